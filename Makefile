@@ -1,0 +1,123 @@
+# Every target does its own set-up in .venv; a second run finds it done.
+
+PYTHON ?= python3
+VENV   := .venv
+BUILD  := build/release
+PY     := $(VENV)/bin/python
+
+# Whatever environment the caller has activated stays out of this one.
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+
+PYTEST     := -m pytest
+BENCH_ARGS ?=
+TEST_ARGS  ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all checked asan lint format bench build clean
+.DELETE_ON_ERROR:
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
+	  awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+
+demo: build  ## fit a whole path on data that ships with scikit-learn, print it and its certificate
+	@$(VENV)/bin/taupath demo
+
+test: build $(VENV)/.test  ## the tests, without the slow ones
+	@$(PY) $(PYTEST) -m "not slow" --cov --cov-report=term $(TEST_ARGS)
+
+test-all: build $(VENV)/.test  ## all tests, then the core's on the checked and the sanitised build
+	@$(PY) $(PYTEST) --cov --cov-report=term $(TEST_ARGS)
+	@$(MAKE) --no-print-directory checked
+	@$(MAKE) --no-print-directory asan
+
+bench: build $(VENV)/.bench  ## the paper's Table 2, one thread (needs TAUPATH_DATA)
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) benchmarks/table2.py $(BENCH_ARGS)
+
+lint: $(VENV)/.lint $(VENV)/.installed  ## ruff and mypy
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy
+
+format: $(VENV)/.lint  ## let ruff put the files in order
+	@$(VENV)/bin/ruff check --fix .
+	@$(VENV)/bin/ruff format .
+
+build: $(VENV)/.installed  ## compile what has changed
+	@ninja -C $(BUILD) --quiet
+
+clean:  ## remove everything the other targets have made
+	rm -rf $(VENV) build dist .coverage .hypothesis .pytest_cache .ruff_cache .mypy_cache
+	find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- set-up: one stamp per group of requirements -------------------------------------------------
+
+PIP := $(PY) -m pip --disable-pip-version-check -qq
+
+# $(call install,groups): the requirements of these groups, as pyproject.toml gives them
+define install
+	@echo "set-up: packages to $(2)"
+	@$(PY) tools/requirements.py $(1) > $@.txt
+	@$(PIP) install -r $@.txt
+	@touch $@
+endef
+
+$(VENV)/.created:
+	@echo "set-up: virtual environment in $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	  "taupath needs Python 3.11 or later, this is " + sys.version.split()[0] + \
+	  "; try: make PYTHON=python3.12")'
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.run: pyproject.toml | $(VENV)/.created
+	$(call install,build run builder,build and run)
+# LIBLINEAR is C++: without a compiler for it, the tests that compare with it are skipped.
+$(VENV)/.test: pyproject.toml | $(VENV)/.run
+	$(call install,test,test)
+	@$(PY) tools/requirements.py bench > $@.txt
+	@$(PIP) install -r $@.txt 2> $@.log || \
+	  echo "set-up: no LIBLINEAR here (see $@.log); tests against it will be skipped"
+$(VENV)/.bench: pyproject.toml | $(VENV)/.run
+	$(call install,bench,benchmark)
+$(VENV)/.lint: pyproject.toml | $(VENV)/.created
+	$(call install,lint,lint)
+
+# Editable: Python files are used where they lie, and an import recompiles an edited .pyx.
+$(VENV)/.installed: pyproject.toml meson.options $(VENV)/.run
+	@echo "set-up: taupath, compiled in $(BUILD)"
+	@$(PIP) install --no-deps --no-build-isolation -Cbuild-dir=$(BUILD) --editable .
+	@touch $@
+
+# --- second builds of the core, each with an interpreter of its own that borrows .venv's packages --
+
+# $(call second_build,name,meson options)
+define second_build
+	@if [ ! -e build/$(1)/build.ninja ]; then \
+	  echo "set-up: second build in build/$(1)"; \
+	  rm -rf build/$(1) && $(PY) -m venv --without-pip build/$(1)-venv && \
+	  lib=$$(build/$(1)-venv/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") && \
+	  $(PY) -c "import sysconfig; print(sysconfig.get_path('purelib'))" > "$$lib/borrowed.pth" && \
+	  meson setup build/$(1) $(2) -Dpython.purelibdir="$$lib" -Dpython.platlibdir="$$lib" > build/$(1).log \
+	  || { cat build/$(1).log; exit 1; }; \
+	fi
+	@ninja -C build/$(1) --quiet
+	@meson install -C build/$(1) --no-rebuild --quiet
+endef
+
+CORE_TESTS := $(PYTEST) -m "core and not slow" -p no:cacheprovider $(TEST_ARGS)
+
+checked: build $(VENV)/.test  ## the core's tests with every index checked
+	$(call second_build,checked,-Dchecked=true -Dbuildtype=debugoptimized)
+	@build/checked-venv/bin/python $(CORE_TESTS)
+
+CC      ?= cc
+LIBASAN  = $(shell $(CC) -print-file-name=libasan.so)
+LIBCXX   = $(shell $(CC) -print-file-name=libstdc++.so.6)
+
+asan: build $(VENV)/.test  ## the core's tests under the address sanitiser
+	@[ -e "$(LIBASAN)" ] || { echo "asan: $(CC) comes without libasan.so"; exit 1; }
+	$(call second_build,asan,-Db_sanitize=address -Db_lundef=false -Dbuildtype=debugoptimized)
+	@LD_PRELOAD="$(LIBASAN) $(LIBCXX)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
+	  build/asan-venv/bin/python $(CORE_TESTS)

@@ -1,0 +1,1 @@
+"""The compiled core: data rows, factorisation, deadlines, the walk, recovery."""

@@ -1,0 +1,40 @@
+from taupath._core._rows cimport Rows
+
+
+cdef class Factor:
+    """Cholesky factor L of the Gram matrix of the member rows: <z_a, z_b> = (L Lᵀ)_ab."""
+
+    cdef readonly Py_ssize_t size            # number of members
+    cdef readonly Py_ssize_t capacity
+    cdef int[::1] members                    # row numbers, in the order of the factor
+    cdef Rows rows
+    cdef const double[::1] squared_norm      # ‖z_i‖² of every row
+    cdef double[:, ::1] storage
+    cdef double** row                        # row[a]: a-th row of L, inside storage
+    cdef double[::1] cosine, sine            # rotations of the last removal
+    cdef double[::1] work, vector
+    cdef readonly Py_ssize_t n_refined       # pivots recomputed because of cancellation
+
+    # Take row i in as last member; returns its distance to the span of the members,
+    # and takes nothing in when that is zero up to rounding.
+    cdef double append(self, int i) noexcept nogil
+    # Drop the a-th member; later ones move up by one.
+    cdef void remove(self, Py_ssize_t a) noexcept nogil
+    # u with u_a = 1 such that q = Σ u_b z_b is orthogonal to all members but a; returns ‖q‖².
+    cdef double column(self, Py_ssize_t a, double* u) noexcept nogil
+    # x ← (L Lᵀ)⁻¹ x
+    cdef void solve(self, double* x) noexcept nogil
+    # coef, v with v = s + Σ coef_b z_b and <z_b, v> = rhs_b for every member.
+    cdef void meet(self, const double* s, const double* rhs, double* coef,
+                   double* v) noexcept nogil
+    cdef void _forward(self, double* x) noexcept nogil
+    cdef void _backward(self, double* x) noexcept nogil
+    cdef double _refined_pivot(self, int i, double* r) noexcept nogil
+    cdef void _rotate_row(self, Py_ssize_t b, Py_ssize_t a, Py_ssize_t k,
+                          double carry) noexcept nogil
+
+
+cdef class OrthogonalFactor(Factor):
+    """The same L by orthogonalisation, with the basis kept: Z = L Y, Y Yᵀ = I."""
+
+    cdef double[:, ::1] basis

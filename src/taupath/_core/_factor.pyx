@@ -1,0 +1,324 @@
+"""The factorisation of the free rows: append, remove, solve. It knows nothing of paths.
+
+`Factor` works on the Gram matrix alone. `OrthogonalFactor` keeps an orthonormal basis of the
+member rows as well; it costs O(size * n_cols) per change and does not square the condition
+number, which is what badly scaled columns need.
+"""
+
+from libc.math cimport fabs, sqrt
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memmove
+
+import numpy as np
+
+from taupath._core._blas cimport axpy, dot, norm
+
+# A pivot below this part of ‖z‖² has lost half its digits to cancellation: form the residual
+# vector itself and take the pivot from there.
+cdef double CANCELLED = 1e-8
+# Closer than this part of its length to the span of the members, a row counts as dependent.
+cdef double DEPENDENT = 1e-12
+# Refinement of a solve stops at this residual, relative to the terms it is the difference of.
+cdef double ROUNDING = 4e-16
+cdef int MOST_REFINEMENTS = 4
+
+
+cdef class Factor:
+    """Cholesky factor of a changing set of rows."""
+
+    def __cinit__(self):
+        self.row = NULL
+
+    def __init__(self, Rows rows, const double[::1] squared_norm, Py_ssize_t capacity=16):
+        self.rows = rows
+        self.squared_norm = squared_norm
+        self.vector = np.zeros(rows.n_cols)
+        self.reserve(capacity)
+
+    def __dealloc__(self):
+        free(self.row)
+
+    def reserve(self, Py_ssize_t capacity):
+        """Make room for `capacity` members, keeping those that are in."""
+        if capacity <= self.capacity:
+            return
+        members = np.zeros(capacity, dtype=np.int32)
+        # rows a power of two apart would share cache sets
+        storage = np.zeros((capacity, capacity + 8 + capacity % 2))
+        cdef double[:, ::1] fresh = storage
+        cdef Py_ssize_t a
+        cdef double** row = <double**> malloc(capacity * sizeof(double*))
+        if row == NULL:
+            raise MemoryError(f"no room for a factor of {capacity} rows")
+        for a in range(capacity):
+            row[a] = &fresh[a, 0]
+            if a < self.size:
+                memcpy(row[a], self.row[a], (a + 1) * sizeof(double))
+                members[a] = self.members[a]
+        free(self.row)
+        self.row = row
+        self.members = members
+        self.storage = storage
+        self.cosine = np.zeros(capacity)
+        self.sine = np.zeros(capacity)
+        self.work = np.zeros(capacity)
+        self.capacity = capacity
+
+    def load(self, const int[::1] members, const double[:, ::1] L):
+        """Take these members with their Cholesky factor, computed elsewhere."""
+        cdef Py_ssize_t a
+        self.reserve(members.shape[0] + 8)
+        self.size = members.shape[0]
+        for a in range(self.size):
+            self.members[a] = members[a]
+            memcpy(self.row[a], &L[a, 0], (a + 1) * sizeof(double))
+
+    cdef void _forward(self, double* x) noexcept nogil:
+        cdef Py_ssize_t a
+        for a in range(self.size):
+            x[a] = (x[a] - dot(a, self.row[a], x)) / self.row[a][a]
+
+    cdef void _backward(self, double* x) noexcept nogil:
+        cdef Py_ssize_t a
+        for a in range(self.size - 1, -1, -1):
+            x[a] = x[a] / self.row[a][a]
+            axpy(a, -x[a], self.row[a], x)
+
+    cdef void solve(self, double* x) noexcept nogil:
+        self._forward(x)
+        self._backward(x)
+
+    cdef double append(self, int i) noexcept nogil:
+        cdef Py_ssize_t a, m = self.size
+        cdef double* r = self.row[m]
+        cdef double* q = &self.vector[0]
+        cdef double pivot
+        self.rows.inner(i, &self.members[0], m, r)
+        self._forward(r)
+        pivot = self.squared_norm[i] - dot(m, r, r)
+        if pivot <= CANCELLED * self.squared_norm[i]:
+            pivot = self._refined_pivot(i, r)
+        if pivot <= DEPENDENT * DEPENDENT * self.squared_norm[i]:
+            return 0.0
+        r[m] = sqrt(pivot)
+        self.members[m] = i
+        self.size = m + 1
+        return r[m]
+
+    cdef double _refined_pivot(self, int i, double* r) noexcept nogil:
+        # q = z_i minus its projection, formed in the rows' own space and projected once more:
+        # ‖q‖² is then free of the cancellation in ‖z_i‖² - ‖r‖².
+        cdef Py_ssize_t a, k, m = self.size
+        cdef double* q = &self.vector[0]
+        cdef double* x = &self.work[0]
+        cdef double length
+        for k in range(self.rows.n_cols):
+            q[k] = 0.0
+        self.rows.axpy(i, 1.0, q)
+        for a in range(m):
+            x[a] = r[a]
+        for k in range(2):
+            self._backward(x)
+            for a in range(m):
+                self.rows.axpy(self.members[a], -x[a], q)
+            for a in range(m):
+                x[a] = self.rows.dot(self.members[a], q)
+            self._forward(x)
+            if k == 0:
+                for a in range(m):
+                    r[a] = r[a] + x[a]
+        self.n_refined += 1
+        length = norm(self.rows.n_cols, q)
+        return length * length
+
+    cdef void remove(self, Py_ssize_t a) noexcept nogil:
+        # Row a goes; the rows below get one entry too many, which rotations of neighbouring
+        # columns take away again. Four rows share each rotation: their chains hide latency.
+        cdef Py_ssize_t b, k, m = self.size - 1
+        cdef double* gone = self.row[a]
+        cdef double* x0
+        cdef double* x1
+        cdef double* x2
+        cdef double* x3
+        cdef double carry0, carry1, carry2, carry3, c, s, y
+        cdef double* cosine = &self.cosine[0]
+        cdef double* sine = &self.sine[0]
+        memmove(&self.row[a], &self.row[a + 1], (m - a) * sizeof(double*))
+        self.row[m] = gone
+        memmove(&self.members[a], &self.members[a + 1], (m - a) * sizeof(int))
+        self.size = m
+        b = a
+        while b < m:
+            if b + 4 > m:
+                self._rotate_row(b, a, a, self.row[b][a])
+                b += 1
+                continue
+            x0 = self.row[b]
+            x1 = self.row[b + 1]
+            x2 = self.row[b + 2]
+            x3 = self.row[b + 3]
+            carry0 = x0[a]
+            carry1 = x1[a]
+            carry2 = x2[a]
+            carry3 = x3[a]
+            for k in range(a, b):
+                c = cosine[k]
+                s = sine[k]
+                y = x0[k + 1]
+                x0[k] = c * carry0 + s * y
+                carry0 = c * y - s * carry0
+                y = x1[k + 1]
+                x1[k] = c * carry1 + s * y
+                carry1 = c * y - s * carry1
+                y = x2[k + 1]
+                x2[k] = c * carry2 + s * y
+                carry2 = c * y - s * carry2
+                y = x3[k + 1]
+                x3[k] = c * carry3 + s * y
+                carry3 = c * y - s * carry3
+            self._rotate_row(b, a, b, carry0)
+            self._rotate_row(b + 1, a, b, carry1)
+            self._rotate_row(b + 2, a, b, carry2)
+            self._rotate_row(b + 3, a, b, carry3)
+            b += 4
+
+    cdef void _rotate_row(self, Py_ssize_t b, Py_ssize_t a, Py_ssize_t k,
+                          double carry) noexcept nogil:
+        # Finish row b from column k on (earlier columns are done), then set rotation b.
+        cdef double* x = self.row[b]
+        cdef double y, length
+        while k < b:
+            y = x[k + 1]
+            x[k] = self.cosine[k] * carry + self.sine[k] * y
+            carry = self.cosine[k] * y - self.sine[k] * carry
+            k += 1
+        y = x[b + 1]
+        length = sqrt(carry * carry + y * y)
+        self.cosine[b] = carry / length
+        self.sine[b] = y / length
+        x[b] = length
+
+    cdef double column(self, Py_ssize_t a, double* u) noexcept nogil:
+        cdef Py_ssize_t b, m = self.size
+        cdef double scale
+        for b in range(a):
+            u[b] = 0.0
+        u[a] = 1.0 / self.row[a][a]
+        for b in range(a + 1, m):
+            u[b] = -dot(b - a, self.row[b] + a, u + a) / self.row[b][b]
+        self._backward(u)
+        scale = 1.0 / u[a]
+        for b in range(m):
+            u[b] = u[b] * scale
+        u[a] = 1.0
+        return scale
+
+    cdef void meet(self, const double* s, const double* rhs, double* coef,
+                   double* v) noexcept nogil:
+        # Normal equations, with residuals taken through the rows (corrected semi-normal
+        # equations): each round gains the digits the Gram matrix still has.
+        cdef Py_ssize_t a, k, m = self.size, n = self.rows.n_cols
+        cdef double* x = &self.work[0]
+        cdef double length, worst, before = 1e300
+        cdef int attempt
+        memcpy(v, s, n * sizeof(double))
+        for a in range(m):
+            coef[a] = 0.0
+        for attempt in range(MOST_REFINEMENTS):
+            length = norm(n, v)
+            worst = 0.0
+            for a in range(m):
+                x[a] = rhs[a] - self.rows.dot(self.members[a], v)
+                worst = max(worst, fabs(x[a]) / (fabs(rhs[a]) + length
+                            * sqrt(self.squared_norm[self.members[a]]) + 1e-300))
+            if worst <= ROUNDING or worst > 0.5 * before:
+                break
+            before = worst
+            self.solve(x)
+            for a in range(m):
+                coef[a] = coef[a] + x[a]
+                self.rows.axpy(self.members[a], x[a], v)
+
+
+cdef class OrthogonalFactor(Factor):
+    """L together with an orthonormal basis of the member rows."""
+
+    def reserve(self, Py_ssize_t capacity):
+        """Make room for `capacity` members and their basis."""
+        if capacity <= self.capacity:
+            return
+        basis = np.zeros((capacity, self.rows.n_cols))
+        if self.size:
+            basis[:self.size] = self.basis[:self.size]
+        Factor.reserve(self, capacity)
+        self.basis = basis
+
+    cdef double append(self, int i) noexcept nogil:
+        cdef Py_ssize_t a, k, m = self.size, n = self.rows.n_cols
+        cdef double* r = self.row[m]
+        cdef double* q = &self.basis[m, 0]
+        cdef double h, length
+        for k in range(n):
+            q[k] = 0.0
+        self.rows.axpy(i, 1.0, q)
+        for a in range(m):
+            r[a] = 0.0
+        for k in range(2):      # once for the projection, once for its rounding
+            for a in range(m):
+                h = dot(n, &self.basis[a, 0], q)
+                r[a] = r[a] + h
+                axpy(n, -h, &self.basis[a, 0], q)
+        length = sqrt(dot(n, q, q))
+        if length <= DEPENDENT * sqrt(self.squared_norm[i]):
+            return 0.0
+        for k in range(n):
+            q[k] = q[k] / length
+        r[m] = length
+        self.members[m] = i
+        self.size = m + 1
+        return length
+
+    cdef void remove(self, Py_ssize_t a) noexcept nogil:
+        cdef Py_ssize_t b, k, n = self.rows.n_cols
+        cdef double c, s, x
+        cdef double* upper
+        cdef double* lower
+        Factor.remove(self, a)
+        for b in range(a, self.size):
+            c = self.cosine[b]
+            s = self.sine[b]
+            upper = &self.basis[b, 0]
+            lower = &self.basis[b + 1, 0]
+            for k in range(n):
+                x = upper[k]
+                upper[k] = c * x + s * lower[k]
+                lower[k] = c * lower[k] - s * x
+
+    cdef void meet(self, const double* s, const double* rhs, double* coef,
+                   double* v) noexcept nogil:
+        cdef Py_ssize_t a, k, m = self.size, n = self.rows.n_cols
+        cdef double* x = &self.work[0]
+        cdef double h
+        memcpy(v, s, n * sizeof(double))
+        for a in range(m):
+            x[a] = rhs[a]
+            coef[a] = 0.0
+        self._forward(x)
+        for k in range(2):      # the second round removes what the first one's rounding left
+            for a in range(m):
+                h = x[a] - dot(n, &self.basis[a, 0], v)
+                coef[a] = coef[a] + h
+                axpy(n, h, &self.basis[a, 0], v)
+        self._backward(coef)
+
+
+def independent_rows(Rows rows, const double[::1] squared_norm, const int[::1] members,
+                     Py_ssize_t orthogonal_up_to):
+    """Return for each member whether it is independent of those before it."""
+    cls = OrthogonalFactor if rows.n_cols <= orthogonal_up_to else Factor
+    cdef Factor factor = cls(rows, squared_norm, members.shape[0] + 1)
+    kept = np.zeros(members.shape[0], dtype=bool)
+    cdef Py_ssize_t a
+    for a in range(members.shape[0]):
+        kept[a] = factor.append(members[a]) > 0.0
+    return kept

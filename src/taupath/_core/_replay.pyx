@@ -1,0 +1,182 @@
+"""Any solution of a recorded path, computed from the data and the recorded index sets alone.
+
+A record holds no numbers but the kinks: which points are lower, free, upper after each event.
+The free θ at t then solve <z_a, w> = p_a(t) for every free a.
+"""
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf
+
+from taupath._core._factor cimport Factor, OrthogonalFactor
+from taupath._core._rows cimport Rows
+from taupath._core._status cimport FREE, LOWER, UPPER, status_after, status_before
+
+# Below this many free points, or where the factor keeps a basis, appending one by one is as fast.
+cdef Py_ssize_t BLOCKED_FROM = 32
+
+
+cdef class Replay:
+    """The index sets after any number of events, and the solutions they stand for."""
+
+    cdef Rows rows
+    cdef Factor factor
+    cdef const double[::1] squared_norm
+    cdef const double[::1] lower0, lower1, upper0, upper1
+    cdef const signed char[::1] first_status
+    cdef const int[::1] first_free
+    cdef const int[::1] index
+    cdef const signed char[::1] move
+    cdef signed char[::1] status
+    cdef bint orthogonal, built
+    cdef readonly Py_ssize_t position        # events that are applied
+    cdef readonly Py_ssize_t n_builds
+
+    def __init__(self, Rows rows, const double[::1] squared_norm, line, first_status, first_free,
+                 index, move, Py_ssize_t orthogonal_up_to):
+        self.rows = rows
+        self.squared_norm = squared_norm
+        self.lower0, self.lower1 = line.lower0, line.lower1
+        self.upper0, self.upper1 = line.upper0, line.upper1
+        self.first_status = first_status
+        self.first_free = first_free
+        self.index = index
+        self.move = move
+        self.orthogonal = rows.n_cols <= orthogonal_up_to
+        self.status = np.array(first_status)
+
+    def seek(self, Py_ssize_t position, bint factor=True):
+        """Go to the index sets after `position` events; with their factor if asked for."""
+        cdef Py_ssize_t k, distance = abs(position - self.position)
+        if self.built and 3 * distance <= self.factor.size:
+            self._step_to(position)
+            return
+        self.built = False
+        if position < self.position - position:
+            self.status[:] = self.first_status
+            self.position = 0
+        for k in range(self.position, position):
+            self.status[self.index[k]] = <signed char> status_after(self.move[k])
+        for k in range(self.position - 1, position - 1, -1):
+            self.status[self.index[k]] = <signed char> status_before(self.move[k])
+        self.position = position
+        if factor:
+            self._build()
+
+    cdef _new_factor(self, Py_ssize_t capacity):
+        cls = OrthogonalFactor if self.orthogonal else Factor
+        self.factor = cls(self.rows, self.squared_norm, capacity)
+
+    cdef _build(self):
+        """Factor the free points from nothing."""
+        members = np.flatnonzero(np.asarray(self.status) == FREE).astype(np.int32)
+        cdef Py_ssize_t a, m = len(members)
+        cdef const int[::1] view = members
+        self._new_factor(m + 8)
+        self.built = True
+        self.n_builds += 1
+        if m >= BLOCKED_FROM and not self.orthogonal:
+            L, info = dpotrf(self.rows.gram(members).T, lower=0, overwrite_a=1)
+            diagonal = L.diagonal()
+            if info == 0 and diagonal.min() > 1e-6 * diagonal.max():
+                self.factor.load(members, L.T)
+                return
+        for a in range(m):
+            if self.factor.append(view[a]) == 0.0:
+                self._retrace()
+                return
+
+    cdef _retrace(self):
+        """Follow all events in their order: the same pivots as on the walk."""
+        cdef Py_ssize_t a, position = self.position
+        self.status[:] = self.first_status
+        self.position = 0
+        self._new_factor(self.first_free.shape[0] + 8)
+        for a in range(self.first_free.shape[0]):
+            self.factor.append(self.first_free[a])
+        self._step_to(position)
+
+    cdef _step_to(self, Py_ssize_t position):
+        cdef Py_ssize_t k
+        while self.position != position:
+            if self.position < position:
+                k = self.position
+                self.position += 1
+                self._change(self.index[k], status_after(self.move[k]))
+            else:
+                self.position -= 1
+                k = self.position
+                self._change(self.index[k], status_before(self.move[k]))
+
+    cdef _change(self, int i, int status):
+        cdef Py_ssize_t a
+        self.status[i] = <signed char> status
+        if status == FREE:
+            if self.factor.size == self.factor.capacity:
+                self.factor.reserve(self.factor.capacity + self.factor.capacity // 2)
+            self.factor.append(i)
+            return
+        for a in range(self.factor.size):
+            if self.factor.members[a] == i:
+                self.factor.remove(a)
+                return
+
+    def solution(self, double t, const double[::1] target):
+        """Return status, θ and w at t, with the free margins met at `target`.
+
+        Rounding of t itself can put a free θ beyond a bound that it reaches at this very t. Such
+        a point is taken as bound, and the others are solved for anew.
+        """
+        cdef Py_ssize_t i, a, m, worst
+        cdef double excess, most
+        theta = np.empty(self.rows.n_rows)
+        status = np.array(self.status)
+        bound_part = np.zeros(self.rows.n_cols)
+        w = np.empty(self.rows.n_cols)
+        cdef double[::1] th = theta, b = bound_part, v = w
+        cdef double[::1] coef = np.empty(self.factor.size + 1), rhs = np.empty(self.factor.size + 1)
+        cdef signed char[::1] st = status
+        set_aside = []
+        with nogil:
+            for i in range(self.rows.n_rows):
+                if st[i] == FREE:
+                    continue
+                th[i] = self._lower(i, t) if st[i] == LOWER else self._upper(i, t)
+                if th[i] != 0.0:
+                    self.rows.axpy(i, th[i], &b[0])
+        while True:
+            m = self.factor.size
+            worst = -1
+            most = 0.0
+            with nogil:
+                for a in range(m):
+                    rhs[a] = target[self.factor.members[a]]
+                self.factor.meet(&b[0], &rhs[0], &coef[0], &v[0])
+                for a in range(m):
+                    i = self.factor.members[a]
+                    th[i] = coef[a]
+                    excess = max(self._lower(i, t) - coef[a], coef[a] - self._upper(i, t))
+                    if excess > most:
+                        most = excess
+                        worst = a
+            if worst < 0:
+                break
+            i = self.factor.members[worst]
+            st[i] = LOWER if th[i] < self._lower(i, t) else UPPER
+            th[i] = self._lower(i, t) if st[i] == LOWER else self._upper(i, t)
+            self.rows.axpy(i, th[i], &b[0])
+            self.factor.remove(worst)
+            set_aside.append(i)
+        for i in set_aside:
+            self.factor.append(<int> i)
+        return status, theta, w
+
+    cdef double _lower(self, Py_ssize_t i, double t) noexcept nogil:
+        return self.lower0[i] * (1.0 - t) + self.lower1[i] * t
+
+    cdef double _upper(self, Py_ssize_t i, double t) noexcept nogil:
+        return self.upper0[i] * (1.0 - t) + self.upper1[i] * t
+
+    @property
+    def statuses(self):
+        """Status of every point after `position` events."""
+        return np.array(self.status)

@@ -1,0 +1,39 @@
+cdef class Rows:
+    """Rows z_i of the canonical problem, seen only through inner products and axpys."""
+
+    cdef readonly Py_ssize_t n_rows
+    cdef readonly Py_ssize_t n_cols          # length of every v below, the bias included
+    cdef readonly Py_ssize_t n_stored        # entries touched by a sweep over all rows
+    cdef const double[::1] sign              # z_i = sign_i * [x_i, bias]
+    cdef double bias                         # 0 means: no bias coordinate
+    cdef double[::1] scratch                 # always zero between calls
+
+    # <z_i, v>
+    cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil
+    # <z_i, u> and <z_i, v> in one pass over the row
+    cdef void dot2(self, Py_ssize_t i, const double* u, const double* v,
+                   double* zu, double* zv) noexcept nogil
+    # v += a z_i
+    cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil
+    # u += a z_i and v += b z_i in one pass over the row
+    cdef void axpy2(self, Py_ssize_t i, double a, double* u, double b, double* v) noexcept nogil
+    # out[k] = <z_i, z_members[k]> for k < m
+    cdef void inner(self, Py_ssize_t i, const int* members, Py_ssize_t m,
+                    double* out) noexcept nogil
+    # scratch back to zero where row i touched it
+    cdef void _clear(self, Py_ssize_t i) noexcept nogil
+
+
+cdef class DenseRows(Rows):
+    cdef const double[:, ::1] X
+
+
+cdef class CsrRows(Rows):
+    cdef const double[::1] data
+    cdef const int[::1] indices
+    cdef const Py_ssize_t[::1] indptr
+
+
+cdef class PatternRows(Rows):
+    cdef const int[::1] indices
+    cdef const Py_ssize_t[::1] indptr

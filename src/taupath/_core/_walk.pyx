@@ -1,0 +1,577 @@
+"""The walk along one line: direction, next event, advance, apply.
+
+    min_θ ½‖Σ θ_i z_i‖² - Σ p_i(t) θ_i   subject to   l_i(t) ≤ θ_i ≤ h_i(t)
+
+with l, h, p affine in t. θ(t) is piecewise linear. A point is *lower* (θ = l, slack g ≥ 0),
+*free* (g = 0) or *upper* (θ = h, g ≤ 0), where g_i = <z_i, w> - p_i and w = Σ θ_i z_i. Between
+events the free θ move so that their slacks stay zero; an event is a free θ that meets a bound,
+or a bound point's slack that meets zero. One point changes sides per event.
+"""
+
+from libc.math cimport fabs, sqrt
+from libc.stdlib cimport free, malloc
+
+import numpy as np
+
+from taupath._core._blas cimport axpy as vector_axpy, norm
+from taupath._core._deadlines cimport Deadlines
+from taupath._core._factor cimport Factor, OrthogonalFactor
+from taupath._core._rows cimport Rows
+from taupath._core._status cimport (
+    FREE, FREE_TO_LOWER, FREE_TO_UPPER, LOWER, LOWER_TO_FREE, UPPER, UPPER_TO_FREE
+)
+
+cdef enum Outcome:
+    DONE = 0        # t_end was reached
+    MORE = 1        # the event allowance of this call is used up
+    FULL = 2        # the factor or the record has no room left
+    STALLED = 3     # too many steps of length zero in a row
+    WRONG = 4       # the check of all points found a slack or a θ on the wrong side
+
+cdef enum:
+    NOTHING = -1    # no event before t_end
+
+# A rate below this part of ‖z_i‖‖ẇ‖ is rounding: the point moves along with the free ones.
+cdef double STILL = 1e-11
+# The same for the rate of a free θ relative to its bound, as part of the largest bound rate.
+cdef double RESTING = 1e-13
+# ‖ẇ‖ below this part of the terms it is summed from is zero: only θ moves ("flat").
+cdef double FLAT = 1e-12
+# ‖ẇ‖² is updated by differences; below this part of its last exact value it is taken anew.
+cdef double FADED = 1e-6
+# Travelled length is rounded up by this, to be on the safe side of rounding in ‖ẇ‖.
+cdef double UPWARD = 1.0 + 1e-9
+# Slack (unit margins) or θ (as part of the widest box) on the wrong side by more than this calls
+# for a repair.
+cdef double WRONG_SIDE = 1e-9
+# Events between two rounds of refinement of direction and free slacks.
+cdef int POLISH_EVERY = 50
+
+
+cdef double[::1] _grown(const double[::1] old, Py_ssize_t used, Py_ssize_t capacity):
+    """Return a longer array whose first `used` entries are those of `old`."""
+    fresh = np.zeros(capacity)
+    if used:
+        fresh[:used] = old[:used]
+    return fresh
+
+
+# What was seen of a point when it was last evaluated.
+cdef struct Sighting:
+    double slack        # turned so that it falls towards an event
+    double rate
+    double t
+    double t_rest
+    double variation    # the walk's variation and its integral, at that time
+    double area
+
+
+cdef class Walk:
+    """One walk from t to t_end, and its record.
+
+    Parameters are the rows, the line (value at t = 0 and rate of l, h and p), the stretch, and
+    the solution at its beginning: the status of every point, the free points and their θ.
+    """
+
+    cdef Rows rows
+    cdef Factor factor
+    cdef Deadlines deadlines
+    # bounds and targets at t = 0 and t = 1, and the differences
+    cdef const double[::1] lower0, lower1, upper0, upper1, target0, target1
+    cdef double[::1] lower_rate, upper_rate, target_rate
+    cdef readonly double t, t_end
+    cdef double t_rest                       # what rounding keeps out of t
+    cdef signed char[::1] status
+    cdef double[::1] theta, theta_rate       # of the free points, in the factor's order
+    cdef double[::1] column, rhs
+    cdef double[::1] w, w_rate               # w(t) = w + since_base w_rate
+    cdef double[::1] s                       # bound points' part of w_rate
+    cdef double since_base                   # t minus the base of w
+    cdef double speed, speed_exact           # ‖ẇ‖ (with the time part, see `length`)
+    cdef double time_part                    # slacks also move with p: see `length`
+    cdef double[::1] length                  # ‖z_i‖, enlarged for moving targets
+    cdef double[::1] row_norm
+    cdef double rate_scale, box_scale        # largest rate of a bound, largest width of a box
+    cdef bint moving_targets, always_fresh
+    # Since ‖ẇ(t) - ẇ(t')‖ is at most the variation of ẇ between, what was seen at t' bounds the
+    # slack at t: the extrapolated slack less ‖z_i‖ ∫ (variation - variation') dt.
+    cdef double variation, area              # Σ ‖jumps of ẇ‖, and its integral over t
+    cdef Sighting* seen
+    # points looked at in this search
+    cdef int[::1] due
+    cdef double[::1] due_slack, due_rate
+    cdef Py_ssize_t n_due
+    cdef int[::1] left_out                   # dependent on the free points until those change
+    cdef Py_ssize_t n_left_out
+    # the next event
+    cdef double step
+    cdef Py_ssize_t event                    # position of a free point, or number of a bound one
+    cdef int event_kind                      # its status afterwards
+    cdef double event_rate                   # ġ of an entering point
+    # record
+    cdef double[::1] record_t
+    cdef int[::1] record_index
+    cdef signed char[::1] record_move
+    cdef readonly Py_ssize_t n_events
+    cdef Py_ssize_t since_polish, since_refresh, refresh_every, zero_run
+    cdef readonly Py_ssize_t n_rows_evaluated, n_zero_steps, n_refactorizations, n_left_out_total
+    cdef readonly Py_ssize_t n_polished, n_flat, sum_free, max_free, n_checks
+    cdef readonly double worst_seen
+
+    def __cinit__(self, *args, **kwargs):
+        self.seen = NULL
+
+    def __dealloc__(self):
+        free(self.seen)
+
+    def __init__(self, Rows rows, const double[::1] squared_norm, line, double t, double t_end,
+                 status, members, theta_free, Py_ssize_t orthogonal_up_to=64,
+                 Py_ssize_t refresh_every=0):
+        cdef Py_ssize_t n = rows.n_rows, capacity
+        self.rows = rows
+        self.lower0, self.lower1, self.lower_rate = line.lower0, line.lower1, line.lower_rate
+        self.upper0, self.upper1, self.upper_rate = line.upper0, line.upper1, line.upper_rate
+        self.target0, self.target1, self.target_rate = line.target0, line.target1, line.target_rate
+        self.t, self.t_end = t, t_end
+        self.status = np.array(status, dtype=np.int8)
+        self.moving_targets = bool(np.any(line.target_rate))
+        self.rate_scale = max(np.abs(line.lower_rate).max(), np.abs(line.upper_rate).max(), 1e-300)
+        self.box_scale = max(np.abs(line.width(t)).max(), np.abs(line.width(t_end)).max(), 1e-300)
+        norms = np.sqrt(np.asarray(squared_norm))
+        self.row_norm = norms
+        self.time_part = 0.0
+        if self.moving_targets:
+            # slack rates are <[z_i, -ṗ_i κ], [ẇ, 1/κ]>: one more coordinate, the same bound
+            kappa = max(norms.max(), 1e-300) / np.abs(line.target_rate).max()
+            self.time_part = 1.0 / kappa
+            norms = np.sqrt(norms**2 + (kappa * np.asarray(line.target_rate))**2)
+        self.length = norms
+        self.always_fresh = rows.n_cols <= orthogonal_up_to
+        capacity = max(len(members) + 8, min(rows.n_cols, n) + 1 if self.always_fresh else 64)
+        cls = OrthogonalFactor if self.always_fresh else Factor
+        self.factor = cls(rows, squared_norm, capacity)
+        self.deadlines = Deadlines(n)
+        self.w = np.zeros(rows.n_cols)
+        self.w_rate = np.zeros(rows.n_cols)
+        self.s = np.zeros(rows.n_cols)
+        self.due = np.zeros(n, dtype=np.int32)
+        self.due_slack = np.zeros(n)
+        self.due_rate = np.zeros(n)
+        self.left_out = np.zeros(n, dtype=np.int32)
+        self.record_t = np.zeros(0)
+        self.record_index = np.zeros(0, dtype=np.int32)
+        self.record_move = np.zeros(0, dtype=np.int8)
+        self.refresh_every = refresh_every if refresh_every > 0 else max(512, n // 2)
+        self._reserve(capacity)
+        self.seen = <Sighting*> malloc(max(n, 1) * sizeof(Sighting))
+        if self.seen == NULL:
+            raise MemoryError(f"no room for {n} points")
+        cdef Py_ssize_t a
+        for a in range(len(members)):
+            if self.factor.append(members[a]) == 0.0:
+                raise ValueError("free points are linearly dependent")
+            self.theta[a] = theta_free[a]
+        self.n_refactorizations = 1
+        self._refresh()
+
+    cdef _reserve(self, Py_ssize_t capacity):
+        cdef Py_ssize_t used = self.factor.size
+        self.theta = _grown(self.theta, used, capacity)
+        self.theta_rate = _grown(self.theta_rate, used, capacity)
+        self.column = np.zeros(capacity)
+        self.rhs = np.zeros(capacity)
+        self.factor.reserve(capacity)
+
+    def run(self, Py_ssize_t n_events):
+        """Walk for at most `n_events` events; returns the outcome."""
+        cdef Py_ssize_t room = self.n_events + n_events
+        cdef Outcome outcome
+        if self.record_t.shape[0] < room:
+            room = max(room, 2 * self.record_t.shape[0])
+            self.record_t = np.resize(self.record_t, room)
+            self.record_index = np.resize(self.record_index, room)
+            self.record_move = np.resize(self.record_move, room)
+        with nogil:
+            outcome = self._walk(n_events)
+        if outcome == FULL:
+            self._reserve(self.factor.capacity + self.factor.capacity // 2)
+        return int(outcome)
+
+    cdef Outcome _walk(self, Py_ssize_t n_events) noexcept nogil:
+        cdef Py_ssize_t last = self.n_events + n_events
+        while self.n_events < last:
+            if self.factor.size == self.factor.capacity:
+                return FULL
+            self._next_event()
+            self._advance()
+            if self.event == NOTHING:
+                return DONE
+            if self.event_kind == FREE:
+                self._enter()
+            else:
+                self._leave()
+            if self.zero_run > 1000 + 10 * self.factor.size:
+                return STALLED
+            if self.since_refresh >= self.refresh_every:
+                self._refresh()
+                if self.worst_seen > WRONG_SIDE:
+                    return WRONG
+            elif self.since_polish >= POLISH_EVERY:
+                self._polish()
+        return MORE
+
+    # -- where bounds and targets are now ------------------------------------------------------
+
+    cdef double _between(self, double begin, double end) noexcept nogil:
+        # from both ends, so that values that go to zero there keep their digits
+        return begin * ((1.0 - self.t) - self.t_rest) + end * (self.t + self.t_rest)
+
+    cdef double _lower(self, Py_ssize_t i) noexcept nogil:
+        return self._between(self.lower0[i], self.lower1[i])
+
+    cdef double _upper(self, Py_ssize_t i) noexcept nogil:
+        return self._between(self.upper0[i], self.upper1[i])
+
+    cdef double _target(self, Py_ssize_t i) noexcept nogil:
+        return self._between(self.target0[i], self.target1[i])
+
+    cdef void _add_to_t(self, double step) noexcept nogil:
+        # t + t_rest is kept to twice the digits: near t = 1 steps can be shorter than t's last one
+        cdef double before = self.t, part
+        step = step + self.t_rest
+        self.t = before + step
+        part = self.t - before
+        self.t_rest = (before - (self.t - part)) + (step - part)
+
+    # -- direction ------------------------------------------------------------------------
+
+    cdef void _direction(self) noexcept nogil:
+        """Take θ̇ and ẇ afresh from s: <z_a, ẇ> = ṗ_a for every free a."""
+        cdef Py_ssize_t a
+        for a in range(self.factor.size):
+            self.rhs[a] = self.target_rate[self.factor.members[a]]
+        self.factor.meet(&self.s[0], &self.rhs[0], &self.theta_rate[0], &self.w_rate[0])
+        self._measure_speed()
+
+    cdef double _turn(self, Py_ssize_t a, double change) noexcept nogil:
+        """θ̇_a changes by `change`, the other free points answer; w(t) stays what it is.
+
+        ẇ changes by `change` times the part of z_a orthogonal to the others, whose squared
+        length is returned.
+        """
+        cdef Py_ssize_t b
+        cdef double squared, c, back
+        if self.rows.n_cols * self.rows.n_rows < 2 * self.factor.size * self.rows.n_stored:
+            self._rebase()      # cheaper than changing w along with w_rate
+        back = -self.since_base
+        squared = self.factor.column(a, &self.column[0])
+        for b in range(self.factor.size):
+            c = change * self.column[b]
+            self.theta_rate[b] = self.theta_rate[b] + c
+            if back != 0.0:
+                self.rows.axpy2(self.factor.members[b], back * c, &self.w[0], c, &self.w_rate[0])
+            else:
+                self.rows.axpy(self.factor.members[b], c, &self.w_rate[0])
+        return squared
+
+    cdef void _measure_speed(self) noexcept nogil:
+        """‖ẇ‖ itself; where it is rounding only, ẇ becomes zero."""
+        cdef Py_ssize_t a, k
+        cdef double terms = 0.0
+        cdef double speed = norm(self.rows.n_cols, &self.w_rate[0])
+        for a in range(self.factor.size):
+            terms = terms + fabs(self.theta_rate[a]) * self.row_norm[self.factor.members[a]]
+        if (speed <= FLAT * terms
+                or (self.factor.size == self.rows.n_cols and not self.moving_targets)):
+            for k in range(self.rows.n_cols):
+                self.w_rate[k] = 0.0
+            speed = 0.0
+            self.n_flat += 1
+        self.speed_exact = speed
+        self.speed = UPWARD * sqrt(speed * speed + self.time_part * self.time_part)
+
+    cdef void _update_speed(self, double change) noexcept nogil:
+        """‖ẇ‖² changes by `change`."""
+        cdef double squared = self.speed * self.speed + change
+        if self.moving_targets or squared <= FADED * self.speed_exact * self.speed_exact:
+            self._measure_speed()
+        else:
+            self.speed = sqrt(squared)
+            if self.speed > self.speed_exact:
+                self.speed_exact = self.speed
+
+    # -- next event -----------------------------------------------------------------------
+
+    cdef void _next_event(self) noexcept nogil:
+        cdef Py_ssize_t a
+        cdef int i
+        cdef double rate
+        self.step = (self.t_end - self.t) - self.t_rest
+        self.event = NOTHING
+        self.n_due = 0
+        for a in range(self.factor.size):
+            i = self.factor.members[a]
+            rate = self.theta_rate[a] - self.lower_rate[i]
+            if rate < -RESTING * self.rate_scale:
+                self._propose(a, LOWER, (self.theta[a] - self._lower(i)) / -rate)
+            rate = self.theta_rate[a] - self.upper_rate[i]
+            if rate > RESTING * self.rate_scale:
+                self._propose(a, UPPER, (self._upper(i) - self.theta[a]) / rate)
+        if self.speed == 0.0:
+            return
+        self.deadlines.rewind()
+        while True:
+            i = self.deadlines.pop(self.deadlines.travelled + self.step * self.speed)
+            if i < 0:
+                return
+            self._look_at(i)
+
+    cdef void _look_at(self, int i) noexcept nogil:
+        """Evaluate slack and rate of bound point i from w itself; propose its entering."""
+        cdef double slack, rate, dt, spread
+        cdef Sighting* seen = &self.seen[i]
+        if not self.always_fresh:
+            dt = (self.t - seen.t) + (self.t_rest - seen.t_rest)
+            spread = self.variation - seen.variation
+            rate = seen.rate - self.length[i] * spread
+            slack = (seen.slack + dt * seen.rate
+                     - self.length[i] * (self.area - seen.area - dt * seen.variation))
+            if slack > 0.0 and slack + self.step * rate > 0.0:
+                self._note(i, slack, rate)
+                return
+        self.rows.dot2(i, &self.w[0], &self.w_rate[0], &slack, &rate)
+        slack = slack + self.since_base * rate - self._target(i)
+        rate = rate - self.target_rate[i]
+        if self.status[i] == UPPER:
+            slack = -slack
+            rate = -rate
+        seen.slack = slack      # positive, and an event when it has fallen to zero
+        seen.rate = rate
+        seen.t = self.t
+        seen.t_rest = self.t_rest
+        seen.variation = self.variation
+        seen.area = self.area
+        self._note(i, slack, rate)
+        self.n_rows_evaluated += 1
+        if rate < -STILL * self.length[i] * self.speed and not self._is_left_out(i):
+            if self._propose(i, FREE, slack / -rate):
+                self.event_rate = -rate if self.status[i] == UPPER else rate
+
+    cdef void _note(self, int i, double slack, double rate) noexcept nogil:
+        self.due[self.n_due] = i
+        self.due_slack[self.n_due] = slack
+        self.due_rate[self.n_due] = rate
+        self.n_due += 1
+
+    cdef bint _propose(self, Py_ssize_t event, int kind, double step) noexcept nogil:
+        if step < self.step:
+            self.step = step if step > 0.0 else 0.0
+            self.event = event
+            self.event_kind = kind
+            return True
+        return False
+
+    cdef bint _is_left_out(self, int i) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(self.n_left_out):
+            if self.left_out[k] == i:
+                return True
+        return False
+
+    # -- advance --------------------------------------------------------------------------
+
+    cdef void _advance(self) noexcept nogil:
+        cdef Py_ssize_t a, k
+        cdef int i
+        cdef double slack
+        vector_axpy(self.factor.size, self.step, &self.theta_rate[0], &self.theta[0])
+        self._add_to_t(self.step)
+        self.area = self.area + self.step * self.variation
+        self.since_base = self.since_base + self.step
+        self.deadlines.travelled = self.deadlines.travelled + self.step * self.speed
+        for k in range(self.n_due):
+            i = self.due[k]
+            if self.event_kind == FREE and i == self.event:
+                continue
+            slack = self.due_slack[k] + self.step * self.due_rate[k]
+            self._wait(i, slack)
+        if self.event == NOTHING:
+            self.t = self.t_end
+            self.t_rest = 0.0
+        if self.step == 0.0:
+            self.n_zero_steps += 1
+            self.zero_run += 1
+        else:
+            self.zero_run = 0
+
+    cdef void _wait(self, int i, double slack) noexcept nogil:
+        if self.length[i] > 0.0:
+            self.deadlines.put(i, slack / self.length[i] if slack > 0.0 else 0.0)
+
+    # -- apply ----------------------------------------------------------------------------
+
+    cdef void _enter(self) noexcept nogil:
+        cdef int i = <int> self.event
+        cdef Py_ssize_t a = self.factor.size
+        cdef bint was_lower = self.status[i] == LOWER
+        cdef double bound_rate = self.lower_rate[i] if was_lower else self.upper_rate[i]
+        cdef double distance = self.factor.append(i), change
+        if distance == 0.0:
+            # dependent on the free points: it stays where it is until those change
+            self.left_out[self.n_left_out] = i
+            self.n_left_out += 1
+            self.n_left_out_total += 1
+            self._wait(i, 0.0)
+            return
+        self.rows.axpy(i, -bound_rate, &self.s[0])
+        self.theta[a] = self._lower(i) if was_lower else self._upper(i)
+        self.theta_rate[a] = bound_rate
+        self.status[i] = FREE
+        self._record(i, LOWER_TO_FREE if was_lower else UPPER_TO_FREE)
+        if self.always_fresh:
+            self._rebase()
+            self._direction()
+        else:
+            change = -self.event_rate / (distance * distance)
+            self._turn(a, change)
+            self.variation = self.variation + UPWARD * fabs(change) * distance
+            self._update_speed(change * self.event_rate)
+
+    cdef void _leave(self) noexcept nogil:
+        cdef Py_ssize_t a = self.event, k
+        cdef int i = self.factor.members[a], kind = self.event_kind
+        cdef double bound_rate = self.lower_rate[i] if kind == LOWER else self.upper_rate[i]
+        cdef double change = bound_rate - self.theta_rate[a], squared = 0.0
+        if not self.always_fresh:
+            squared = self._turn(a, change)
+        for k in range(a, self.factor.size - 1):
+            self.theta[k] = self.theta[k + 1]
+            self.theta_rate[k] = self.theta_rate[k + 1]
+        self.factor.remove(a)
+        self.rows.axpy(i, bound_rate, &self.s[0])
+        self.status[i] = <signed char> kind
+        self._record(i, FREE_TO_LOWER if kind == LOWER else FREE_TO_UPPER)
+        self.seen[i].slack = -1.0           # nothing is known of its rate yet
+        self._wait(i, 0.0)
+        if self.always_fresh:
+            self._rebase()
+            self._direction()
+        else:
+            self.variation = self.variation + UPWARD * fabs(change) * sqrt(squared)
+            self._update_speed(change * change * squared)
+
+    cdef void _record(self, int i, int move) noexcept nogil:
+        self.record_t[self.n_events] = self.t
+        self.record_index[self.n_events] = i
+        self.record_move[self.n_events] = <signed char> move
+        self.n_events += 1
+        self.n_left_out = 0
+        self.since_polish += 1
+        self.since_refresh += 1
+        self.sum_free += self.factor.size
+        if self.factor.size > self.max_free:
+            self.max_free = self.factor.size
+
+    # -- keeping rounding down --------------------------------------------------------------
+
+    cdef void _rebase(self) noexcept nogil:
+        if self.since_base != 0.0:
+            vector_axpy(self.rows.n_cols, self.since_base, &self.w_rate[0], &self.w[0])
+            self.since_base = 0.0
+
+    cdef void _polish(self) noexcept nogil:
+        """Bring the free slacks back to zero and take the direction afresh."""
+        cdef Py_ssize_t a, m = self.factor.size
+        cdef int i
+        self._rebase()
+        for a in range(m):
+            i = self.factor.members[a]
+            self.rhs[a] = self._target(i)
+        # w_rate serves as the result's place; the direction is taken afresh below
+        self.factor.meet(&self.w[0], &self.rhs[0], &self.column[0], &self.w_rate[0])
+        for a in range(self.rows.n_cols):
+            self.w[a] = self.w_rate[a]
+        for a in range(m):
+            self.theta[a] = self.theta[a] + self.column[a]
+        self._direction()
+        self.since_polish = 0
+        self.n_polished += 1
+
+    cdef void _refresh(self) noexcept nogil:
+        """Take w and s from the statuses and θ, polish, look at every point, set deadlines."""
+        cdef Py_ssize_t i, a, n = self.rows.n_rows
+        cdef double at, rate, slack, farthest = 0.0, worst = 0.0
+        for a in range(self.rows.n_cols):
+            self.w[a] = 0.0
+            self.s[a] = 0.0
+        for i in range(n):
+            if self.status[i] == FREE:
+                continue
+            if self.status[i] == LOWER:
+                rate = self.lower_rate[i]
+                at = self._lower(i)
+            else:
+                rate = self.upper_rate[i]
+                at = self._upper(i)
+            if at != 0.0:
+                self.rows.axpy(i, at, &self.w[0])
+            if rate != 0.0:
+                self.rows.axpy(i, rate, &self.s[0])
+        for a in range(self.factor.size):
+            self.rows.axpy(self.factor.members[a], self.theta[a], &self.w[0])
+        self.since_base = 0.0
+        self._polish()
+        for a in range(self.factor.size):
+            i = self.factor.members[a]
+            at = self.theta[a]
+            worst = max(worst, max(self._lower(i) - at, at - self._upper(i)) / self.box_scale)
+        self.n_due = 0
+        for i in range(n):
+            if self.status[i] == FREE or (self.lower0[i] == self.upper0[i]
+                                          and self.lower1[i] == self.upper1[i]):
+                continue
+            slack = self.rows.dot(i, &self.w[0]) - self._target(i)
+            if self.status[i] == UPPER:
+                slack = -slack
+            worst = max(worst, -slack)
+            self.due[self.n_due] = <int> i
+            self.due_slack[self.n_due] = slack
+            self.n_due += 1
+            if self.length[i] > 0.0:
+                farthest = max(farthest, slack / self.length[i])
+        self.deadlines.clear(farthest if farthest > 0.0 else 1.0)
+        for a in range(self.n_due):
+            self.seen[self.due[a]].slack = -1.0
+            self._wait(self.due[a], self.due_slack[a])
+        self.worst_seen = worst
+        self.n_checks += 1
+        self.since_refresh = 0
+
+    # -- what came of it --------------------------------------------------------------------
+
+    @property
+    def statuses(self):
+        """Status of every point now."""
+        return np.array(self.status)
+
+    @property
+    def free(self):
+        """The free points, in the factor's order."""
+        return np.array(self.factor.members[:self.factor.size])
+
+    @property
+    def theta_free(self):
+        """θ of the free points, in the same order."""
+        return np.array(self.theta[:self.factor.size])
+
+    @property
+    def events(self):
+        """Record: t, point, move."""
+        k = self.n_events
+        return (np.array(self.record_t[:k]), np.array(self.record_index[:k]),
+                np.array(self.record_move[:k]))
+
+    @property
+    def w_now(self):
+        """W at t."""
+        return np.asarray(self.w) + self.since_base * np.asarray(self.w_rate)

@@ -1,0 +1,139 @@
+"""The demonstration: one path over all costs, on the breast cancer data of scikit-learn."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+
+import taupath
+
+if TYPE_CHECKING:
+    from taupath.certificate import Certificate
+
+__all__ = ["COST_RATIOS", "OperatingPoint", "breast_cancer_halves", "operating_point", "report"]
+
+C = 0.1
+
+# (cost of a missed cancer, cost of a false alarm), from caution to restraint
+COST_RATIOS = ((20, 1), (10, 1), (5, 1), (2, 1), (1, 1), (1, 2), (1, 5), (1, 10), (1, 20))
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """How the classifier of one τ does on a set of cases.
+
+    Attributes
+    ----------
+    tau : float
+        cost_fp / (cost_fp + cost_fn).
+    tpr, tnr, accuracy : float
+        Rates among the positive, the negative and all cases.
+    cost : float
+        Mean cost per case, where a false positive costs τ and a false negative 1 - τ.
+    """
+
+    tau: float
+    tpr: float
+    tnr: float
+    accuracy: float
+    cost: float
+
+
+def operating_point(y: np.ndarray, decision: np.ndarray, tau: float) -> OperatingPoint:
+    """Return rates and mean cost of deciding "positive" where ``decision`` ≥ 0.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1, both present.
+    decision : ndarray of shape (n_samples,)
+        Values of the decision function for τ.
+    tau : float
+        cost_fp / (cost_fp + cost_fn).
+
+    Returns
+    -------
+    OperatingPoint
+        Rates and mean cost per case.
+    """
+    actual, predicted = y > 0, decision >= 0
+    false_positive, false_negative = predicted & ~actual, ~predicted & actual
+    return OperatingPoint(
+        tau=float(tau),
+        tpr=float(predicted[actual].mean()),
+        tnr=float((~predicted[~actual]).mean()),
+        accuracy=float((predicted == actual).mean()),
+        cost=float((tau * false_positive + (1 - tau) * false_negative).mean()),
+    )
+
+
+def breast_cancer_halves() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return X_train, X_test, y_train, y_test; +1 is malignant.
+
+    Columns are standardised by mean and deviation of the training half.
+    """
+    data = load_breast_cancer()
+    y = np.where(data.target == list(data.target_names).index("malignant"), 1, -1)
+    X_train, X_test, y_train, y_test = train_test_split(
+        data.data, y, test_size=0.5, stratify=y, random_state=0
+    )
+    scaler = StandardScaler().fit(X_train)
+    return scaler.transform(X_train), scaler.transform(X_test), y_train, y_test
+
+
+def report() -> Iterator[str]:
+    """Fit the path and yield the lines of the report as they become known."""
+    X_train, X_test, y_train, y_test = breast_cancer_halves()
+    n_train, n_features = X_train.shape
+    yield (
+        f"Breast cancer data: {n_train} cases to learn from, {len(y_test)} to test on "
+        f"({np.count_nonzero(y_test > 0)} malignant), {n_features} features."
+    )
+
+    begin = time.perf_counter()
+    path = taupath.quantile_path(X_train, y_train, C=C)
+    milliseconds = 1e3 * (time.perf_counter() - begin)
+    yield (
+        f"The exact SVM for every τ in [0, 1] (C = {C:g}): {path.n_kinks} kinks "
+        f"in {milliseconds:.0f} ms, {path.nbytes / 1e3:.0f} kB."
+    )
+    yield ""
+
+    taus = np.array([cost_fp / (cost_fp + cost_fn) for cost_fn, cost_fp in COST_RATIOS])
+    decisions = path.decision_function(X_test, taus)
+    points = [
+        operating_point(y_test, column, tau) for column, tau in zip(decisions.T, taus, strict=True)
+    ]
+    yield from _table(points)
+    yield ""
+    yield "τ = cost of a false alarm / (cost of a false alarm + cost of a missed cancer)."
+    yield "Cost is the mean per test case, in a unit where these two costs add up to 1."
+    yield ""
+    yield from _certificate(path.certify())
+
+
+def _table(points: Sequence[OperatingPoint]) -> Iterator[str]:
+    yield "  miss : alarm       τ     TPR     TNR  accuracy  cost per case"
+    for (cost_fn, cost_fp), point in zip(COST_RATIOS, points, strict=True):
+        yield (
+            f"  {cost_fn:>4} : {cost_fp:<5}  {point.tau:6.3f}  {point.tpr:6.3f}  {point.tnr:6.3f}"
+            f"  {point.accuracy:8.3f}  {point.cost:13.4f}"
+        )
+
+
+def _certificate(certificate: "Certificate") -> Iterator[str]:
+    extent = "every kink and every midpoint" if certificate.complete else "a sample of the path"
+    yield f"Certificate, from the data, at {certificate.n_checked} values of τ ({extent}):"
+    yield (
+        f"the relative duality gap is at most {certificate.worst_gap:.1e} "
+        f"(τ = {certificate.tau_gap:.4f}), and no optimality condition"
+    )
+    yield (
+        f"is violated by more than {certificate.worst_kkt:.1e} of a margin "
+        f"(τ = {certificate.tau_kkt:.4f})."
+    )

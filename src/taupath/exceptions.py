@@ -1,0 +1,20 @@
+"""What can go wrong on a walk."""
+
+__all__ = ["WalkFailed"]
+
+
+class WalkFailed(RuntimeError):
+    """The walk could not be finished.
+
+    Parameters
+    ----------
+    reason : str
+        What happened.
+    t : float
+        Where on the path.
+    """
+
+    def __init__(self, reason: str, t: float) -> None:
+        super().__init__(f"{reason} at {t!r}; please report this with the data")
+        self.reason = reason
+        self.t = t

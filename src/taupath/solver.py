@@ -1,0 +1,272 @@
+"""From a problem to the record of its path: start, walk, repair. Only this file drives the walk.
+
+Degeneracy (several events at once) is the normal case: a whole class can lie on the margin near
+τ = 0. The walk therefore follows targets p_i (1 + δ u_i) with fixed random u_i in [½, 1), for
+which events come one by one. Raising targets, never lowering them, keeps this harmless: with
+l = 0 the duality gap it causes is Σ θ_i δ u_i p_i, at most 2 δ times the objective whatever the
+box, and no optimality condition is off by more than δ p_i. Lowering them would cost up to
+Σ h_i δ u_i, which grows with C. (Kinks move by as little; what is promised is in the certificate.)
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from taupath._core._factor import independent_rows
+from taupath._core._rows import Rows
+from taupath._core._walk import Walk
+from taupath.exceptions import WalkFailed
+from taupath.problem import Line, correction, rising_targets
+from taupath.status import FREE, FREE_TO_LOWER, FREE_TO_UPPER, LOWER, UPPER, Outcome
+
+__all__ = ["ORTHOGONAL_UP_TO", "Progress", "Record", "raised_targets", "solve_path"]
+
+Progress = Callable[[float, int], None]
+
+# δ: large against rounding in a slack (1e-13 is common, 1e-12 has been seen), small against the
+# promised gap of 1e-9.
+RAISE = 1e-10
+SEED = 20090618
+# With at most so many columns the factor keeps an orthonormal basis: cheap there, and proof
+# against columns of very different scale.
+ORTHOGONAL_UP_TO = 64
+# Kinks come to a few per sample in practice; the worst case is exponential.
+EVENTS_PER_SAMPLE = 1000
+# Repairs in a row that do not get the walk ahead.
+MOST_REPAIRS = 5
+# Seconds between two looks at the keyboard and calls of `progress`.
+PAUSE = 0.1
+
+
+@dataclass
+class Record:
+    """What a walk leaves behind: index sets only.
+
+    Attributes
+    ----------
+    begin, end : float
+        The stretch of t.
+    status : ndarray of int8
+        Index sets at the beginning.
+    free : ndarray of int32
+        The free points at the beginning.
+    t, index, move : ndarray
+        Each event: where, which point, from what to what.
+    counters : dict
+        Events, rows evaluated and the like.
+    """
+
+    begin: float
+    end: float
+    status: np.ndarray
+    free: np.ndarray
+    t: np.ndarray
+    index: np.ndarray
+    move: np.ndarray
+    counters: dict[str, int] = field(default_factory=dict)
+
+
+def raised_targets(target: np.ndarray) -> np.ndarray:
+    """Return the targets that walk and solutions go by: p_i (1 + δ u_i), u_i in [½, 1)."""
+    u = np.random.default_rng(SEED).uniform(0.5, 1.0, len(target))
+    return np.asarray(target * (1.0 + RAISE * u))
+
+
+def solve_path(
+    rows: Rows,
+    squared_norm: np.ndarray,
+    line: Line,
+    begin: float,
+    end: float,
+    progress: Progress | None = None,
+) -> Record:
+    """Walk `line` from `begin` to `end`.
+
+    Parameters
+    ----------
+    rows : Rows
+        The z_i.
+    squared_norm : ndarray of shape (n_samples,)
+        Their squared lengths.
+    line : Line
+        Bounds and (true) targets.
+    begin, end : float
+        Where the walk begins and ends.
+    progress : callable, optional
+        Called as ``progress(fraction, n_events)`` about ten times a second.
+
+    Returns
+    -------
+    Record
+        Index sets along the way.
+
+    Raises
+    ------
+    WalkFailed
+        Where repairs do not help or the event budget is used up.
+    """
+    return _Solver(rows, squared_norm, line, begin, end, progress).solve()
+
+
+class _Solver:
+    """One walk in the making: pieces of it, and the counters over all pieces."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        squared_norm: np.ndarray,
+        line: Line,
+        begin: float,
+        end: float,
+        progress: Progress | None,
+    ) -> None:
+        self.rows = rows
+        self.squared_norm = squared_norm
+        self.line = line.with_target(raised_targets(line.target0))
+        self.begin, self.end = begin, end
+        self.progress = progress
+        self.budget = EVENTS_PER_SAMPLE * rows.n_rows + 1000
+        self.counters = dict.fromkeys(
+            (
+                "kinks",
+                "start_events",
+                "rows_evaluated",
+                "zero_length_steps",
+                "refactorizations",
+                "repairs",
+                "left_out",
+                "sum_free",
+                "max_free",
+            ),
+            0,
+        )
+
+    def solve(self) -> Record:
+        status, free, theta = self._start()
+        first_status, first_free = status, free
+        events: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        t, repairs = self.begin, 0
+        while True:
+            walk = self._new_walk(self.line, t, self.end, status, free, theta)
+            outcome = self._run(walk, report=True)
+            self._count(walk, "kinks")
+            events.append(walk.events)
+            if outcome == Outcome.DONE:
+                break
+            repairs = 1 if walk.t > t else repairs + 1
+            if repairs > MOST_REPAIRS:
+                raise WalkFailed("repairs did not bring the walk ahead", walk.t)
+            t = walk.t
+            status, free, theta = self._repair(walk, t, events)
+        times, index, move = (np.concatenate(parts) for parts in zip(*events, strict=True))
+        return Record(
+            self.begin, self.end, first_status, first_free, times, index, move, self.counters
+        )
+
+    def _start(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the index sets at the beginning.
+
+        With targets below zero θ = l = 0 is optimal; from there the targets rise to their true
+        values. Only points that end up on or inside the margin become events.
+        """
+        t = self.begin
+        n = self.rows.n_rows
+        first = -np.random.default_rng(SEED + 1).uniform(0.5, 1.0, n)
+        status = np.full(n, LOWER, dtype=np.int8)
+        walk = self._new_walk(rising_targets(self.line, t, first), 0.0, 1.0, status, [], [])
+        outcome = self._run(walk)
+        self._count(walk, "start_events")
+        if outcome == Outcome.DONE:
+            status, free, theta = walk.statuses, walk.free, walk.theta_free
+        else:
+            status, free, theta = self._repair(walk, t, [])
+        # a box that is still empty says nothing about its side; the slack does
+        w = self.rows.combine(self._theta(status, free, theta, t))
+        slack = self.rows.products(w) - self.line.target(t)
+        empty = (self.line.width(t) <= 0.0) & (status != FREE)
+        status[empty] = np.where(slack[empty] < 0.0, UPPER, LOWER)
+        return status, free, theta
+
+    def _repair(
+        self, walk: Walk, t: float, events: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return exact index sets at t, from whatever `walk` has come to.
+
+        The index sets are made optimal by moving the targets, which are then walked back.
+        """
+        status, free, theta = walk.statuses, walk.free, walk.theta_free
+        for _ in range(MOST_REPAIRS):
+            self.counters["repairs"] += 1
+            independent = independent_rows(self.rows, self.squared_norm, free, ORTHOGONAL_UP_TO)
+            lower, upper = self.line.lower(t), self.line.upper(t)
+            dropped = free[~independent]
+            middle = 0.5 * (lower[dropped] + upper[dropped])
+            to_upper = theta[~independent] > middle
+            status[dropped] = np.where(to_upper, UPPER, LOWER)
+            moves = np.where(to_upper, FREE_TO_UPPER, FREE_TO_LOWER).astype(np.int8)
+            events.append((np.full(len(dropped), t), dropped, moves))
+            free, theta = free[independent], theta[independent]
+            theta = np.clip(theta, lower[free], upper[free])
+            w = self.rows.combine(self._theta(status, free, theta, t))
+            line = correction(self.line, t, self.rows.products(w), status)
+            again = self._new_walk(line, 0.0, 1.0, status, free, theta)
+            outcome = self._run(again)
+            self._count(again, "start_events")
+            times, index, move = again.events
+            events.append((np.full_like(times, t), index, move))
+            status, free, theta = again.statuses, again.free, again.theta_free
+            if outcome == Outcome.DONE:
+                return status, free, theta
+        raise WalkFailed("a repair did not come to its end", t)
+
+    def _theta(
+        self, status: np.ndarray, free: np.ndarray, theta_free: np.ndarray, t: float
+    ) -> np.ndarray:
+        theta = np.where(status == UPPER, self.line.upper(t), self.line.lower(t))
+        theta[free] = theta_free
+        return theta
+
+    def _new_walk(
+        self,
+        line: Line,
+        begin: float,
+        end: float,
+        status: np.ndarray,
+        free: np.ndarray | list[int],
+        theta: np.ndarray | list[float],
+    ) -> Walk:
+        return Walk(
+            self.rows, self.squared_norm, line, begin, end, status, free, theta, ORTHOGONAL_UP_TO
+        )
+
+    def _run(self, walk: Walk, report: bool = False) -> Outcome:
+        """Walk in portions short enough to notice Ctrl-C and to report progress."""
+        portion = 64
+        while True:
+            started, before = time.monotonic(), walk.n_events
+            outcome = Outcome(walk.run(portion))
+            spent = time.monotonic() - started
+            if report and self.progress is not None:
+                fraction = (walk.t - self.begin) / max(self.end - self.begin, 1e-300)
+                self.progress(fraction, self.counters["kinks"] + walk.n_events)
+            if outcome not in (Outcome.MORE, Outcome.FULL):
+                return outcome
+            self.budget -= walk.n_events - before
+            if self.budget < 0:
+                raise WalkFailed(f"more than {EVENTS_PER_SAMPLE} events per sample", walk.t)
+            if spent < 0.5 * PAUSE:
+                portion = min(2 * portion, 1 << 16)
+            elif spent > PAUSE:
+                portion = max(portion // 2, 1)
+
+    def _count(self, walk: Walk, events: str) -> None:
+        counters = self.counters
+        counters[events] += walk.n_events
+        counters["rows_evaluated"] += walk.n_rows_evaluated
+        counters["zero_length_steps"] += walk.n_zero_steps
+        counters["refactorizations"] += walk.n_refactorizations
+        counters["left_out"] += walk.n_left_out_total
+        counters["sum_free"] += walk.sum_free
+        counters["max_free"] = max(counters["max_free"], walk.max_free)

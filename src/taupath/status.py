@@ -1,0 +1,23 @@
+"""Where a point is, and how a walk ended: the numbers of the compiled core, named."""
+
+from enum import IntEnum
+
+__all__ = ["FREE", "FREE_TO_LOWER", "FREE_TO_UPPER", "LOWER", "UPPER", "Outcome"]
+
+LOWER = 0  # θ = l, slack ≥ 0: well classified, the paper's R
+FREE = 1  # slack = 0: on the margin, M
+UPPER = 2  # θ = h, slack ≤ 0: in error, L
+
+# moves of a free point, as they are recorded
+FREE_TO_LOWER = 2
+FREE_TO_UPPER = 3
+
+
+class Outcome(IntEnum):
+    """Every way out of a call of the walk."""
+
+    DONE = 0  # the end of the stretch was reached
+    MORE = 1  # the event allowance of the call is used up
+    FULL = 2  # room for more free points was made, go on
+    STALLED = 3  # too many steps of length zero in a row
+    WRONG = 4  # the check of all points found one on the wrong side

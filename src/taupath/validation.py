@@ -1,0 +1,191 @@
+"""Checks of what users pass in: each error names the argument and the offending value."""
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = [
+    "check_choice",
+    "check_features",
+    "check_labels",
+    "check_new_features",
+    "check_positive",
+    "check_range",
+    "check_tau",
+    "check_weight",
+    "regularization_to_C",
+]
+
+MAX_ROWS = 2**31 - 2
+
+
+def check_features(X: Any) -> "np.ndarray | sp.csr_array":
+    """Return X as C-contiguous float64 or as CSR with sorted unique int32 indices.
+
+    Copies only where storage or precision has to change.
+    """
+    if sp.issparse(X):
+        return _check_sparse(X)
+    array = _as_real(X, "X")
+    if array.ndim != 2:
+        raise ValueError(
+            f"X must have two dimensions (n_samples, n_features), got shape {array.shape}"
+        )
+    _check_size(array.shape)
+    array = np.ascontiguousarray(array, dtype=np.float64)
+    _check_finite(array, "X")
+    return array
+
+
+def _check_sparse(X: Any) -> "sp.csr_array":
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got shape {X.shape}")
+    _check_real_dtype(X.dtype, "X")
+    _check_size(X.shape)
+    if X.shape[1] > MAX_ROWS:
+        raise ValueError(f"X has {X.shape[1]} features, more than {MAX_ROWS}")
+    csr = sp.csr_array(X, dtype=np.float64)
+    if not csr.has_canonical_format:
+        csr = csr.copy()  # the caller's matrix stays as it is
+        csr.sum_duplicates()
+    _check_finite(csr.data, "X")
+    return csr
+
+
+def _as_real(values: Any, name: str) -> np.ndarray:
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} is not an array of numbers: {error}") from None
+    _check_real_dtype(array.dtype, name)
+    return array
+
+
+def _check_real_dtype(dtype: np.dtype, name: str) -> None:
+    if dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers, got dtype {dtype}")
+
+
+def _check_size(shape: tuple[int, ...]) -> None:
+    if shape[0] == 0 or shape[1] == 0:
+        raise ValueError(f"X is empty: shape {shape}")
+    if shape[0] > MAX_ROWS:
+        raise ValueError(f"X has {shape[0]} rows, more than {MAX_ROWS}")
+
+
+def _check_finite(values: np.ndarray, name: str) -> None:
+    finite = np.isfinite(values)
+    if not finite.all():
+        at = np.argwhere(~finite)[0]
+        place = ", ".join(str(k) for k in at)
+        raise ValueError(f"{name} contains {values[tuple(at)]} (first at [{place}])")
+
+
+def check_new_features(X: Any, n_features: int) -> "np.ndarray | sp.csr_array":
+    """Return X checked, with the number of features of the training data."""
+    checked = check_features(X)
+    if checked.shape[1] != n_features:
+        raise ValueError(f"X has {checked.shape[1]} features, the path was made with {n_features}")
+    return checked
+
+
+def check_labels(y: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the two classes (sorted) and which samples have the second, positive one."""
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise ValueError(f"y must have one dimension, got shape {labels.shape}")
+    if len(labels) != n_samples:
+        raise ValueError(f"y has {len(labels)} labels, X has {n_samples} rows")
+    if labels.dtype.kind == "c":
+        raise TypeError(f"y must hold labels, got dtype {labels.dtype}")
+    if labels.dtype.kind == "f":
+        _check_finite(labels, "y")
+    try:
+        classes = np.unique(labels)
+    except TypeError:
+        raise TypeError("y mixes labels that cannot be sorted, such as numbers and text") from None
+    if len(classes) != 2:
+        shown = ", ".join(repr(c) for c in classes[:5].tolist())
+        more = ", ..." if len(classes) > 5 else ""
+        raise ValueError(f"y must have exactly two classes, got {len(classes)}: {shown}{more}")
+    return classes, labels == classes[1]
+
+
+def check_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
+    """Return one weight per sample, ones for None."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    weight = _as_real(sample_weight, "sample_weight").astype(np.float64)
+    if weight.shape != (n_samples,):
+        raise ValueError(f"sample_weight has shape {weight.shape}, expected ({n_samples},)")
+    _check_finite(weight, "sample_weight")
+    if (weight < 0).any():
+        at = int(np.flatnonzero(weight < 0)[0])
+        raise ValueError(f"sample_weight is negative: {weight[at]} at [{at}]")
+    if not (weight > 0).any():
+        raise ValueError("sample_weight is zero for every sample")
+    return weight
+
+
+def _check_real(value: Any, name: str) -> float:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a real number, got {value!r}")
+    return float(value)
+
+
+def check_positive(value: Any, name: str) -> float:
+    """Return a finite number above zero."""
+    number = _check_real(value, name)
+    if not (math.isfinite(number) and number > 0):
+        raise ValueError(f"{name} must be finite and above 0, got {value!r}")
+    return number
+
+
+def regularization_to_C(C: Any, lam: Any, n_samples: int) -> float:
+    """Return C; from λ as 1 / (n λ). Giving both is an error unless they mean the same."""
+    if lam is None:
+        return check_positive(1.0 if C is None else C, "C")
+    from_lam = 1.0 / (n_samples * check_positive(lam, "lam"))
+    if not math.isfinite(from_lam) or from_lam == 0.0:
+        raise ValueError(f"lam={lam!r} gives C = 1/(n lam) = {from_lam}")
+    if C is not None and not math.isclose(check_positive(C, "C"), from_lam, rel_tol=1e-9):
+        raise ValueError(
+            f"C={C!r} and lam={lam!r} contradict each other: lam means C = 1/(n lam) = "
+            f"{from_lam!r}; give one of them"
+        )
+    return from_lam
+
+
+def check_range(tau_range: Any, name: str = "tau_range") -> tuple[float, float]:
+    """Return the two ends of a stretch within [0, 1]."""
+    try:
+        begin, end = tau_range
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a pair of numbers, got {tau_range!r}") from None
+    begin, end = _check_real(begin, name), _check_real(end, name)
+    if not 0.0 <= begin < end <= 1.0:
+        raise ValueError(f"{name} must satisfy 0 <= a < b <= 1, got {tau_range!r}")
+    return begin, end
+
+
+def check_tau(tau: Any, tau_range: tuple[float, float]) -> float:
+    """Return τ if it lies within the walked stretch."""
+    number = _check_real(tau, "tau")
+    begin, end = tau_range
+    if not begin <= number <= end:
+        raise ValueError(f"tau must lie in the walked range [{begin:g}, {end:g}], got {tau!r}")
+    return number
+
+
+def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """Return one of `choices`."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return value

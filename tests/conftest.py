@@ -1,0 +1,25 @@
+"""Fixtures shared by all tests."""
+
+import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from taupath.datasets import PaperData, load_paper
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of data sets; tests that need it are skipped without one."""
+    folder = os.environ.get("TAUPATH_DATA")
+    if not folder:
+        pytest.skip("needs data: set TAUPATH_DATA to the folder that holds them")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def paper_data(data_dir: Path) -> Callable[[str], PaperData]:
+    """A function from a name of the paper's Table 1 to its data, each read once."""
+    return cache(lambda name: load_paper(name, data_dir))

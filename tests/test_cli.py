@@ -1,0 +1,123 @@
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, confusion_matrix, recall_score
+from sklearn.svm import LinearSVC
+
+import taupath
+from taupath import cli, demo
+
+
+@pytest.fixture(scope="module")
+def demo_lines():
+    return list(demo.report())
+
+
+def table_rows(lines):
+    """The numbers of the table: cost_fn, cost_fp, τ, TPR, TNR, accuracy, cost."""
+    rows = [re.findall(r"[\d.]+", line) for line in lines if re.match(r" +\d+ : \d+ ", line)]
+    return np.array(rows, dtype=float)
+
+
+class TestDemo:
+    def test_main_prints_the_report_and_returns_0(self, capsys):
+        assert cli.main(["demo"]) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        assert table_rows(out.splitlines()).shape == (len(demo.COST_RATIOS), 7)
+
+    def test_tau_is_the_share_of_the_false_alarm(self, demo_lines):
+        rows = table_rows(demo_lines)
+        np.testing.assert_allclose(rows[:, 2], rows[:, 1] / rows[:, :2].sum(axis=1), atol=6e-4)
+
+    def test_rates_and_costs_are_those_of_separate_fits(self, demo_lines):
+        X_train, X_test, y_train, y_test = demo.breast_cancer_halves()
+        for cost_fn, cost_fp, _, *shown in table_rows(demo_lines):
+            tau = cost_fp / (cost_fp + cost_fn)
+            svm = LinearSVC(
+                loss="hinge",
+                C=demo.C,
+                class_weight={1: 2 * (1 - tau), -1: 2 * tau},
+                tol=1e-8,
+                max_iter=1_000_000,
+                random_state=0,
+            ).fit(X_train, y_train)
+            predicted = svm.predict(X_test)
+            _, fp, fn, _ = confusion_matrix(y_test, predicted).ravel()
+            expected = [
+                recall_score(y_test, predicted),
+                recall_score(y_test, predicted, pos_label=-1),
+                accuracy_score(y_test, predicted),
+                (cost_fp * fp + cost_fn * fn) / (cost_fp + cost_fn) / len(y_test),
+            ]
+            np.testing.assert_allclose(shown, expected, atol=6e-4, err_msg=f"τ = {tau}")
+
+    def test_certificate_is_that_of_the_path(self, demo_lines):
+        X_train, _, y_train, _ = demo.breast_cancer_halves()
+        certificate = taupath.quantile_path(X_train, y_train, C=demo.C).certify()
+        text = " ".join(demo_lines)
+        assert f"gap is at most {certificate.worst_gap:.1e}" in text
+        assert f"more than {certificate.worst_kkt:.1e} of a margin" in text
+        assert certificate.worst_gap < 1e-9 and certificate.worst_kkt < 1e-7
+
+    def test_kinks_are_those_of_the_path(self, demo_lines):
+        X_train, _, y_train, _ = demo.breast_cancer_halves()
+        path = taupath.quantile_path(X_train, y_train, C=demo.C)
+        assert f" {path.n_kinks} kinks " in " ".join(demo_lines)
+
+    def test_an_incomplete_certificate_says_so(self):
+        certificate = SimpleNamespace(
+            worst_gap=1e-12, tau_gap=0.25, worst_kkt=1e-10, tau_kkt=0.5, n_checked=7, complete=False
+        )
+        assert "7 values of τ (a sample of the path)" in " ".join(demo._certificate(certificate))
+
+
+class TestOperatingPoint:
+    def test_counts_by_hand(self):
+        y = np.array([1, 1, 1, -1, -1])
+        decision = np.array([2.0, 0.0, -1.0, 3.0, -0.5])  # 0 counts as positive
+        point = demo.operating_point(y, decision, 0.25)
+        assert point.tpr == pytest.approx(2 / 3)
+        assert point.tnr == pytest.approx(1 / 2)
+        assert point.accuracy == pytest.approx(3 / 5)
+        assert point.cost == pytest.approx((0.25 * 1 + 0.75 * 1) / 5)
+
+
+class TestUsage:
+    def test_version(self, capsys):
+        with pytest.raises(SystemExit) as caught:
+            cli.main(["--version"])
+        assert caught.value.code == 0
+        assert capsys.readouterr().out == f"taupath {taupath.__version__}\n"
+
+    @pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"]])
+    def test_help(self, capsys, arguments):
+        with pytest.raises(SystemExit) as caught:
+            cli.main(arguments)
+        assert caught.value.code == 0
+        assert "demo" in capsys.readouterr().out
+
+    @pytest.mark.parametrize("arguments", [[], ["dance"], ["demo", "--loud"]])
+    def test_wrong_usage_leaves_with_2(self, capsys, arguments):
+        with pytest.raises(SystemExit) as caught:
+            cli.main(arguments)
+        assert caught.value.code == 2
+        assert "usage: taupath" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("error", "status", "message"),
+        [
+            (ValueError("C must be positive"), 1, "taupath: C must be positive\n"),
+            (OSError("disk full"), 1, "taupath: disk full\n"),
+            (KeyboardInterrupt(), 130, "taupath: interrupted\n"),
+        ],
+    )
+    def test_failure_is_one_line_and_a_status(self, monkeypatch, capsys, error, status, message):
+        def fail():
+            raise error
+
+        monkeypatch.setattr(demo, "report", fail)
+        assert cli.main(["demo"]) == status
+        assert capsys.readouterr().err == message
