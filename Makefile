@@ -14,7 +14,7 @@ BENCH_ARGS ?=
 TEST_ARGS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all checked asan lint format bench build clean
+.PHONY: help demo test test-all checked asan lint format bench bench-growth build clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -34,6 +34,9 @@ test-all: build $(VENV)/.test  ## all tests, then the core's on the checked and 
 
 bench: build $(VENV)/.bench  ## the paper's Table 2, one thread (needs TAUPATH_DATA)
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) benchmarks/table2.py $(BENCH_ARGS)
+
+bench-growth: build  ## time of a whole path against the number of samples, one thread
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) benchmarks/growth.py $(BENCH_ARGS)
 
 lint: $(VENV)/.lint $(VENV)/.installed  ## ruff and mypy
 	@$(VENV)/bin/ruff check .

@@ -6,8 +6,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from taupath.datasets import PaperData, load_paper
+
+# The same examples in every run, and no complaint about a slow one: the machine may be busy.
+settings.register_profile("reproducible", derandomize=True, deadline=None, database=None)
+settings.load_profile("reproducible")
 
 
 @pytest.fixture(scope="session")

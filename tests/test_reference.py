@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.datasets import load_iris
 
 import oracles
 import verify
@@ -166,10 +167,37 @@ def test_too_many_events_end_in_the_documented_exception():
     assert 0.0 <= caught.value.tau < 1.0
 
 
-def test_columns_of_very_different_scale_are_beyond_it_and_it_says_so():
-    X, y = gaussian(15, 3, seed=2)
-    with pytest.raises(ReferenceStalled, match=r"lost the solution|converge"):
-        dual_path_finding(X * [1e6, 1.0, 1e-6], y, 1e-4)
+def test_columns_of_very_different_scale_end_in_the_exception_or_a_usable_path():
+    n_stalled = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n, d = rng.integers(2, 25), rng.integers(1, 5)
+        y = np.where(rng.random(n) < 0.5, 1, -1)
+        y[:2] = 1, -1
+        X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-6, 7, size=d)
+        lam = 10.0 ** rng.integers(-4, 0)
+        try:
+            path = dual_path_finding(X, y, lam)
+        except ReferenceStalled:
+            n_stalled += 1
+            continue
+        for tau in verify.kinks_and_midpoints(path.taus):
+            assert verify.kkt_violation(X, y, None, tau, path.alpha(tau), lam=lam) < 1e-3
+    assert 0 < n_stalled < 60
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_gradient_that_stands_still_causes_no_events(seed):
+    # While the margin spans the feature space, slopes are rounding errors of large numbers.
+    rng = np.random.default_rng(seed)
+    X, y = np.round(60.0 * rng.normal(size=(60, 2))), np.where(np.arange(60) % 3 == 0, 1, -1)
+    path = dual_path_finding(X, y, 1e-4)
+    assert path.n_events < 5 * len(y)
+    taus = verify.kinks_and_midpoints(path.taus)
+    violation = max(
+        verify.kkt_violation(X, y, None, tau, path.alpha(tau), lam=1e-4) for tau in taus
+    )
+    assert violation < 1e-6
 
 
 @pytest.mark.parametrize("tau", [-0.1, 1.1, np.nan])
@@ -184,6 +212,13 @@ def test_bad_labels_and_lam_are_refused():
         dual_path_finding(oracles.HAND_X, [0, 1], 1.0)
     with pytest.raises(ValueError, match="lam"):
         dual_path_finding(oracles.HAND_X, oracles.HAND_Y, 0.0)
+
+
+def test_a_start_that_stops_early_is_run_again():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < 2], np.where(y[y < 2] == 1, 1, -1)
+    path = dual_path_finding(X, y, 1.0)
+    verify.assert_certified(path, X, y, None, verify.kinks_and_midpoints(path.taus), lam=1.0)
 
 
 def test_paper_diabetes_goes_through(paper_data):

@@ -9,6 +9,7 @@ __all__ = ["Certificate", "HingeProblem", "Measure"]
 
 # A dual variable this close to its bound, as part of its box, is at the bound.
 AT_BOUND = 1e-12
+TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -80,23 +81,40 @@ class HingeProblem:
     bias: float
     lam: float
 
-    def measure(self, alpha: np.ndarray, box: np.ndarray) -> Measure:
-        """Judge α, feasible or not, against 0 ≤ α_i ≤ box_i.
+    def measure(
+        self, alpha: np.ndarray, coef: np.ndarray, intercept: float, box: np.ndarray
+    ) -> Measure:
+        """Judge a primal and a dual point, each from its own numbers.
 
-        With w made from α, primal minus dual is a sum of products that are never negative,
-        so no digits cancel: (box_i - α_i) (1 - m_i)₊ + α_i (m_i - 1)₊ for margins m_i.
+        Parameters
+        ----------
+        alpha : ndarray of shape (n_samples,)
+            Dual point, to lie within 0 ≤ α_i ≤ box_i.
+        coef, intercept : ndarray of shape (n_features,), float
+            Primal point.
+        box : ndarray of shape (n_samples,)
+            c_i(τ).
+
+        Returns
+        -------
+        Measure
+            The gap between the two objectives bounds the error of both. Conditions are judged
+            by the margins of the primal point, the box, and by how well w = Σ α_i y_i x_i / λ
+            holds, as part of the largest terms of this sum.
         """
         signed = self.y * alpha / self.lam
-        w = np.asarray(self.X.T @ signed)
-        b = self.bias * signed.sum()
-        margin = self.y * (np.asarray(self.X @ w) + self.bias * b)
+        b = intercept / self.bias if self.bias else 0.0
+        stationary = np.append(self.X.T @ signed, self.bias * signed.sum())
+        terms = np.append(abs(self.X).T @ np.abs(signed), abs(self.bias) * np.abs(signed).sum())
+        w = np.append(coef, b)
+        margin = self.y * (np.asarray(self.X @ coef) + intercept)
         short, beyond = np.maximum(1.0 - margin, 0.0), np.maximum(margin - 1.0, 0.0)
-        outside = np.maximum(np.maximum(-alpha, alpha - box), 0.0)
-        gap = float((box - alpha) @ short + alpha @ beyond)
-        primal = float(0.5 * self.lam * (w @ w + b * b) + box @ short)
-        below = (alpha < box * (1.0 - AT_BOUND)) * short
-        above = (alpha > box * AT_BOUND) * beyond
-        # a variable outside its box counts by how far the margin it stands for is off
-        scale = max(float(box.max()), np.finfo(float).tiny)
-        kkt = max(float(below.max()), float(above.max()), float(outside.max()) / scale)
-        return Measure(gap / max(primal, np.finfo(float).tiny), kkt, primal, primal - gap)
+        primal = float(0.5 * self.lam * (w @ w) + box @ short)
+        dual = float(alpha.sum() - 0.5 * self.lam * (stationary @ stationary))
+        kkt = max(
+            float(((alpha < box * (1.0 - AT_BOUND)) * short).max()),
+            float(((alpha > box * AT_BOUND) * beyond).max()),
+            float(np.maximum(-alpha, alpha - box).max()) / max(float(box.max()), TINY),
+            float(np.abs(w - stationary).max()) / max(float(terms.max()), TINY),
+        )
+        return Measure((primal - dual) / max(primal, TINY), kkt, primal, dual)

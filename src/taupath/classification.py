@@ -14,6 +14,7 @@ from taupath.validation import (
     check_labels,
     check_range,
     check_weight,
+    check_weighted_classes,
     regularization_to_C,
 )
 
@@ -90,7 +91,10 @@ def quantile_path(
     C = regularization_to_C(None if C is _DEFAULT_C else C, lam, n_samples)
     bias = _BIAS[check_choice(intercept, "intercept", tuple(_BIAS))]
     weight = check_weight(sample_weight, n_samples)
+    check_weighted_classes(weight, classes, positive)
     begin, end = check_range(tau_range)
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be callable or None, got {progress!r}")
 
     rows = make_rows(features, np.where(positive, 1.0, -1.0), bias)
     line = quantile_classification(positive, weight, C)

@@ -195,6 +195,10 @@ class SolutionPath:
     def _solve(self, tau: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         self._replay.seek(int(np.searchsorted(self._record.t, tau, side="right")))
         status, theta, w = self._replay.solution(tau, self._target)
+        absent = self._weight == 0.0
+        if absent.any():  # never walked: on either side of the margin its α is 0
+            slack = self._replay.products(w)[absent] - 1.0
+            status[absent] = np.where(slack < 0.0, UPPER, LOWER)
         box = self._box(tau)
         alpha = np.where(status == UPPER, box, np.minimum(theta * self.lam, box))
         return status, alpha, w
@@ -214,8 +218,9 @@ class SolutionPath:
         return self._measure(check_tau(tau, self.tau_range)).kkt
 
     def _measure(self, tau: float) -> Measure:
-        _, alpha, _ = self._solution(tau)
-        return self._judge.measure(alpha, self._box(tau))
+        return self._judge.measure(
+            self.alpha(tau), self.coef(tau), self.intercept(tau), self._box(tau)
+        )
 
     def certify(self, max_points: int | None = 4000) -> Certificate:
         """Measure gap and optimality conditions along the whole path, from the data.

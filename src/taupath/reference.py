@@ -47,9 +47,6 @@ MARGIN_IS_ZERO = 1e-6
 # Line 3: L-BFGS-B is run again from where it stopped, at most this often, until it stands still.
 # One run can stop far off, when a line search finds no decrease (7e-3 on two classes of iris).
 START_RUNS = 10
-# (21), (23): distance of alpha_i from 0 or c_i that counts as none, relative to the widest box
-# 2/n. Steps accumulate rounding errors of 1e-16 each, over some thousands of kinks.
-BOUND_IS_ZERO = 1e-10
 # (19): a slope this small beside the sum of the magnitudes it is made of is rounding, that is,
 # the gradient stands still. Happens whenever the margin set spans the feature space.
 SLOPE_IS_ZERO = 1e-12
@@ -234,8 +231,8 @@ def dual_path_finding(
             raise ReferenceStalled(trouble or "the walk goes in circles", tau, n_events)
         slope = yx @ (yx.T @ step)  # the bracket of (18)
         standing = SLOPE_IS_ZERO * row_norms * (np.abs(step) @ row_norms)
-        slope[np.abs(slope) <= standing] = 0.0
-        to_m = _eps_to_margin(gradient, slope, in_set, lam)
+        moves_on = np.abs(slope) > standing
+        to_m = _eps_to_margin(gradient, np.where(moves_on, slope, 0.0), in_set, lam)
         to_l, to_r = _eps_to_bounds(alpha, step, _upper_bounds(y, tau), y, in_set)
         eps = min(to_m.min(), to_l.min(), to_r.min())  # line 8
         at_end = eps >= 1.0 - tau
@@ -381,14 +378,15 @@ def _eps_to_bounds(
     n = len(y)
     to_l, to_r = np.full(n, np.inf), np.full(n, np.inf)
     margin = in_set == IN_M
-    none = BOUND_IS_ZERO * 2.0 / n
-    # Upper bound: the room c_i - alpha_i shrinks at the rate step_i + y_i.
-    room, rate = c - alpha, step + y
+    # To the upper bound: the room c_i - alpha_i shrinks at the rate Delta alpha_i + y_i. The two
+    # cases with alpha_i = c_i are those without room: 0 if the rate is positive, else infinity.
+    room, rate = np.maximum(c - alpha, 0.0), step + y
     meets = margin & (rate > 0.0)
-    to_l[meets] = np.where(room[meets] <= none, 0.0, 0.5 * n * room[meets] / rate[meets])
-    # Lower bound: the room alpha_i shrinks at the rate -step_i.
-    meets = margin & (step < 0.0)
-    to_r[meets] = np.where(alpha[meets] <= none, 0.0, -0.5 * n * alpha[meets] / step[meets])
+    to_l[meets] = 0.5 * n * room[meets] / rate[meets]
+    # To the lower bound: the room alpha_i shrinks at the rate -Delta alpha_i.
+    room, rate = np.maximum(alpha, 0.0), -step
+    meets = margin & (rate > 0.0)
+    to_r[meets] = 0.5 * n * room[meets] / rate[meets]
     return to_l, to_r
 
 

@@ -137,6 +137,7 @@ class _Solver:
                 "refactorizations",
                 "repairs",
                 "left_out",
+                "exchanges",
                 "sum_free",
                 "max_free",
             ),
@@ -161,6 +162,7 @@ class _Solver:
             t = walk.t
             status, free, theta = self._repair(walk, t, events)
         times, index, move = (np.concatenate(parts) for parts in zip(*events, strict=True))
+        times = np.maximum.accumulate(times)  # a repair begins where times are not rounded up
         return Record(
             self.begin, self.end, first_status, first_free, times, index, move, self.counters
         )
@@ -268,5 +270,6 @@ class _Solver:
         counters["zero_length_steps"] += walk.n_zero_steps
         counters["refactorizations"] += walk.n_refactorizations
         counters["left_out"] += walk.n_left_out_total
+        counters["exchanges"] += walk.n_exchanges
         counters["sum_free"] += walk.sum_free
         counters["max_free"] = max(counters["max_free"], walk.max_free)

@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,14 @@ __all__ = [
     "check_range",
     "check_tau",
     "check_weight",
+    "check_weighted_classes",
     "regularization_to_C",
 ]
 
 MAX_ROWS = 2**31 - 2
+# Features, weights and C up to this size: their product, with the feature squared, and sums of
+# such products over all samples and features still fit a double.
+LARGEST = 1e60
 
 
 def check_features(X: Any) -> "np.ndarray | sp.csr_array":
@@ -35,8 +40,9 @@ def check_features(X: Any) -> "np.ndarray | sp.csr_array":
             f"X must have two dimensions (n_samples, n_features), got shape {array.shape}"
         )
     _check_size(array.shape)
-    array = np.ascontiguousarray(array, dtype=np.float64)
-    _check_finite(array, "X")
+    with np.errstate(over="ignore"):  # a long double may become infinite, which is found below
+        array = np.ascontiguousarray(array, dtype=np.float64)
+    _check_size_of_values(array, "X")
     return array
 
 
@@ -47,12 +53,21 @@ def _check_sparse(X: Any) -> "sp.csr_array":
     _check_size(X.shape)
     if X.shape[1] > MAX_ROWS:
         raise ValueError(f"X has {X.shape[1]} features, more than {MAX_ROWS}")
-    csr = sp.csr_array(X, dtype=np.float64)
+    try:
+        csr = sp.csr_array(X, dtype=np.float64)
+        csr.check_format(full_check=True)  # the core trusts the indices
+    except ValueError as error:
+        raise ValueError(f"X is not a valid sparse matrix: {error}") from None
     if not csr.has_canonical_format:
         csr = csr.copy()  # the caller's matrix stays as it is
         csr.sum_duplicates()
-    _check_finite(csr.data, "X")
+    _check_size_of_values(csr.data, "X", lambda k: _place_in_csr(csr, k))
     return csr
+
+
+def _place_in_csr(csr: "sp.csr_array", k: int) -> tuple[int, int]:
+    """Return row and column of the k-th stored entry."""
+    return int(np.searchsorted(csr.indptr, k, side="right")) - 1, int(csr.indices[k])
 
 
 def _as_real(values: Any, name: str) -> np.ndarray:
@@ -76,12 +91,26 @@ def _check_size(shape: tuple[int, ...]) -> None:
         raise ValueError(f"X has {shape[0]} rows, more than {MAX_ROWS}")
 
 
-def _check_finite(values: np.ndarray, name: str) -> None:
-    finite = np.isfinite(values)
-    if not finite.all():
-        at = np.argwhere(~finite)[0]
-        place = ", ".join(str(k) for k in at)
-        raise ValueError(f"{name} contains {values[tuple(at)]} (first at [{place}])")
+def _check_size_of_values(
+    values: np.ndarray,
+    name: str,
+    place_of: Callable[[int], tuple[int, int]] | None = None,
+) -> None:
+    """Refuse NaN, infinity and what is too large to be squared and summed.
+
+    `place_of` turns the position of an entry of one-dimensional `values` into one that the user
+    knows.
+    """
+    fine = np.abs(values) <= LARGEST  # not true of NaN either
+    if fine.all():
+        return
+    at = tuple(int(k) for k in np.argwhere(~fine)[0])
+    value = float(values[at])
+    if place_of is not None:
+        at = place_of(at[0])
+    place = ", ".join(str(k) for k in at)
+    why = "" if not math.isfinite(value) else f", larger than {LARGEST:g} in absolute value"
+    raise ValueError(f"{name} contains {value}{why} (first at [{place}])")
 
 
 def check_new_features(X: Any, n_features: int) -> "np.ndarray | sp.csr_array":
@@ -103,8 +132,9 @@ def check_labels(y: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(f"y has {len(labels)} labels, X has {n_samples} rows")
     if labels.dtype.kind == "c":
         raise TypeError(f"y must hold labels, got dtype {labels.dtype}")
-    if labels.dtype.kind == "f":
-        _check_finite(labels, "y")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        at = int(np.flatnonzero(~np.isfinite(labels))[0])
+        raise ValueError(f"y contains {labels[at]} (first at [{at}])")
     try:
         classes = np.unique(labels)
     except TypeError:
@@ -123,7 +153,7 @@ def check_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
     weight = _as_real(sample_weight, "sample_weight").astype(np.float64)
     if weight.shape != (n_samples,):
         raise ValueError(f"sample_weight has shape {weight.shape}, expected ({n_samples},)")
-    _check_finite(weight, "sample_weight")
+    _check_size_of_values(weight, "sample_weight")
     if (weight < 0).any():
         at = int(np.flatnonzero(weight < 0)[0])
         raise ValueError(f"sample_weight is negative: {weight[at]} at [{at}]")
@@ -132,7 +162,16 @@ def check_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
     return weight
 
 
+def check_weighted_classes(weight: np.ndarray, classes: np.ndarray, positive: np.ndarray) -> None:
+    """Refuse weights that leave one class only: weight 0 means absence."""
+    for label, members in zip(classes.tolist(), (~positive, positive), strict=True):
+        if not (weight[members] > 0).any():
+            raise ValueError(f"sample_weight is zero for every sample of class {label!r}")
+
+
 def _check_real(value: Any, name: str) -> float:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a real number, got {value!r}")
     return float(value)
@@ -146,13 +185,18 @@ def check_positive(value: Any, name: str) -> float:
     return number
 
 
+def _check_C(C: float, given: str) -> float:
+    if not 1.0 / LARGEST <= C <= LARGEST:
+        raise ValueError(f"{given} must lie between {1.0 / LARGEST:g} and {LARGEST:g}, got {C!r}")
+    return C
+
+
 def regularization_to_C(C: Any, lam: Any, n_samples: int) -> float:
     """Return C; from λ as 1 / (n λ). Giving both is an error unless they mean the same."""
     if lam is None:
-        return check_positive(1.0 if C is None else C, "C")
-    from_lam = 1.0 / (n_samples * check_positive(lam, "lam"))
-    if not math.isfinite(from_lam) or from_lam == 0.0:
-        raise ValueError(f"lam={lam!r} gives C = 1/(n lam) = {from_lam}")
+        return _check_C(check_positive(1.0 if C is None else C, "C"), "C")
+    from_lam = 1.0 / n_samples / check_positive(lam, "lam")
+    _check_C(from_lam, f"lam={lam!r} means C = 1/(n lam), which")
     if C is not None and not math.isclose(check_positive(C, "C"), from_lam, rel_tol=1e-9):
         raise ValueError(
             f"C={C!r} and lam={lam!r} contradict each other: lam means C = 1/(n lam) = "

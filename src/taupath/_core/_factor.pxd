@@ -24,9 +24,12 @@ cdef class Factor:
     cdef double column(self, Py_ssize_t a, double* u) noexcept nogil
     # x ← (L Lᵀ)⁻¹ x
     cdef void solve(self, double* x) noexcept nogil
-    # coef, v with v = s + Σ coef_b z_b and <z_b, v> = rhs_b for every member.
-    cdef void meet(self, const double* s, const double* rhs, double* coef,
+    # Given v = (anything) + Σ coef_b z_b, change coef so that <z_b, v> = rhs_b for every member.
+    # v is kept in extended precision in `exact` (in and out) and rounded in `v` (out).
+    cdef void meet(self, const double* rhs, long double* coef, long double* exact,
                    double* v) noexcept nogil
+    # x: the change of the coefficients that v needs, to first order
+    cdef void _lacking(self, const double* rhs, const double* v, double* x) noexcept nogil
     cdef void _forward(self, double* x) noexcept nogil
     cdef void _backward(self, double* x) noexcept nogil
     cdef double _refined_pivot(self, int i, double* r) noexcept nogil

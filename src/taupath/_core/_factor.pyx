@@ -213,17 +213,16 @@ cdef class Factor:
         u[a] = 1.0
         return scale
 
-    cdef void meet(self, const double* s, const double* rhs, double* coef,
+    cdef void meet(self, const double* rhs, long double* coef, long double* exact,
                    double* v) noexcept nogil:
-        # Normal equations, with residuals taken through the rows (corrected semi-normal
-        # equations): each round gains the digits the Gram matrix still has.
+        # Residuals are taken through the rows, of a v that is more exact than they need: each
+        # round gains the digits that the factor still has.
         cdef Py_ssize_t a, k, m = self.size, n = self.rows.n_cols
         cdef double* x = &self.work[0]
         cdef double length, worst, before = 1e300
         cdef int attempt
-        memcpy(v, s, n * sizeof(double))
-        for a in range(m):
-            coef[a] = 0.0
+        for k in range(n):
+            v[k] = <double> exact[k]
         for attempt in range(MOST_REFINEMENTS):
             length = norm(n, v)
             worst = 0.0
@@ -234,10 +233,15 @@ cdef class Factor:
             if worst <= ROUNDING or worst > 0.5 * before:
                 break
             before = worst
-            self.solve(x)
+            self._lacking(rhs, v, x)
             for a in range(m):
                 coef[a] = coef[a] + x[a]
-                self.rows.axpy(self.members[a], x[a], v)
+                self.rows.axpy_long(self.members[a], x[a], exact)
+            for k in range(n):
+                v[k] = <double> exact[k]
+
+    cdef void _lacking(self, const double* rhs, const double* v, double* x) noexcept nogil:
+        self.solve(x)           # x comes in as the residual
 
 
 cdef class OrthogonalFactor(Factor):
@@ -294,22 +298,14 @@ cdef class OrthogonalFactor(Factor):
                 upper[k] = c * x + s * lower[k]
                 lower[k] = c * lower[k] - s * x
 
-    cdef void meet(self, const double* s, const double* rhs, double* coef,
-                   double* v) noexcept nogil:
-        cdef Py_ssize_t a, k, m = self.size, n = self.rows.n_cols
-        cdef double* x = &self.work[0]
-        cdef double h
-        memcpy(v, s, n * sizeof(double))
+    cdef void _lacking(self, const double* rhs, const double* v, double* x) noexcept nogil:
+        cdef Py_ssize_t a, m = self.size, n = self.rows.n_cols
         for a in range(m):
             x[a] = rhs[a]
-            coef[a] = 0.0
         self._forward(x)
-        for k in range(2):      # the second round removes what the first one's rounding left
-            for a in range(m):
-                h = x[a] - dot(n, &self.basis[a, 0], v)
-                coef[a] = coef[a] + h
-                axpy(n, h, &self.basis[a, 0], v)
-        self._backward(coef)
+        for a in range(m):
+            x[a] = x[a] - dot(n, &self.basis[a, 0], v)
+        self._backward(x)
 
 
 def independent_rows(Rows rows, const double[::1] squared_norm, const int[::1] members,

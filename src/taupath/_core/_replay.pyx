@@ -130,10 +130,11 @@ cdef class Replay:
         cdef double excess, most
         theta = np.empty(self.rows.n_rows)
         status = np.array(self.status)
-        bound_part = np.zeros(self.rows.n_cols)
         w = np.empty(self.rows.n_cols)
-        cdef double[::1] th = theta, b = bound_part, v = w
-        cdef double[::1] coef = np.empty(self.factor.size + 1), rhs = np.empty(self.factor.size + 1)
+        cdef long double[::1] exact = np.zeros(self.rows.n_cols, dtype=np.longdouble)
+        cdef double[::1] th = theta, v = w
+        cdef long double[::1] coef = np.zeros(self.factor.size + 1, dtype=np.longdouble)
+        cdef double[::1] rhs = np.empty(self.factor.size + 1)
         cdef signed char[::1] st = status
         set_aside = []
         with nogil:
@@ -142,7 +143,7 @@ cdef class Replay:
                     continue
                 th[i] = self._lower(i, t) if st[i] == LOWER else self._upper(i, t)
                 if th[i] != 0.0:
-                    self.rows.axpy(i, th[i], &b[0])
+                    self.rows.axpy_long(i, th[i], &exact[0])
         while True:
             m = self.factor.size
             worst = -1
@@ -150,11 +151,11 @@ cdef class Replay:
             with nogil:
                 for a in range(m):
                     rhs[a] = target[self.factor.members[a]]
-                self.factor.meet(&b[0], &rhs[0], &coef[0], &v[0])
+                self.factor.meet(&rhs[0], &coef[0], &exact[0], &v[0])
                 for a in range(m):
                     i = self.factor.members[a]
-                    th[i] = coef[a]
-                    excess = max(self._lower(i, t) - coef[a], coef[a] - self._upper(i, t))
+                    th[i] = <double> coef[a]
+                    excess = max(self._lower(i, t) - th[i], th[i] - self._upper(i, t))
                     if excess > most:
                         most = excess
                         worst = a
@@ -163,8 +164,10 @@ cdef class Replay:
             i = self.factor.members[worst]
             st[i] = LOWER if th[i] < self._lower(i, t) else UPPER
             th[i] = self._lower(i, t) if st[i] == LOWER else self._upper(i, t)
-            self.rows.axpy(i, th[i], &b[0])
+            self.rows.axpy_long(i, th[i] - coef[worst], &exact[0])
             self.factor.remove(worst)
+            for a in range(worst, self.factor.size):
+                coef[a] = coef[a + 1]
             set_aside.append(i)
         for i in set_aside:
             self.factor.append(<int> i)
@@ -175,6 +178,10 @@ cdef class Replay:
 
     cdef double _upper(self, Py_ssize_t i, double t) noexcept nogil:
         return self.upper0[i] * (1.0 - t) + self.upper1[i] * t
+
+    def products(self, const double[::1] w):
+        """Return <z_i, w> for every row."""
+        return self.rows.products(w)
 
     @property
     def statuses(self):

@@ -15,6 +15,8 @@ cdef class Rows:
                    double* zu, double* zv) noexcept nogil
     # v += a z_i
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil
+    # v += a z_i, accumulated in extended precision
+    cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil
     # u += a z_i and v += b z_i in one pass over the row
     cdef void axpy2(self, Py_ssize_t i, double a, double* u, double b, double* v) noexcept nogil
     # out[k] = <z_i, z_members[k]> for k < m

@@ -30,6 +30,9 @@ cdef class Rows:
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
         pass
 
+    cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
+        pass
+
     cdef void axpy2(self, Py_ssize_t i, double a, double* u, double b, double* v) noexcept nogil:
         pass
 
@@ -143,6 +146,14 @@ cdef class DenseRows(Rows):
         if self.bias != 0.0:
             v[d] = v[d] + a * self.bias
 
+    cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
+        cdef Py_ssize_t j, d = self.X.shape[1]
+        a = a * self.sign[i]
+        for j in range(d):
+            v[j] = v[j] + a * self.X[i, j]
+        if self.bias != 0.0:
+            v[d] = v[d] + a * self.bias
+
     cdef void axpy2(self, Py_ssize_t i, double a, double* u, double b, double* v) noexcept nogil:
         self.axpy(i, a, u)
         self.axpy(i, b, v)
@@ -222,6 +233,14 @@ cdef class CsrRows(Rows):
                 v[at[k + 3]] = v[at[k + 3]] + a * x[k + 3]
             for k in range(count & ~3, count):
                 v[at[k]] = v[at[k]] + a * x[k]
+        if self.bias != 0.0:
+            v[self.n_cols - 1] = v[self.n_cols - 1] + a * self.bias
+
+    cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
+        cdef Py_ssize_t k
+        a = a * self.sign[i]
+        for k in range(self.indptr[i], self.indptr[i + 1]):
+            v[self.indices[k]] = v[self.indices[k]] + a * self.data[k]
         if self.bias != 0.0:
             v[self.n_cols - 1] = v[self.n_cols - 1] + a * self.bias
 
@@ -311,6 +330,14 @@ cdef class PatternRows(Rows):
                 v[at[k + 3]] = v[at[k + 3]] + a
             for k in range(count & ~3, count):
                 v[at[k]] = v[at[k]] + a
+        if self.bias != 0.0:
+            v[self.n_cols - 1] = v[self.n_cols - 1] + a * self.bias
+
+    cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
+        cdef Py_ssize_t k
+        a = a * self.sign[i]
+        for k in range(self.indptr[i], self.indptr[i + 1]):
+            v[self.indices[k]] = v[self.indices[k]] + a
         if self.bias != 0.0:
             v[self.n_cols - 1] = v[self.n_cols - 1] + a * self.bias
 

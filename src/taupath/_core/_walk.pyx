@@ -8,7 +8,7 @@ events the free θ move so that their slacks stay zero; an event is a free θ th
 or a bound point's slack that meets zero. One point changes sides per event.
 """
 
-from libc.math cimport fabs, sqrt
+from libc.math cimport fabs, nextafter, sqrt
 from libc.stdlib cimport free, malloc
 
 import numpy as np
@@ -44,13 +44,17 @@ cdef double UPWARD = 1.0 + 1e-9
 # Slack (unit margins) or θ (as part of the widest box) on the wrong side by more than this calls
 # for a repair.
 cdef double WRONG_SIDE = 1e-9
-# Events between two rounds of refinement of direction and free slacks.
-cdef int POLISH_EVERY = 50
+# Part of the largest coefficient below which a dependence does not involve a point.
+cdef double NEGLIGIBLE = 1e-9
+# Drift of w between two refreshes, times the longest row: refresh more often above the one, less
+# often below the other.
+cdef double DRIFTED = 1e-11
+cdef double STEADY = 1e-13
 
 
-cdef double[::1] _grown(const double[::1] old, Py_ssize_t used, Py_ssize_t capacity):
+cdef long double[::1] _grown(long double[::1] old, Py_ssize_t used, Py_ssize_t capacity):
     """Return a longer array whose first `used` entries are those of `old`."""
-    fresh = np.zeros(capacity)
+    fresh = np.zeros(capacity, dtype=np.longdouble)
     if used:
         fresh[:used] = old[:used]
     return fresh
@@ -82,17 +86,18 @@ cdef class Walk:
     cdef readonly double t, t_end
     cdef double t_rest                       # what rounding keeps out of t
     cdef signed char[::1] status
-    cdef double[::1] theta, theta_rate       # of the free points, in the factor's order
+    cdef long double[::1] theta, theta_rate  # of the free points, in the factor's order
     cdef double[::1] column, rhs
     cdef double[::1] w, w_rate               # w(t) = w + since_base w_rate
-    cdef double[::1] s                       # bound points' part of w_rate
+    cdef long double[::1] s                  # bound points' part of ẇ: Σ l̇_i z_i + Σ ḣ_i z_i
+    cdef long double[::1] exact              # a vector like w while it is being summed up
     cdef double since_base                   # t minus the base of w
     cdef double speed, speed_exact           # ‖ẇ‖ (with the time part, see `length`)
     cdef double time_part                    # slacks also move with p: see `length`
     cdef double[::1] length                  # ‖z_i‖, enlarged for moving targets
     cdef double[::1] row_norm
     cdef double rate_scale, box_scale        # largest rate of a bound, largest width of a box
-    cdef bint moving_targets, always_fresh
+    cdef bint moving_targets, screening, straighten_always, broken
     # Since ‖ẇ(t) - ẇ(t')‖ is at most the variation of ẇ between, what was seen at t' bounds the
     # slack at t: the extrapolated slack less ‖z_i‖ ∫ (variation - variation') dt.
     cdef double variation, area              # Σ ‖jumps of ẇ‖, and its integral over t
@@ -113,8 +118,9 @@ cdef class Walk:
     cdef int[::1] record_index
     cdef signed char[::1] record_move
     cdef readonly Py_ssize_t n_events
-    cdef Py_ssize_t since_polish, since_refresh, refresh_every, zero_run
-    cdef readonly Py_ssize_t n_rows_evaluated, n_zero_steps, n_refactorizations, n_left_out_total
+    cdef Py_ssize_t since_polish, since_refresh, zero_run
+    cdef Py_ssize_t polish_every, refresh_every, refresh_at_most
+    cdef readonly Py_ssize_t n_rows_evaluated, n_zero_steps, n_refactorizations, n_left_out_total, n_exchanges
     cdef readonly Py_ssize_t n_polished, n_flat, sum_free, max_free, n_checks
     cdef readonly double worst_seen
 
@@ -125,8 +131,7 @@ cdef class Walk:
         free(self.seen)
 
     def __init__(self, Rows rows, const double[::1] squared_norm, line, double t, double t_end,
-                 status, members, theta_free, Py_ssize_t orthogonal_up_to=64,
-                 Py_ssize_t refresh_every=0):
+                 status, members, theta_free, Py_ssize_t orthogonal_up_to=64):
         cdef Py_ssize_t n = rows.n_rows, capacity
         self.rows = rows
         self.lower0, self.lower1, self.lower_rate = line.lower0, line.lower1, line.lower_rate
@@ -146,14 +151,18 @@ cdef class Walk:
             self.time_part = 1.0 / kappa
             norms = np.sqrt(norms**2 + (kappa * np.asarray(line.target_rate))**2)
         self.length = norms
-        self.always_fresh = rows.n_cols <= orthogonal_up_to
-        capacity = max(len(members) + 8, min(rows.n_cols, n) + 1 if self.always_fresh else 64)
-        cls = OrthogonalFactor if self.always_fresh else Factor
+        orthogonal = rows.n_cols <= orthogonal_up_to
+        capacity = max(len(members) + 8, min(rows.n_cols, n) + 1 if orthogonal else 64)
+        cls = OrthogonalFactor if orthogonal else Factor
+        self.screening = not orthogonal      # few dimensions: directions do not last
+        self.straighten_always = orthogonal  # and cost little
+        self.polish_every = 10 if orthogonal else 50
         self.factor = cls(rows, squared_norm, capacity)
         self.deadlines = Deadlines(n)
         self.w = np.zeros(rows.n_cols)
         self.w_rate = np.zeros(rows.n_cols)
-        self.s = np.zeros(rows.n_cols)
+        self.s = np.zeros(rows.n_cols, dtype=np.longdouble)
+        self.exact = np.zeros(rows.n_cols, dtype=np.longdouble)
         self.due = np.zeros(n, dtype=np.int32)
         self.due_slack = np.zeros(n)
         self.due_rate = np.zeros(n)
@@ -161,7 +170,8 @@ cdef class Walk:
         self.record_t = np.zeros(0)
         self.record_index = np.zeros(0, dtype=np.int32)
         self.record_move = np.zeros(0, dtype=np.int8)
-        self.refresh_every = refresh_every if refresh_every > 0 else max(512, n // 2)
+        self.refresh_at_most = max(512, n // 2)
+        self.refresh_every = min(self.refresh_at_most, 64)
         self._reserve(capacity)
         self.seen = <Sighting*> malloc(max(n, 1) * sizeof(Sighting))
         if self.seen == NULL:
@@ -205,19 +215,24 @@ cdef class Walk:
             self._next_event()
             self._advance()
             if self.event == NOTHING:
-                return DONE
+                self._refresh()
+                return WRONG if self.worst_seen > WRONG_SIDE else DONE
             if self.event_kind == FREE:
                 self._enter()
             else:
                 self._leave()
+            if self.broken:
+                return STALLED
             if self.zero_run > 1000 + 10 * self.factor.size:
                 return STALLED
             if self.since_refresh >= self.refresh_every:
                 self._refresh()
                 if self.worst_seen > WRONG_SIDE:
                     return WRONG
-            elif self.since_polish >= POLISH_EVERY:
+            elif self.since_polish >= self.polish_every:
                 self._polish()
+            elif self.straighten_always:
+                self._straighten()
         return MORE
 
     # -- where bounds and targets are now ------------------------------------------------------
@@ -244,14 +259,6 @@ cdef class Walk:
         self.t_rest = (before - (self.t - part)) + (step - part)
 
     # -- direction ------------------------------------------------------------------------
-
-    cdef void _direction(self) noexcept nogil:
-        """Take θ̇ and ẇ afresh from s: <z_a, ẇ> = ṗ_a for every free a."""
-        cdef Py_ssize_t a
-        for a in range(self.factor.size):
-            self.rhs[a] = self.target_rate[self.factor.members[a]]
-        self.factor.meet(&self.s[0], &self.rhs[0], &self.theta_rate[0], &self.w_rate[0])
-        self._measure_speed()
 
     cdef double _turn(self, Py_ssize_t a, double change) noexcept nogil:
         """θ̇_a changes by `change`, the other free points answer; w(t) stays what it is.
@@ -280,7 +287,7 @@ cdef class Walk:
         cdef double terms = 0.0
         cdef double speed = norm(self.rows.n_cols, &self.w_rate[0])
         for a in range(self.factor.size):
-            terms = terms + fabs(self.theta_rate[a]) * self.row_norm[self.factor.members[a]]
+            terms = terms + fabs(<double> self.theta_rate[a]) * self.row_norm[self.factor.members[a]]
         if (speed <= FLAT * terms
                 or (self.factor.size == self.rows.n_cols and not self.moving_targets)):
             for k in range(self.rows.n_cols):
@@ -305,7 +312,7 @@ cdef class Walk:
     cdef void _next_event(self) noexcept nogil:
         cdef Py_ssize_t a
         cdef int i
-        cdef double rate
+        cdef long double rate
         self.step = (self.t_end - self.t) - self.t_rest
         self.event = NOTHING
         self.n_due = 0
@@ -313,10 +320,10 @@ cdef class Walk:
             i = self.factor.members[a]
             rate = self.theta_rate[a] - self.lower_rate[i]
             if rate < -RESTING * self.rate_scale:
-                self._propose(a, LOWER, (self.theta[a] - self._lower(i)) / -rate)
+                self._propose(a, LOWER, <double> ((self.theta[a] - self._lower(i)) / -rate))
             rate = self.theta_rate[a] - self.upper_rate[i]
             if rate > RESTING * self.rate_scale:
-                self._propose(a, UPPER, (self._upper(i) - self.theta[a]) / rate)
+                self._propose(a, UPPER, <double> ((self._upper(i) - self.theta[a]) / rate))
         if self.speed == 0.0:
             return
         self.deadlines.rewind()
@@ -330,7 +337,7 @@ cdef class Walk:
         """Evaluate slack and rate of bound point i from w itself; propose its entering."""
         cdef double slack, rate, dt, spread
         cdef Sighting* seen = &self.seen[i]
-        if not self.always_fresh:
+        if self.screening:
             dt = (self.t - seen.t) + (self.t_rest - seen.t_rest)
             spread = self.variation - seen.variation
             rate = seen.rate - self.length[i] * spread
@@ -384,7 +391,8 @@ cdef class Walk:
         cdef Py_ssize_t a, k
         cdef int i
         cdef double slack
-        vector_axpy(self.factor.size, self.step, &self.theta_rate[0], &self.theta[0])
+        for a in range(self.factor.size):
+            self.theta[a] = self.theta[a] + self.step * self.theta_rate[a]
         self._add_to_t(self.step)
         self.area = self.area + self.step * self.variation
         self.since_base = self.since_base + self.step
@@ -408,6 +416,16 @@ cdef class Walk:
         if self.length[i] > 0.0:
             self.deadlines.put(i, slack / self.length[i] if slack > 0.0 else 0.0)
 
+    cdef void _wait_unseen(self, int i, double slack) noexcept nogil:
+        """The same where no rate is known: a sighting that bounds nothing."""
+        self.seen[i].slack = -1.0
+        self.seen[i].rate = 0.0
+        self.seen[i].t = self.t
+        self.seen[i].t_rest = self.t_rest
+        self.seen[i].variation = self.variation
+        self.seen[i].area = self.area
+        self._wait(i, slack)
+
     # -- apply ----------------------------------------------------------------------------
 
     cdef void _enter(self) noexcept nogil:
@@ -416,52 +434,103 @@ cdef class Walk:
         cdef bint was_lower = self.status[i] == LOWER
         cdef double bound_rate = self.lower_rate[i] if was_lower else self.upper_rate[i]
         cdef double distance = self.factor.append(i), change
+        if distance == 0.0 and self.moving_targets:
+            self._exchange(i)
+            return
         if distance == 0.0:
-            # dependent on the free points: it stays where it is until those change
+            # With resting targets the slack of a dependent point rests too, at a value that the
+            # raised targets keep off zero: its rate is rounding. It waits until the free change.
             self.left_out[self.n_left_out] = i
             self.n_left_out += 1
             self.n_left_out_total += 1
             self._wait(i, 0.0)
             return
-        self.rows.axpy(i, -bound_rate, &self.s[0])
         self.theta[a] = self._lower(i) if was_lower else self._upper(i)
         self.theta_rate[a] = bound_rate
         self.status[i] = FREE
         self._record(i, LOWER_TO_FREE if was_lower else UPPER_TO_FREE)
-        if self.always_fresh:
-            self._rebase()
-            self._direction()
-        else:
-            change = -self.event_rate / (distance * distance)
-            self._turn(a, change)
-            self.variation = self.variation + UPWARD * fabs(change) * distance
-            self._update_speed(change * self.event_rate)
+        change = -self.event_rate / (distance * distance)
+        self.rows.axpy_long(i, -bound_rate, &self.s[0])
+        self._turn(a, change)
+        self.variation = self.variation + UPWARD * fabs(change) * distance
+        self._update_speed(change * self.event_rate)
 
-    cdef void _leave(self) noexcept nogil:
-        cdef Py_ssize_t a = self.event, k
-        cdef int i = self.factor.members[a], kind = self.event_kind
-        cdef double bound_rate = self.lower_rate[i] if kind == LOWER else self.upper_rate[i]
-        cdef double change = bound_rate - self.theta_rate[a], squared = 0.0
-        if not self.always_fresh:
-            squared = self._turn(a, change)
+    cdef void _exchange(self, int i) noexcept nogil:
+        """Point i meets the margin, but z_i = Σ v_a z_a: at this t, θ moves while w rests.
+
+        θ_i leaves its bound and the free θ answer by -v, until one of them meets a bound and
+        makes room, or θ_i meets its other bound.
+        """
+        cdef Py_ssize_t a, m = self.factor.size, leaving = -1
+        cdef bint was_lower = self.status[i] == LOWER
+        cdef double sense = 1.0 if was_lower else -1.0
+        cdef double most = self._upper(i) - self._lower(i), largest = 0.0, rate, room
+        cdef long double at = self._lower(i) if was_lower else self._upper(i)
+        cdef int kind = UPPER if was_lower else LOWER, k
+        self.rows.inner(i, &self.factor.members[0], m, &self.column[0])
+        self.factor.solve(&self.column[0])
+        for a in range(m):
+            largest = max(largest, fabs(self.column[a]))
+        for a in range(m):
+            rate = -sense * self.column[a]
+            if fabs(rate) <= NEGLIGIBLE * largest:
+                continue
+            k = self.factor.members[a]
+            if rate < 0.0:
+                room = <double> (self.theta[a] - self._lower(k)) / -rate
+            else:
+                room = <double> (self._upper(k) - self.theta[a]) / rate
+            if room < most:
+                most = room if room > 0.0 else 0.0
+                leaving = a
+                kind = LOWER if rate < 0.0 else UPPER
+        for a in range(m):
+            self.theta[a] = self.theta[a] - sense * most * self.column[a]
+        self.n_exchanges += 1
+        self._record(i, LOWER_TO_FREE if was_lower else UPPER_TO_FREE)
+        if leaving < 0:
+            self._settle(i, kind)
+        else:
+            self._settle(self.factor.members[leaving], kind)
+            self._drop(leaving)
+            self.status[i] = FREE
+            self.theta[self.factor.size] = at + sense * most
+            self.theta_rate[self.factor.size] = 0.0
+            if self.factor.append(i) == 0.0:
+                self.broken = True
+        self._take_s()
+        self._straighten()
+
+    cdef void _settle(self, int i, int kind) noexcept nogil:
+        """Free point i goes to a bound."""
+        self.status[i] = <signed char> kind
+        self._record(i, FREE_TO_LOWER if kind == LOWER else FREE_TO_UPPER)
+        self._wait_unseen(i, 0.0)
+
+    cdef void _drop(self, Py_ssize_t a) noexcept nogil:
+        """Take the a-th free point out of the factor and of what is kept in its order."""
+        cdef Py_ssize_t k
         for k in range(a, self.factor.size - 1):
             self.theta[k] = self.theta[k + 1]
             self.theta_rate[k] = self.theta_rate[k + 1]
         self.factor.remove(a)
-        self.rows.axpy(i, bound_rate, &self.s[0])
-        self.status[i] = <signed char> kind
-        self._record(i, FREE_TO_LOWER if kind == LOWER else FREE_TO_UPPER)
-        self.seen[i].slack = -1.0           # nothing is known of its rate yet
-        self._wait(i, 0.0)
-        if self.always_fresh:
-            self._rebase()
-            self._direction()
-        else:
-            self.variation = self.variation + UPWARD * fabs(change) * sqrt(squared)
-            self._update_speed(change * change * squared)
+
+    cdef void _leave(self) noexcept nogil:
+        cdef Py_ssize_t a = self.event
+        cdef int i = self.factor.members[a], kind = self.event_kind
+        cdef double bound_rate = self.lower_rate[i] if kind == LOWER else self.upper_rate[i]
+        cdef double change = <double> (bound_rate - self.theta_rate[a]), squared
+        squared = self._turn(a, change)
+        self._drop(a)
+        self.rows.axpy_long(i, bound_rate, &self.s[0])
+        self._settle(i, kind)
+        self.variation = self.variation + UPWARD * fabs(change) * sqrt(squared)
+        self._update_speed(change * change * squared)
 
     cdef void _record(self, int i, int move) noexcept nogil:
-        self.record_t[self.n_events] = self.t
+        # rounded up: then these sets hold for every number τ ≥ t that a double can hold, and the
+        # former ones for every τ < t
+        self.record_t[self.n_events] = nextafter(self.t, 2.0) if self.t_rest > 0.0 else self.t
         self.record_index[self.n_events] = i
         self.record_move[self.n_events] = <signed char> move
         self.n_events += 1
@@ -480,50 +549,75 @@ cdef class Walk:
             self.since_base = 0.0
 
     cdef void _polish(self) noexcept nogil:
-        """Bring the free slacks back to zero and take the direction afresh."""
-        cdef Py_ssize_t a, m = self.factor.size
-        cdef int i
+        """Bring the free slacks back to zero and straighten the direction."""
+        cdef Py_ssize_t k
         self._rebase()
-        for a in range(m):
-            i = self.factor.members[a]
-            self.rhs[a] = self._target(i)
-        # w_rate serves as the result's place; the direction is taken afresh below
-        self.factor.meet(&self.w[0], &self.rhs[0], &self.column[0], &self.w_rate[0])
-        for a in range(self.rows.n_cols):
-            self.w[a] = self.w_rate[a]
-        for a in range(m):
-            self.theta[a] = self.theta[a] + self.column[a]
-        self._direction()
+        for k in range(self.rows.n_cols):
+            self.exact[k] = self.w[k]
+        self._meet_targets()
+        self._straighten()
         self.since_polish = 0
         self.n_polished += 1
 
-    cdef void _refresh(self) noexcept nogil:
-        """Take w and s from the statuses and θ, polish, look at every point, set deadlines."""
-        cdef Py_ssize_t i, a, n = self.rows.n_rows
-        cdef double at, rate, slack, farthest = 0.0, worst = 0.0
-        for a in range(self.rows.n_cols):
-            self.w[a] = 0.0
-            self.s[a] = 0.0
-        for i in range(n):
-            if self.status[i] == FREE:
-                continue
-            if self.status[i] == LOWER:
-                rate = self.lower_rate[i]
-                at = self._lower(i)
-            else:
-                rate = self.upper_rate[i]
-                at = self._upper(i)
-            if at != 0.0:
-                self.rows.axpy(i, at, &self.w[0])
-            if rate != 0.0:
-                self.rows.axpy(i, rate, &self.s[0])
+    cdef void _straighten(self) noexcept nogil:
+        """ẇ = s + Σ θ̇_a z_a anew, and θ̇ such that <z_a, ẇ> = ṗ_a for every free a."""
+        cdef Py_ssize_t a, k
+        for k in range(self.rows.n_cols):
+            self.exact[k] = self.s[k]
         for a in range(self.factor.size):
-            self.rows.axpy(self.factor.members[a], self.theta[a], &self.w[0])
-        self.since_base = 0.0
-        self._polish()
+            self.rows.axpy_long(self.factor.members[a], self.theta_rate[a], &self.exact[0])
+            self.rhs[a] = self.target_rate[self.factor.members[a]]
+        self.factor.meet(&self.rhs[0], &self.theta_rate[0], &self.exact[0], &self.w_rate[0])
+        self._measure_speed()
+
+    cdef void _meet_targets(self) noexcept nogil:
+        """From w in `exact`: bring the free slacks to zero."""
+        cdef Py_ssize_t a
+        for a in range(self.factor.size):
+            self.rhs[a] = self._target(self.factor.members[a])
+        self.factor.meet(&self.rhs[0], &self.theta[0], &self.exact[0], &self.w[0])
+
+    cdef void _take_s(self) noexcept nogil:
+        """Sum up s from the statuses."""
+        cdef Py_ssize_t i, k
+        cdef double rate
+        for k in range(self.rows.n_cols):
+            self.s[k] = 0.0
+        for i in range(self.rows.n_rows):
+            if self.status[i] != FREE:
+                rate = self.lower_rate[i] if self.status[i] == LOWER else self.upper_rate[i]
+                if rate != 0.0:
+                    self.rows.axpy_long(i, rate, &self.s[0])
+
+    cdef void _refresh(self) noexcept nogil:
+        """Take w from the statuses and θ, look at every point, set deadlines anew."""
+        cdef Py_ssize_t i, a, n = self.rows.n_rows
+        cdef double at, slack, farthest = 0.0, worst = 0.0, drift = 0.0, longest = 0.0
+        self._rebase()
+        for a in range(self.rows.n_cols):
+            self.exact[a] = 0.0
+        for i in range(n):
+            if self.status[i] != FREE:
+                at = self._lower(i) if self.status[i] == LOWER else self._upper(i)
+                if at != 0.0:
+                    self.rows.axpy_long(i, at, &self.exact[0])
+            longest = max(longest, self.row_norm[i])
+        for a in range(self.factor.size):
+            self.rows.axpy_long(self.factor.members[a], self.theta[a], &self.exact[0])
+        for a in range(self.rows.n_cols):
+            drift = drift + <double> ((self.w[a] - self.exact[a]) * (self.w[a] - self.exact[a]))
+        drift = longest * sqrt(drift)
+        self._meet_targets()
+        self._take_s()
+        self._straighten()
+        self.since_polish = 0
+        if drift > DRIFTED and self.refresh_every > 16:
+            self.refresh_every = self.refresh_every // 2
+        elif drift < STEADY and self.refresh_every < self.refresh_at_most:
+            self.refresh_every = 2 * self.refresh_every
         for a in range(self.factor.size):
             i = self.factor.members[a]
-            at = self.theta[a]
+            at = <double> self.theta[a]
             worst = max(worst, max(self._lower(i) - at, at - self._upper(i)) / self.box_scale)
         self.n_due = 0
         for i in range(n):
@@ -541,8 +635,7 @@ cdef class Walk:
                 farthest = max(farthest, slack / self.length[i])
         self.deadlines.clear(farthest if farthest > 0.0 else 1.0)
         for a in range(self.n_due):
-            self.seen[self.due[a]].slack = -1.0
-            self._wait(self.due[a], self.due_slack[a])
+            self._wait_unseen(self.due[a], self.due_slack[a])
         self.worst_seen = worst
         self.n_checks += 1
         self.since_refresh = 0
