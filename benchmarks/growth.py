@@ -65,7 +65,7 @@ def measure(n_samples: int, repeats: int | None = None, n_judged: int = N_JUDGED
     lam = 10.0 / n_samples
     watch = Stopwatch()
     while watch.runs("path") < (repeats or MOST_RUNS):
-        path = watch.time("path", lambda: quantile_path(X, y, lam=lam))
+        path = watch.time("path", quantile_path, X, y, lam=lam)
         if repeats is None and watch.spent("path") > SECONDS:
             break
     verdict = Problem(X, y, lam).worst(path.alpha, kinks_and_midpoints(path.taus, n_judged))

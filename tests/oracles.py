@@ -135,7 +135,11 @@ HAND_X = np.array([[1.0], [0.0]])
 HAND_Y = np.array([1, -1])
 HAND_LAM = 0.1
 HAND_TAUS = np.array([0.0, 0.3, 0.8, 1.0])
-HAND_SETS = [([1], [0], []), ([], [0, 1], []), ([0], [1], [])]  # (L, M, R) after each kink
+HAND_SETS: list[tuple[list[int], list[int], list[int]]] = [
+    ([1], [0], []),
+    ([], [0, 1], []),
+    ([0], [1], []),
+]  # (L, M, R) after each kink
 
 
 def hand_solution(tau: float) -> tuple[Array, float, float]:

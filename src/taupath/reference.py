@@ -52,10 +52,11 @@ START_RUNS = 10
 SLOPE_IS_ZERO = 1e-12
 # (19), "eps_i > 0": L and R hold strict inequalities (11), so a member whose gradient was rounded
 # to 0 or just across it is taken to lie this far inside its set. It then comes back to M after
-# a tiny positive step when it heads the wrong way. Without it such samples are lost for good.
+# a tiny positive step when it heads the wrong way. Without it such samples are lost for good: on
+# the scaled diabetes data (n = 668, lam = 1e-3) before tau = 0.05.
 STRICTLY_INSIDE = 1e-12
-# (16): relative residual at which conjugate gradients stop. Looser is not faster but wrong: at
-# 1e-10 the walk over the scaled diabetes data (n = 668, lam = 1e-3) goes in circles.
+# (16): relative residual at which conjugate gradients stop. Looser is slower: the same
+# diabetes data take 2291 events, at 1e-10 15225, and at 1e-8 the walk goes in circles.
 CG_RESIDUAL = 1e-14
 # A gradient on the wrong side of its set or drifted away from (10), or an alpha outside its box
 # (relative to 2/n), by more than this is no rounding: the walk has lost the solution.
@@ -201,7 +202,28 @@ def dual_path_finding(
     -----
     The result carries no guarantee. The printed algorithm never recomputes anything from the
     data, so errors of the start and of every step stay in, and grow as lam falls; and nothing
-    in it orders ties, so at degenerate solutions it may end with ReferenceStalled.
+    in it orders ties, so at degenerate solutions it may end with ReferenceStalled. Measured at
+    kinks and midpoints, a sample of 2000 where there are more:
+
+    ==========  ============  ====  ======  =============  =============
+    data        n x d         lam   kinks   relative gap   KKT violation
+    ==========  ============  ====  ======  =============  =============
+    diabetes    668 x 8       1e-1  1626    9e-15          8e-14
+    diabetes    668 x 8       1e-3  2292    1e-10          4e-11
+    diabetes    668 x 8       1e-5  2659    1e-8           6e-10
+    heart       270 x 13      1e-3  1095    2e-10          6e-12
+    ionosphere  351 x 34      1e-3  1308    4e-11          1e-11
+    a1a         1605 x 119    1e-3  7508    1e-9           5e-11
+    fourclass   862 x 2       1e-3  2344    1e-4           4e-8
+    australian  690 x 14      1e-1  2408    3e-8           1e-7
+    australian  690 x 14      1e-3  3778    9e-5           3e-5
+    australian  690 x 14      1e-5  stalls  at tau = 0.15  (drift)
+    spam        2500 x 48784  1e-6  5655    9e-3           9e-6
+    ==========  ============  ====  ======  =============  =============
+
+    Diabetes, heart and ionosphere are scaled, fourclass (up to 190) and australian are as they
+    come. Columns that differ by 1e6 in scale mostly end in ReferenceStalled; random lattices,
+    duplicates and one-hot rows all went through.
     """
     y = np.asarray(y, dtype=np.float64)
     if not np.isin(y, (-1.0, 1.0)).all():

@@ -34,6 +34,8 @@ SEED = 20090618
 ORTHOGONAL_UP_TO = 64
 # Kinks come to a few per sample in practice; the worst case is exponential.
 EVENTS_PER_SAMPLE = 1000
+# Events of a stretch that is walked with all precautions.
+CAREFUL_EVENTS = 256
 # Repairs in a row that do not get the walk ahead.
 MOST_REPAIRS = 5
 # Seconds between two looks at the keyboard and calls of `progress`.
@@ -135,6 +137,7 @@ class _Solver:
                 "rows_evaluated",
                 "zero_length_steps",
                 "refactorizations",
+                "rewinds",
                 "repairs",
                 "left_out",
                 "exchanges",
@@ -148,19 +151,30 @@ class _Solver:
         status, free, theta = self._start()
         first_status, first_free = status, free
         events: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        t, repairs = self.begin, 0
+        t, repairs, careful = self.begin, 0, False
         while True:
-            walk = self._new_walk(self.line, t, self.end, status, free, theta)
-            outcome = self._run(walk, report=True)
-            self._count(walk, "kinks")
-            events.append(walk.events)
+            walk = self._new_walk(self.line, t, self.end, status, free, theta, careful)
+            outcome = self._run(walk, report=True, limit=CAREFUL_EVENTS if careful else None)
             if outcome == Outcome.DONE:
+                events.append(walk.events)
+                self._count(walk, "kinks")
                 break
-            repairs = 1 if walk.t > t else repairs + 1
-            if repairs > MOST_REPAIRS:
-                raise WalkFailed("repairs did not bring the walk ahead", walk.t)
-            t = walk.t
-            status, free, theta = self._repair(walk, t, events)
+            if careful and outcome != Outcome.MORE and walk.good_events == 0:
+                # even with all precautions: put the index sets right where it ended
+                repairs = repairs + 1 if walk.t <= t else 1
+                if repairs > MOST_REPAIRS:
+                    raise WalkFailed("repairs did not bring the walk ahead", walk.t)
+                t = walk.t
+                events.append(walk.events)
+                status, free, theta = self._repair(walk, t, events)
+            else:
+                # back to where all points were last found on their sides; from there with all
+                # precautions if something went wrong since, as usual if a careful stretch is done
+                self.counters["rewinds"] += outcome != Outcome.MORE
+                t, status, free, theta = walk.rewind()
+                events.append(walk.events)
+                careful = outcome != Outcome.MORE
+            self._count(walk, "kinks")
         times, index, move = (np.concatenate(parts) for parts in zip(*events, strict=True))
         times = np.maximum.accumulate(times)  # a repair begins where times are not rounded up
         return Record(
@@ -238,12 +252,22 @@ class _Solver:
         status: np.ndarray,
         free: np.ndarray | list[int],
         theta: np.ndarray | list[float],
+        careful: bool = False,
     ) -> Walk:
         return Walk(
-            self.rows, self.squared_norm, line, begin, end, status, free, theta, ORTHOGONAL_UP_TO
+            self.rows,
+            self.squared_norm,
+            line,
+            begin,
+            end,
+            status,
+            free,
+            theta,
+            ORTHOGONAL_UP_TO,
+            careful,
         )
 
-    def _run(self, walk: Walk, report: bool = False) -> Outcome:
+    def _run(self, walk: Walk, report: bool = False, limit: int | None = None) -> Outcome:
         """Walk in portions short enough to notice Ctrl-C and to report progress."""
         portion = 64
         while True:
@@ -255,6 +279,8 @@ class _Solver:
                 self.progress(fraction, self.counters["kinks"] + walk.n_events)
             if outcome not in (Outcome.MORE, Outcome.FULL):
                 return outcome
+            if limit is not None and walk.n_events >= limit:
+                return Outcome.MORE
             self.budget -= walk.n_events - before
             if self.budget < 0:
                 raise WalkFailed(f"more than {EVENTS_PER_SAMPLE} events per sample", walk.t)

@@ -14,12 +14,18 @@ cdef class Factor:
     cdef double[::1] cosine, sine            # rotations of the last removal
     cdef double[::1] work, vector
     cdef readonly Py_ssize_t n_refined       # pivots recomputed because of cancellation
+    cdef bint stale                          # a solve gained few digits: time to factor anew
+    cdef int[::1] order
 
     # Take row i in as last member; returns its distance to the span of the members,
     # and takes nothing in when that is zero up to rounding.
     cdef double append(self, int i) noexcept nogil
     # Drop the a-th member; later ones move up by one.
     cdef void remove(self, Py_ssize_t a) noexcept nogil
+    # Factor the members anew, in their order; False if one turns out to be dependent.
+    cdef bint rebuild(self) noexcept nogil
+    # Least distance of a member to the span of those before it, as part of its length.
+    cdef double smallest_pivot(self) noexcept nogil
     # u with u_a = 1 such that q = Σ u_b z_b is orthogonal to all members but a; returns ‖q‖².
     cdef double column(self, Py_ssize_t a, double* u) noexcept nogil
     # x ← (L Lᵀ)⁻¹ x

@@ -13,14 +13,20 @@ import numpy as np
 
 from taupath._core._blas cimport axpy, dot, norm
 
-# A pivot below this part of ‖z‖² has lost half its digits to cancellation: form the residual
-# vector itself and take the pivot from there.
-cdef double CANCELLED = 1e-8
-# Closer than this part of its length to the span of the members, a row counts as dependent.
-cdef double DEPENDENT = 1e-12
+# A pivot below this part of ‖z‖² may be rounding where the members are nearly dependent: form the
+# residual vector itself and take the pivot from there.
+cdef double CANCELLED = 1e-4
+# Closer than this part of its length to the span of the members, a row counts as dependent: in
+# terms of the Gram matrix, and with an orthonormal basis.
+cdef double DEPENDENT = 1e-10
+cdef double DEPENDENT_ON_BASIS = 1e-12
 # Refinement of a solve stops at this residual, relative to the terms it is the difference of.
 cdef double ROUNDING = 4e-16
 cdef int MOST_REFINEMENTS = 4
+# A round of refinement that leaves more than this part of a residual shows a factor grown old.
+# (unless that is invisible beside the terms of the sum)
+cdef double STALE = 1e-5
+cdef double VISIBLE = 1e-12
 
 
 cdef class Factor:
@@ -58,6 +64,7 @@ cdef class Factor:
         free(self.row)
         self.row = row
         self.members = members
+        self.order = np.zeros(capacity, dtype=np.int32)
         self.storage = storage
         self.cosine = np.zeros(capacity)
         self.sine = np.zeros(capacity)
@@ -198,6 +205,25 @@ cdef class Factor:
         self.sine[b] = y / length
         x[b] = length
 
+    cdef bint rebuild(self) noexcept nogil:
+        cdef Py_ssize_t a, m = self.size
+        memcpy(&self.order[0], &self.members[0], m * sizeof(int))
+        self.size = 0
+        self.stale = False
+        for a in range(m):
+            if self.append(self.order[a]) == 0.0:
+                return False
+        return True
+
+    cdef double smallest_pivot(self) noexcept nogil:
+        cdef Py_ssize_t a
+        cdef double pivot, smallest = 1.0
+        for a in range(self.size):
+            pivot = self.row[a][a] * self.row[a][a]
+            if pivot < smallest * self.squared_norm[self.members[a]]:
+                smallest = pivot / self.squared_norm[self.members[a]]
+        return sqrt(smallest)
+
     cdef double column(self, Py_ssize_t a, double* u) noexcept nogil:
         cdef Py_ssize_t b, m = self.size
         cdef double scale
@@ -219,7 +245,7 @@ cdef class Factor:
         # round gains the digits that the factor still has.
         cdef Py_ssize_t a, k, m = self.size, n = self.rows.n_cols
         cdef double* x = &self.work[0]
-        cdef double length, worst, before = 1e300
+        cdef double length, worst, before = 1e300, terms = 0.0
         cdef int attempt
         for k in range(n):
             v[k] = <double> exact[k]
@@ -230,12 +256,15 @@ cdef class Factor:
                 x[a] = rhs[a] - self.rows.dot(self.members[a], v)
                 worst = max(worst, fabs(x[a]) / (fabs(rhs[a]) + length
                             * sqrt(self.squared_norm[self.members[a]]) + 1e-300))
+            if attempt == 1 and worst > STALE * before and worst * length > VISIBLE * terms:
+                self.stale = True
             if worst <= ROUNDING or worst > 0.5 * before:
                 break
             before = worst
             self._lacking(rhs, v, x)
             for a in range(m):
                 coef[a] = coef[a] + x[a]
+                terms += fabs(<double> coef[a]) * sqrt(self.squared_norm[self.members[a]])
                 self.rows.axpy_long(self.members[a], x[a], exact)
             for k in range(n):
                 v[k] = <double> exact[k]
@@ -273,7 +302,7 @@ cdef class OrthogonalFactor(Factor):
                 r[a] = r[a] + h
                 axpy(n, -h, &self.basis[a, 0], q)
         length = sqrt(dot(n, q, q))
-        if length <= DEPENDENT * sqrt(self.squared_norm[i]):
+        if length <= DEPENDENT_ON_BASIS * sqrt(self.squared_norm[i]):
             return 0.0
         for k in range(n):
             q[k] = q[k] / length

@@ -130,6 +130,8 @@ cdef class Replay:
         cdef double excess, most
         theta = np.empty(self.rows.n_rows)
         status = np.array(self.status)
+        if self._count_free() != self.factor.size:
+            self._set_dependent_aside(status)
         w = np.empty(self.rows.n_cols)
         cdef long double[::1] exact = np.zeros(self.rows.n_cols, dtype=np.longdouble)
         cdef double[::1] th = theta, v = w
@@ -172,6 +174,18 @@ cdef class Replay:
         for i in set_aside:
             self.factor.append(<int> i)
         return status, theta, w
+
+    cdef Py_ssize_t _count_free(self) noexcept nogil:
+        cdef Py_ssize_t i, count = 0
+        for i in range(self.rows.n_rows):
+            count += self.status[i] == FREE
+        return count
+
+    cdef _set_dependent_aside(self, status):
+        """Free points that this factor found dependent: the others can stand in for them."""
+        missing = np.flatnonzero(status == FREE)
+        kept = np.asarray(self.factor.members[:self.factor.size])
+        status[np.setdiff1d(missing, kept)] = LOWER
 
     cdef double _lower(self, Py_ssize_t i, double t) noexcept nogil:
         return self.lower0[i] * (1.0 - t) + self.lower1[i] * t

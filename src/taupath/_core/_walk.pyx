@@ -10,6 +10,7 @@ or a bound point's slack that meets zero. One point changes sides per event.
 
 from libc.math cimport fabs, nextafter, sqrt
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -33,12 +34,19 @@ cdef enum:
 
 # A rate below this part of ‖z_i‖‖ẇ‖ is rounding: the point moves along with the free ones.
 cdef double STILL = 1e-11
+# Nor does a rate mean anything below this part of ‖z_i‖ Σ |θ̇_a| ‖z_a‖.
+cdef double SUMMED = 2e-14
 # The same for the rate of a free θ relative to its bound, as part of the largest bound rate.
 cdef double RESTING = 1e-13
 # ‖ẇ‖ below this part of the terms it is summed from is zero: only θ moves ("flat").
 cdef double FLAT = 1e-12
 # ‖ẇ‖² is updated by differences; below this part of its last exact value it is taken anew.
 cdef double FADED = 1e-6
+# ‖ẇ‖ below this part of the terms it is summed from: take ẇ afresh after every event.
+cdef double CANCELLED = 1e-4
+# The same for a free point this close (as part of its length) to the span of others: the Gram
+# matrix squares what is lost there.
+cdef double NEARLY_DEPENDENT = 1e-2
 # Travelled length is rounded up by this, to be on the safe side of rounding in ‖ẇ‖.
 cdef double UPWARD = 1.0 + 1e-9
 # Slack (unit margins) or θ (as part of the widest box) on the wrong side by more than this calls
@@ -93,6 +101,7 @@ cdef class Walk:
     cdef long double[::1] exact              # a vector like w while it is being summed up
     cdef double since_base                   # t minus the base of w
     cdef double speed, speed_exact           # ‖ẇ‖ (with the time part, see `length`)
+    cdef double terms                        # Σ |θ̇_a| ‖z_a‖, what ẇ is summed from
     cdef double time_part                    # slacks also move with p: see `length`
     cdef double[::1] length                  # ‖z_i‖, enlarged for moving targets
     cdef double[::1] row_norm
@@ -123,6 +132,13 @@ cdef class Walk:
     cdef readonly Py_ssize_t n_rows_evaluated, n_zero_steps, n_refactorizations, n_left_out_total, n_exchanges
     cdef readonly Py_ssize_t n_polished, n_flat, sum_free, max_free, n_checks
     cdef readonly double worst_seen
+    # where all points were last found on their sides
+    cdef readonly double good_t
+    cdef readonly Py_ssize_t good_events
+    cdef signed char[::1] good_status
+    cdef int[::1] good_members
+    cdef long double[::1] good_theta
+    cdef Py_ssize_t good_size
 
     def __cinit__(self, *args, **kwargs):
         self.seen = NULL
@@ -131,7 +147,7 @@ cdef class Walk:
         free(self.seen)
 
     def __init__(self, Rows rows, const double[::1] squared_norm, line, double t, double t_end,
-                 status, members, theta_free, Py_ssize_t orthogonal_up_to=64):
+                 status, members, theta_free, Py_ssize_t orthogonal_up_to, bint careful):
         cdef Py_ssize_t n = rows.n_rows, capacity
         self.rows = rows
         self.lower0, self.lower1, self.lower_rate = line.lower0, line.lower1, line.lower_rate
@@ -139,6 +155,8 @@ cdef class Walk:
         self.target0, self.target1, self.target_rate = line.target0, line.target1, line.target_rate
         self.t, self.t_end = t, t_end
         self.status = np.array(status, dtype=np.int8)
+        self.good_status = np.array(status, dtype=np.int8)
+        self.good_t = t
         self.moving_targets = bool(np.any(line.target_rate))
         self.rate_scale = max(np.abs(line.lower_rate).max(), np.abs(line.upper_rate).max(), 1e-300)
         self.box_scale = max(np.abs(line.width(t)).max(), np.abs(line.width(t_end)).max(), 1e-300)
@@ -156,7 +174,7 @@ cdef class Walk:
         cls = OrthogonalFactor if orthogonal else Factor
         self.screening = not orthogonal      # few dimensions: directions do not last
         self.straighten_always = orthogonal  # and cost little
-        self.polish_every = 10 if orthogonal else 50
+        self.polish_every = 1 if careful else 10 if orthogonal else 50
         self.factor = cls(rows, squared_norm, capacity)
         self.deadlines = Deadlines(n)
         self.w = np.zeros(rows.n_cols)
@@ -170,17 +188,18 @@ cdef class Walk:
         self.record_t = np.zeros(0)
         self.record_index = np.zeros(0, dtype=np.int32)
         self.record_move = np.zeros(0, dtype=np.int8)
-        self.refresh_at_most = max(512, n // 2)
+        self.refresh_at_most = 32 if careful else max(512, n // 2)
         self.refresh_every = min(self.refresh_at_most, 64)
         self._reserve(capacity)
         self.seen = <Sighting*> malloc(max(n, 1) * sizeof(Sighting))
         if self.seen == NULL:
             raise MemoryError(f"no room for {n} points")
+        cdef long double[::1] theta = np.array(theta_free, dtype=np.longdouble)
         cdef Py_ssize_t a
         for a in range(len(members)):
             if self.factor.append(members[a]) == 0.0:
                 raise ValueError("free points are linearly dependent")
-            self.theta[a] = theta_free[a]
+            self.theta[a] = theta[a]
         self.n_refactorizations = 1
         self._refresh()
 
@@ -190,6 +209,11 @@ cdef class Walk:
         self.theta_rate = _grown(self.theta_rate, used, capacity)
         self.column = np.zeros(capacity)
         self.rhs = np.zeros(capacity)
+        self.good_theta = _grown(self.good_theta, self.good_size, capacity)
+        members = np.zeros(capacity, dtype=np.int32)
+        if self.good_size:
+            members[:self.good_size] = self.good_members[:self.good_size]
+        self.good_members = members
         self.factor.reserve(capacity)
 
     def run(self, Py_ssize_t n_events):
@@ -231,7 +255,7 @@ cdef class Walk:
                     return WRONG
             elif self.since_polish >= self.polish_every:
                 self._polish()
-            elif self.straighten_always:
+            elif self.straighten_always or self._needs_care():
                 self._straighten()
         return MORE
 
@@ -281,6 +305,11 @@ cdef class Walk:
                 self.rows.axpy(self.factor.members[b], c, &self.w_rate[0])
         return squared
 
+    cdef bint _needs_care(self) noexcept nogil:
+        """Whether turning from direction to direction would lose too many digits here."""
+        return (self.speed < CANCELLED * self.terms
+                or self.factor.smallest_pivot() < NEARLY_DEPENDENT)
+
     cdef void _measure_speed(self) noexcept nogil:
         """‖ẇ‖ itself; where it is rounding only, ẇ becomes zero."""
         cdef Py_ssize_t a, k
@@ -294,6 +323,7 @@ cdef class Walk:
                 self.w_rate[k] = 0.0
             speed = 0.0
             self.n_flat += 1
+        self.terms = terms
         self.speed_exact = speed
         self.speed = UPWARD * sqrt(speed * speed + self.time_part * self.time_part)
 
@@ -360,7 +390,8 @@ cdef class Walk:
         seen.area = self.area
         self._note(i, slack, rate)
         self.n_rows_evaluated += 1
-        if rate < -STILL * self.length[i] * self.speed and not self._is_left_out(i):
+        if (rate < -self.length[i] * max(STILL * self.speed, SUMMED * self.terms)
+                and not self._is_left_out(i)):
             if self._propose(i, FREE, slack / -rate):
                 self.event_rate = -rate if self.status[i] == UPPER else rate
 
@@ -437,9 +468,13 @@ cdef class Walk:
         if distance == 0.0 and self.moving_targets:
             self._exchange(i)
             return
-        if distance == 0.0:
+        if not self.moving_targets and fabs(self.event_rate) > 1.01 * distance * self.speed:
             # With resting targets the slack of a dependent point rests too, at a value that the
-            # raised targets keep off zero: its rate is rounding. It waits until the free change.
+            # raised targets keep off zero, and a rate |ġ| ≤ distance ‖ẇ‖ is all that a point at
+            # this distance can have. More is rounding; the point waits until the free change.
+            if distance > 0.0:
+                self.factor.remove(a)
+                self._straighten()
             self.left_out[self.n_left_out] = i
             self.n_left_out += 1
             self.n_left_out_total += 1
@@ -556,6 +591,13 @@ cdef class Walk:
             self.exact[k] = self.w[k]
         self._meet_targets()
         self._straighten()
+        if self.factor.stale:
+            self.n_refactorizations += 1
+            if self.factor.rebuild():
+                self._meet_targets()
+                self._straighten()
+            else:
+                self.broken = True
         self.since_polish = 0
         self.n_polished += 1
 
@@ -639,6 +681,13 @@ cdef class Walk:
         self.worst_seen = worst
         self.n_checks += 1
         self.since_refresh = 0
+        if worst <= WRONG_SIDE:
+            self.good_t = self.t
+            self.good_events = self.n_events
+            self.good_size = self.factor.size
+            memcpy(&self.good_status[0], &self.status[0], n)
+            memcpy(&self.good_members[0], &self.factor.members[0], self.good_size * sizeof(int))
+            memcpy(&self.good_theta[0], &self.theta[0], self.good_size * sizeof(long double))
 
     # -- what came of it --------------------------------------------------------------------
 
@@ -656,6 +705,13 @@ cdef class Walk:
     def theta_free(self):
         """θ of the free points, in the same order."""
         return np.array(self.theta[:self.factor.size])
+
+    def rewind(self):
+        """Go back to where all points were last found on their sides."""
+        self.n_events = self.good_events
+        return (self.good_t, np.array(self.good_status),
+                np.array(self.good_members[:self.good_size]),
+                np.array(self.good_theta[:self.good_size]))
 
     @property
     def events(self):

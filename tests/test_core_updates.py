@@ -1,0 +1,293 @@
+"""The parts of the core: what was updated step by step equals the same thing built afresh."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from taupath._core._deadlines import Deadlines
+from taupath._core._factor import Factor, OrthogonalFactor, independent_rows
+
+from taupath.rows import make_rows
+
+pytestmark = pytest.mark.core
+
+FACTORS = [Factor, OrthogonalFactor]
+STORES = {
+    "dense": np.ascontiguousarray,
+    "compressed": sparse.csr_array,
+    "pattern": sparse.csr_array,
+}
+
+
+def features(store: str, n: int, d: int, seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.6)
+    return STORES[store]((X != 0.0).astype(float) if store == "pattern" else X)
+
+
+def rows_and_matrix(
+    store: str = "dense", n: int = 20, d: int = 12, seed: int = 0, bias: float = 1.0
+) -> tuple[Any, np.ndarray]:
+    """Return rows for the core, and the same as a matrix Z."""
+    X = features(store, n, d, seed)
+    sign = np.where(np.arange(n) % 3 == 0, 1.0, -1.0)
+    dense = X.toarray() if sparse.issparse(X) else X
+    if bias:
+        dense = np.column_stack([dense, np.full(n, bias)])
+    return make_rows(X, sign, bias), sign[:, None] * dense
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0, 2.5])
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 8, 13])
+@pytest.mark.parametrize("store", STORES)
+class TestRows:
+    """One suite for all ways to store them."""
+
+    def test_products_with_a_vector(self, store, d, bias):
+        rows, Z = rows_and_matrix(store, 20, d, bias=bias)
+        v = np.random.default_rng(1).normal(size=Z.shape[1])
+        assert_allclose(rows.products(v), Z @ v, rtol=0, atol=1e-13)
+
+    def test_combinations(self, store, d, bias):
+        rows, Z = rows_and_matrix(store, 20, d, bias=bias)
+        theta = np.random.default_rng(1).normal(size=20)
+        theta[::4] = 0.0
+        assert_allclose(rows.combine(theta), theta @ Z, rtol=0, atol=1e-13)
+
+    def test_squared_norms(self, store, d, bias):
+        rows, Z = rows_and_matrix(store, 20, d, bias=bias)
+        assert_allclose(rows.squared_norms(), (Z**2).sum(axis=1), rtol=1e-14)
+
+    def test_gram_matrices_and_blocks(self, store, d, bias):
+        rows, Z = rows_and_matrix(store, 20, d, bias=bias)
+        members = np.array([3, 17, 0, 8, 8, 19], dtype=np.int32)
+        assert_array_equal(rows.block(members), Z[members])
+        gram = Z[members] @ Z[members].T
+        assert_allclose(rows.gram(members), np.tril(gram), rtol=0, atol=1e-13)
+
+
+def test_gram_matrices_of_very_sparse_rows():
+    # so few entries that no dense block is made of them
+    X = sparse.random_array((40, 900), density=0.01, rng=3, format="csr")
+    rows = make_rows(sparse.csr_array(X), np.ones(40), 1.0)
+    members = np.arange(39, -1, -3, dtype=np.int32)
+    Z = np.column_stack([X.toarray(), np.ones(40)])[members]
+    assert_allclose(rows.gram(members), np.tril(Z @ Z.T), rtol=0, atol=1e-13)
+
+
+# --- factors -------------------------------------------------------------------------------------
+
+
+def assert_fresh(factor: Factor, Z: np.ndarray, members: list[int], atol: float = 1e-10) -> None:
+    """Assert that a factor is what NumPy makes of these members at once."""
+    assert factor.size == len(members)
+    assert_array_equal(factor.indices, members)
+    if not members:
+        return
+    gram = Z[members] @ Z[members].T
+    scale = np.abs(gram).max()
+    assert_allclose(factor.L, np.linalg.cholesky(gram), rtol=0, atol=atol * np.sqrt(scale))
+    assert_allclose(factor.L @ factor.L.T, gram, rtol=0, atol=1e-13 * scale)
+
+
+def changes(most: int) -> st.SearchStrategy[list[int]]:
+    """Sequences of appends (a number: the row) and removals (its complement: the position)."""
+    return st.lists(st.integers(-most, most - 1), max_size=60)
+
+
+@pytest.mark.parametrize("cls", FACTORS)
+@pytest.mark.parametrize("store", STORES)
+@given(sequence=changes(16), seed=st.integers(0, 20))
+@settings(max_examples=40)
+def test_a_factor_after_any_changes_equals_a_fresh_one(cls, store, sequence, seed):
+    rows, Z = rows_and_matrix(store, 16, 24, seed)
+    factor = cls(rows, rows.squared_norms(), 2)  # grows on the way
+    members: list[int] = []
+    for change in sequence:
+        if change < 0:
+            if members:
+                position = ~change % len(members)
+                factor.drop(position)
+                del members[position]
+        elif change not in members:
+            # a pattern may hold a row twice, or one that the others make up
+            rank = np.linalg.matrix_rank(Z[[*members, change]])
+            distance = factor.take(change)
+            assert (distance > 0.0) == (rank > len(members))
+            if distance > 0.0:
+                members.append(change)
+                across = np.linalg.lstsq(Z[members[:-1]].T, Z[change], rcond=None)[0]
+                residual = Z[change] - across @ Z[members[:-1]]
+                assert distance == pytest.approx(np.linalg.norm(residual), rel=1e-8)
+    assert_fresh(factor, Z, members)
+
+
+@pytest.mark.parametrize("cls", FACTORS)
+@pytest.mark.parametrize("position", range(12))
+def test_each_member_can_be_removed(cls, position):
+    rows, Z = rows_and_matrix("dense", 12, 20)
+    factor = cls(rows, rows.squared_norms(), 12)
+    for i in range(12):
+        assert factor.take(i) > 0.0
+    factor.drop(position)
+    assert_fresh(factor, Z, [i for i in range(12) if i != position])
+
+
+@pytest.mark.parametrize("cls", FACTORS)
+def test_a_thousand_changes_leave_little_rounding(cls):
+    rows, Z = rows_and_matrix("dense", 60, 80)
+    factor = cls(rows, rows.squared_norms(), 60)
+    rng = np.random.default_rng(5)
+    members: list[int] = []
+    for _ in range(1000):
+        if members and rng.random() < len(members) / 60.0:
+            position = int(rng.integers(len(members)))
+            factor.drop(position)
+            del members[position]
+        else:
+            i = int(rng.choice(np.setdiff1d(np.arange(60), members)))
+            assert factor.take(i) > 0.0
+            members.append(i)
+    assert len(members) > 10
+    assert_fresh(factor, Z, members, atol=1e-9)
+
+
+@pytest.mark.parametrize("cls", FACTORS)
+def test_a_row_in_the_span_of_the_members_is_not_taken(cls):
+    X = np.array([[1.0, 2.0, 0.0], [0.5, -1.0, 0.0], [3.0, 7.0, 0.0], [1.0, 2.0, 1e-3], [0, 0, 0]])
+    rows = make_rows(X, np.ones(5), 0.0)
+    factor = cls(rows, rows.squared_norms(), 5)
+    assert factor.take(4) == 0.0  # a row of zeros
+    assert factor.take(0) == pytest.approx(np.sqrt(5.0))
+    assert factor.take(0) == 0.0
+    assert factor.take(1) > 0.0
+    assert factor.take(2) == 0.0
+    assert factor.take(3) == pytest.approx(1e-3, rel=1e-6)  # outside, if only by little
+    assert_array_equal(factor.indices, [0, 1, 3])
+    factor.drop(0)
+    assert factor.take(2) > 0.0  # no longer in the span
+
+
+@pytest.mark.parametrize("cls", FACTORS)
+@pytest.mark.parametrize("seed", range(5))
+def test_margins_are_met_after_changes(cls, seed):
+    rows, Z = rows_and_matrix("compressed", 30, 40, seed)
+    factor = cls(rows, rows.squared_norms(), 4)
+    rng = np.random.default_rng(seed)
+    for i in rng.permutation(30)[:20]:
+        factor.take(int(i))
+    for _ in range(8):
+        factor.drop(int(rng.integers(factor.size)))
+    members = factor.indices
+    s, rhs = rng.normal(size=41), rng.normal(size=len(members))
+    coef, v = factor.met(s, rhs)
+    assert_allclose(Z[members] @ v, rhs, rtol=0, atol=1e-13)
+    gram = Z[members] @ Z[members].T
+    expected = np.linalg.solve(gram, rhs - Z[members] @ s)
+    assert_allclose(coef.astype(float), expected, rtol=0, atol=1e-11)
+    assert_allclose(v, s + expected @ Z[members], rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("scales", [(1e6, 1.0), (1e-6, 1.0), (1e6, 1e-6)])
+def test_margins_are_met_where_columns_differ_in_scale(scales):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6, 6)) * np.resize(scales, 6)
+    rows = make_rows(X, np.ones(6), 1.0)
+    Z = np.column_stack([X, np.ones(6)])
+    factor = OrthogonalFactor(rows, rows.squared_norms(), 6)
+    for i in (4, 0, 2, 5):
+        assert factor.take(i) > 0.0
+    factor.drop(1)
+    _, v = factor.met(Z[1] + Z[3], np.ones(3))
+    assert_allclose(Z[[4, 2, 5]] @ v, 1.0, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("cls", FACTORS)
+def test_a_member_s_part_across_the_others_is_found_after_changes(cls):
+    rows, Z = rows_and_matrix("dense", 15, 20)
+    factor = cls(rows, rows.squared_norms(), 15)
+    for i in range(12):
+        factor.take(i)
+    for position in (10, 0, 5):
+        factor.drop(position)
+    members = factor.indices
+    for a in range(len(members)):
+        u, squared = factor.column_of(a)
+        assert u[a] == 1.0
+        q = u @ Z[members]
+        assert squared == pytest.approx(q @ q, rel=1e-10)
+        others = np.delete(members, a)
+        assert_allclose(Z[others] @ q, 0.0, rtol=0, atol=1e-12)
+
+
+def test_a_loaded_factor_goes_on_like_one_of_its_own():
+    rows, Z = rows_and_matrix("compressed", 40, 60)
+    members = np.arange(2, 38, dtype=np.int32)
+    factor = Factor(rows, rows.squared_norms(), 4)
+    factor.load(members, np.linalg.cholesky(Z[members] @ Z[members].T))
+    assert_fresh(factor, Z, members.tolist())
+    factor.drop(7)
+    factor.take(0)
+    assert_fresh(factor, Z, [*np.delete(members, 7).tolist(), 0])
+
+
+@pytest.mark.parametrize("orthogonal_up_to", [0, 1000])
+def test_independent_rows_are_told_from_dependent_ones(orthogonal_up_to):
+    rng = np.random.default_rng(2)
+    base = rng.normal(size=(3, 7))
+    X = np.vstack([base, base[0] + base[1], rng.normal(size=7), 2.0 * base[2], np.zeros(7)])
+    rows = make_rows(X, np.ones(7), 0.0)
+    kept = independent_rows(
+        rows, rows.squared_norms(), np.arange(7, dtype=np.int32), orthogonal_up_to
+    )
+    assert_array_equal(kept, [True, True, True, False, True, False, False])
+
+
+# --- deadlines -----------------------------------------------------------------------------------
+
+
+@given(
+    distances=st.lists(st.floats(0.0, 1e6), min_size=1, max_size=40),
+    steps=st.lists(st.floats(0.0, 1e5), max_size=30),
+    farthest=st.sampled_from([1e-3, 1.0, 1e6]),
+)
+@settings(max_examples=200)
+def test_no_deadline_is_missed(distances, steps, farthest):
+    wheel = Deadlines(len(distances))
+    wheel.restart(farthest)
+    waiting = dict(enumerate(distances))
+    for i, distance in waiting.items():
+        wheel.schedule(i, distance)
+    travelled = 0.0
+    for step in steps:
+        found = wheel.due(step)
+        assert len(set(found)) == len(found) and set(found) <= waiting.keys()
+        travelled += step
+        for i in found:
+            del waiting[i]
+        late = [i for i, deadline in waiting.items() if deadline < travelled * (1.0 - 1e-12)]
+        assert not late
+        # What comes early goes back with what is left of its distance; what is due stays out.
+        for i in found:
+            left = distances[i] - travelled
+            if left > 0.0:
+                wheel.schedule(i, left)
+                waiting[i] = distances[i]
+
+
+def test_deadlines_far_away_are_left_alone():
+    wheel = Deadlines(1000)
+    wheel.restart(1000.0)
+    for i in range(1000):
+        wheel.schedule(i, float(i))
+    found = wheel.due(10.0)
+    assert set(range(10)) <= set(found) and max(found) < 20
