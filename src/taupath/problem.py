@@ -66,6 +66,12 @@ class Line:
         """Rate of p."""
         return self.target1 - self.target0
 
+    def reversed(self) -> "Line":
+        """Return the same line walked from its other end, t → 1 - t."""
+        return Line(
+            self.lower1, self.lower0, self.upper1, self.upper0, self.target1, self.target0
+        )
+
     def with_target(self, target: np.ndarray) -> "Line":
         """Return the same bounds with other, resting targets."""
         return replace(self, target0=target, target1=target)

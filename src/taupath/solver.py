@@ -24,6 +24,7 @@ from taupath.status import FREE, FREE_TO_LOWER, FREE_TO_UPPER, LOWER, UPPER, Out
 __all__ = ["ORTHOGONAL_UP_TO", "Progress", "Record", "raised_targets", "solve_path"]
 
 Progress = Callable[[float, int], None]
+Events = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 # δ: large against rounding in a slack (1e-13 is common, 1e-12 has been seen), small against the
 # promised gap of 1e-9.
@@ -31,7 +32,7 @@ RAISE = 1e-10
 SEED = 20090618
 # With at most so many columns the factor keeps an orthonormal basis: cheap there, and proof
 # against columns of very different scale.
-ORTHOGONAL_UP_TO = 64
+ORTHOGONAL_UP_TO = 128
 # Kinks come to a few per sample in practice; the worst case is exponential.
 EVENTS_PER_SAMPLE = 1000
 # Events of a stretch that is walked with all precautions.
@@ -112,6 +113,15 @@ def solve_path(
     return _Solver(rows, squared_norm, line, begin, end, progress).solve()
 
 
+@dataclass
+class _State:
+    """A solution: index sets and the free θ."""
+
+    status: np.ndarray
+    free: np.ndarray
+    theta: np.ndarray
+
+
 class _Solver:
     """One walk in the making: pieces of it, and the counters over all pieces."""
 
@@ -148,17 +158,63 @@ class _Solver:
         )
 
     def solve(self) -> Record:
-        status, free, theta = self._start()
-        first_status, first_free = status, free
-        events: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        t, repairs, careful = self.begin, 0, False
+        state = self._start()
+        events: Events = []
+        self._walk(self.line, self.begin, self.end, state, events, "kinks")
+        times, index, move = (np.concatenate(parts) for parts in zip(*events, strict=True))
+        times = np.maximum.accumulate(times)  # a repair begins where times are not rounded up
+        return Record(
+            self.begin, self.end, state.status, state.free, times, index, move, self.counters
+        )
+
+    def _start(self) -> _State:
+        """Return the solution at the beginning.
+
+        At an end of the line one class has empty boxes and few points of the other are on the
+        margin, so a solution is found quickly there; from the nearer end it is a walk.
+        """
+        backward = self.begin > 0.5
+        line = self.line.reversed() if backward else self.line
+        begin = 1.0 - self.begin if backward else self.begin
+        state = self._solve_at_zero(line)
+        if begin > 0.0:
+            state = self._walk(line, 0.0, begin, state, [], "start_events")
+        # a box that is still empty says nothing about its side; the slack does
+        w = self.rows.combine(self._theta(self.line, state, self.begin))
+        slack = self.rows.products(w) - self.line.target(self.begin)
+        empty = (self.line.width(self.begin) <= 0.0) & (state.status != FREE)
+        state.status[empty] = np.where(slack[empty] < 0.0, UPPER, LOWER)
+        return state
+
+    def _solve_at_zero(self, line: Line) -> _State:
+        """Return the solution at t = 0.
+
+        With targets below zero θ = l = 0 is optimal; from there the targets rise to their true
+        values. Only points that end up on or inside the margin become events.
+        """
+        n = self.rows.n_rows
+        first = -np.random.default_rng(SEED + 1).uniform(0.5, 1.0, n)
+        none = _State(np.full(n, LOWER, dtype=np.int8), np.zeros(0, dtype=np.int32), np.zeros(0))
+        walk = self._new_walk(rising_targets(line, 0.0, first), 0.0, 1.0, none)
+        outcome = self._run(walk)
+        self._count(walk, "start_events")
+        state = _State(walk.statuses, walk.free, walk.theta_free)
+        return state if outcome == Outcome.DONE else self._repair(line, 0.0, state, [])
+
+    def _walk(
+        self, line: Line, begin: float, end: float, state: _State, events: Events, name: str
+    ) -> _State:
+        """Walk from `begin` to `end`, adding to `events`; returns the solution at the end."""
+        t, repairs, careful = begin, 0, False
         while True:
-            walk = self._new_walk(self.line, t, self.end, status, free, theta, careful)
-            outcome = self._run(walk, report=True, limit=CAREFUL_EVENTS if careful else None)
+            walk = self._new_walk(line, t, end, state, careful)
+            outcome = self._run(
+                walk, report=name == "kinks", limit=CAREFUL_EVENTS if careful else None
+            )
             if outcome == Outcome.DONE:
+                self._count(walk, name)
                 events.append(walk.events)
-                self._count(walk, "kinks")
-                break
+                return _State(walk.statuses, walk.free, walk.theta_free)
             if careful and outcome != Outcome.MORE and walk.good_events == 0:
                 # even with all precautions: put the index sets right where it ended
                 repairs = repairs + 1 if walk.t <= t else 1
@@ -166,93 +222,61 @@ class _Solver:
                     raise WalkFailed("repairs did not bring the walk ahead", walk.t)
                 t = walk.t
                 events.append(walk.events)
-                status, free, theta = self._repair(walk, t, events)
+                state = _State(walk.statuses, walk.free, walk.theta_free)
+                state = self._repair(line, t, state, events)
+                if t >= end:
+                    self._count(walk, name)
+                    return state
             else:
                 # back to where all points were last found on their sides; from there with all
                 # precautions if something went wrong since, as usual if a careful stretch is done
                 self.counters["rewinds"] += outcome != Outcome.MORE
-                t, status, free, theta = walk.rewind()
+                t, *good = walk.rewind()
+                state = _State(*good)
                 events.append(walk.events)
                 careful = outcome != Outcome.MORE
-            self._count(walk, "kinks")
-        times, index, move = (np.concatenate(parts) for parts in zip(*events, strict=True))
-        times = np.maximum.accumulate(times)  # a repair begins where times are not rounded up
-        return Record(
-            self.begin, self.end, first_status, first_free, times, index, move, self.counters
-        )
+            self._count(walk, name)
 
-    def _start(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the index sets at the beginning.
+    def _repair(self, line: Line, t: float, state: _State, events: Events) -> _State:
+        """Return the exact solution at t, from an approximate one.
 
-        With targets below zero θ = l = 0 is optimal; from there the targets rise to their true
-        values. Only points that end up on or inside the margin become events.
+        Its index sets are made optimal by moving the targets, which are then walked back.
         """
-        t = self.begin
-        n = self.rows.n_rows
-        first = -np.random.default_rng(SEED + 1).uniform(0.5, 1.0, n)
-        status = np.full(n, LOWER, dtype=np.int8)
-        walk = self._new_walk(rising_targets(self.line, t, first), 0.0, 1.0, status, [], [])
-        outcome = self._run(walk)
-        self._count(walk, "start_events")
-        if outcome == Outcome.DONE:
-            status, free, theta = walk.statuses, walk.free, walk.theta_free
-        else:
-            status, free, theta = self._repair(walk, t, [])
-        # a box that is still empty says nothing about its side; the slack does
-        w = self.rows.combine(self._theta(status, free, theta, t))
-        slack = self.rows.products(w) - self.line.target(t)
-        empty = (self.line.width(t) <= 0.0) & (status != FREE)
-        status[empty] = np.where(slack[empty] < 0.0, UPPER, LOWER)
-        return status, free, theta
-
-    def _repair(
-        self, walk: Walk, t: float, events: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return exact index sets at t, from whatever `walk` has come to.
-
-        The index sets are made optimal by moving the targets, which are then walked back.
-        """
-        status, free, theta = walk.statuses, walk.free, walk.theta_free
         for _ in range(MOST_REPAIRS):
             self.counters["repairs"] += 1
-            independent = independent_rows(self.rows, self.squared_norm, free, ORTHOGONAL_UP_TO)
-            lower, upper = self.line.lower(t), self.line.upper(t)
-            dropped = free[~independent]
-            middle = 0.5 * (lower[dropped] + upper[dropped])
-            to_upper = theta[~independent] > middle
-            status[dropped] = np.where(to_upper, UPPER, LOWER)
-            moves = np.where(to_upper, FREE_TO_UPPER, FREE_TO_LOWER).astype(np.int8)
-            events.append((np.full(len(dropped), t), dropped, moves))
-            free, theta = free[independent], theta[independent]
-            theta = np.clip(theta, lower[free], upper[free])
-            w = self.rows.combine(self._theta(status, free, theta, t))
-            line = correction(self.line, t, self.rows.products(w), status)
-            again = self._new_walk(line, 0.0, 1.0, status, free, theta)
-            outcome = self._run(again)
-            self._count(again, "start_events")
-            times, index, move = again.events
+            state = self._independent(line, t, state, events)
+            w = self.rows.combine(self._theta(line, state, t))
+            back = correction(line, t, self.rows.products(w), state.status)
+            walk = self._new_walk(back, 0.0, 1.0, state)
+            outcome = self._run(walk)
+            self._count(walk, "start_events")
+            times, index, move = walk.events
             events.append((np.full_like(times, t), index, move))
-            status, free, theta = again.statuses, again.free, again.theta_free
+            state = _State(walk.statuses, walk.free, walk.theta_free)
             if outcome == Outcome.DONE:
-                return status, free, theta
+                return state
         raise WalkFailed("a repair did not come to its end", t)
 
-    def _theta(
-        self, status: np.ndarray, free: np.ndarray, theta_free: np.ndarray, t: float
-    ) -> np.ndarray:
-        theta = np.where(status == UPPER, self.line.upper(t), self.line.lower(t))
-        theta[free] = theta_free
+    def _independent(self, line: Line, t: float, state: _State, events: Events) -> _State:
+        """Return the state with its dependent free points put to a bound, the others clipped."""
+        kept = independent_rows(self.rows, self.squared_norm, state.free, ORTHOGONAL_UP_TO)
+        lower, upper = line.lower(t), line.upper(t)
+        dropped = state.free[~kept]
+        to_upper = state.theta[~kept] > 0.5 * (lower[dropped] + upper[dropped])
+        status = state.status.copy()
+        status[dropped] = np.where(to_upper, UPPER, LOWER)
+        moves = np.where(to_upper, FREE_TO_UPPER, FREE_TO_LOWER).astype(np.int8)
+        events.append((np.full(len(dropped), t), dropped, moves))
+        free = state.free[kept]
+        return _State(status, free, np.clip(state.theta[kept], lower[free], upper[free]))
+
+    def _theta(self, line: Line, state: _State, t: float) -> np.ndarray:
+        theta = np.where(state.status == UPPER, line.upper(t), line.lower(t))
+        theta[state.free] = state.theta
         return theta
 
     def _new_walk(
-        self,
-        line: Line,
-        begin: float,
-        end: float,
-        status: np.ndarray,
-        free: np.ndarray | list[int],
-        theta: np.ndarray | list[float],
-        careful: bool = False,
+        self, line: Line, begin: float, end: float, state: _State, careful: bool = False
     ) -> Walk:
         return Walk(
             self.rows,
@@ -260,9 +284,9 @@ class _Solver:
             line,
             begin,
             end,
-            status,
-            free,
-            theta,
+            state.status,
+            state.free,
+            state.theta,
             ORTHOGONAL_UP_TO,
             careful,
         )

@@ -1,25 +1,51 @@
 cdef enum:
-    LEVELS = 36         # widths double from level to level
+    LEVELS = 36         # of the wheel; widths double from level to level
     SLOTS = 32          # a power of two
+    BALLS = 24          # radii double from ball to ball
 
 
 cdef class Deadlines:
-    """Points waiting for the travelled length at which they could reach the margin."""
+    """Points waiting for w to have moved so far that they could reach the margin."""
 
-    cdef double travelled                    # ∫ ‖ẇ‖ dt so far
+    # where w is: w0 + a rate, and (scaled) t as one more coordinate
+    cdef const double* w0
+    cdef const double* rate
+    cdef double a, t
+    cdef Py_ssize_t n_cols
     cdef int[::1] following                  # linked lists through the points
+    # the wheel, for deadlines on the scale of travelled length
+    cdef double travelled                    # ∫ ‖ẇ‖ dt so far
+    cdef double travelled_before             # the same before the last `clear`
     cdef int head[LEVELS][SLOTS]
     cdef Py_ssize_t waiting[LEVELS]
     cdef double width[LEVELS]
     cdef double per_width[LEVELS]
+    # the balls, for points far away
+    cdef Py_ssize_t n_balls                  # none: travelled length must do
+    cdef int inside[BALLS]
+    cdef double radius[BALLS]
+    cdef double moved[BALLS]                 # upper bound of the distance of w to the centre
+    cdef double[:, ::1] centre
+    cdef double centre_t[BALLS]
     cdef int level                           # where `pop` goes on
     cdef long long slot
+    cdef bint opened                         # whether the points of a ball are coming out
 
-    # Point i cannot reach the margin before `distance` more has been travelled.
+    # w is at w0 + a rate.
+    cdef void locate(self, double a, double t) noexcept nogil
+    # Point i cannot reach the margin before w has moved by `distance`.
     cdef void put(self, int i, double distance) noexcept nogil
     # Begin a search.
     cdef void rewind(self) noexcept nogil
-    # A point that may be due by `limit` (points may come early, never late), or -1.
-    # `limit` may shrink from call to call.
-    cdef int pop(self, double limit) noexcept nogil
-    cdef void clear(self, double farthest) noexcept nogil
+    # A point that may be due before w has moved by `reach` (points may come early, never late),
+    # or -1. `reach` may shrink from call to call.
+    cdef int pop(self, double reach) noexcept nogil
+    # w has moved by `length`, in a straight line.
+    cdef void advance(self, double length) noexcept nogil
+    # Forget all points. `farthest` is the largest distance to come, `stride` the mean length of a
+    # step.
+    cdef void clear(self, double farthest, double stride) noexcept nogil
+    cdef bint _put_in_ball(self, int i, double distance) noexcept nogil
+    cdef bint _leaves(self, int ball, double reach) noexcept nogil
+    cdef void _move_centre(self, int ball) noexcept nogil
+    cdef double _distance(self, int ball) noexcept nogil

@@ -49,6 +49,8 @@ cdef double CANCELLED = 1e-4
 cdef double NEARLY_DEPENDENT = 1e-2
 # Travelled length is rounded up by this, to be on the safe side of rounding in ‖ẇ‖.
 cdef double UPWARD = 1.0 + 1e-9
+# A correction of t beyond this is no matter of rounding.
+cdef double ULPS = 1e-14
 # Slack (unit margins) or θ (as part of the widest box) on the wrong side by more than this calls
 # for a repair.
 cdef double WRONG_SIDE = 1e-9
@@ -57,7 +59,7 @@ cdef double NEGLIGIBLE = 1e-9
 # Drift of w between two refreshes, times the longest row: refresh more often above the one, less
 # often below the other.
 cdef double DRIFTED = 1e-11
-cdef double STEADY = 1e-13
+cdef double STEADY = 2e-12
 
 
 cdef long double[::1] _grown(long double[::1] old, Py_ssize_t used, Py_ssize_t capacity):
@@ -130,6 +132,7 @@ cdef class Walk:
     cdef Py_ssize_t since_polish, since_refresh, zero_run
     cdef Py_ssize_t polish_every, refresh_every, refresh_at_most
     cdef readonly Py_ssize_t n_rows_evaluated, n_zero_steps, n_refactorizations, n_left_out_total, n_exchanges
+    cdef Py_ssize_t n_strides                # steps in which w moved
     cdef readonly Py_ssize_t n_polished, n_flat, sum_free, max_free, n_checks
     cdef readonly double worst_seen
     # where all points were last found on their sides
@@ -176,9 +179,9 @@ cdef class Walk:
         self.straighten_always = orthogonal  # and cost little
         self.polish_every = 1 if careful else 10 if orthogonal else 50
         self.factor = cls(rows, squared_norm, capacity)
-        self.deadlines = Deadlines(n)
         self.w = np.zeros(rows.n_cols)
         self.w_rate = np.zeros(rows.n_cols)
+        self.deadlines = Deadlines(n, self.w, self.w_rate, orthogonal)
         self.s = np.zeros(rows.n_cols, dtype=np.longdouble)
         self.exact = np.zeros(rows.n_cols, dtype=np.longdouble)
         self.due = np.zeros(n, dtype=np.int32)
@@ -356,9 +359,10 @@ cdef class Walk:
                 self._propose(a, UPPER, <double> ((self._upper(i) - self.theta[a]) / rate))
         if self.speed == 0.0:
             return
+        self.deadlines.locate(self.since_base, self.time_part * self.t)
         self.deadlines.rewind()
         while True:
-            i = self.deadlines.pop(self.deadlines.travelled + self.step * self.speed)
+            i = self.deadlines.pop(self.step * self.speed)
             if i < 0:
                 return
             self._look_at(i)
@@ -427,7 +431,10 @@ cdef class Walk:
         self._add_to_t(self.step)
         self.area = self.area + self.step * self.variation
         self.since_base = self.since_base + self.step
-        self.deadlines.travelled = self.deadlines.travelled + self.step * self.speed
+        if self.speed > 0.0:
+            self.n_strides += 1
+            self.deadlines.advance(self.step * self.speed)
+            self.deadlines.locate(self.since_base, self.time_part * self.t)
         for k in range(self.n_due):
             i = self.due[k]
             if self.event_kind == FREE and i == self.event:
@@ -437,11 +444,43 @@ cdef class Walk:
         if self.event == NOTHING:
             self.t = self.t_end
             self.t_rest = 0.0
+        else:
+            self._correct_t()
         if self.step == 0.0:
             self.n_zero_steps += 1
             self.zero_run += 1
         else:
             self.zero_run = 0
+
+    cdef void _correct_t(self) noexcept nogil:
+        """One Newton step on the time of the event: `step` itself was rounded.
+
+        Where (1 - t) or t is tiny, so small an error in t shows in bounds that go to zero there.
+        """
+        cdef long double dt
+        cdef double slack, rate
+        cdef Py_ssize_t a
+        cdef int i
+        if self.event_kind == FREE:
+            i = <int> self.event
+            self.rows.dot2(i, &self.w[0], &self.w_rate[0], &slack, &rate)
+            slack = slack + self.since_base * rate - self._target(i)
+            rate = rate - self.target_rate[i]
+            dt = -slack / rate
+        else:
+            i = self.factor.members[self.event]
+            if self.event_kind == LOWER:
+                dt = ((self._lower(i) - self.theta[self.event])
+                      / (self.theta_rate[self.event] - self.lower_rate[i]))
+            else:
+                dt = ((self._upper(i) - self.theta[self.event])
+                      / (self.theta_rate[self.event] - self.upper_rate[i]))
+        if not (-ULPS <= dt <= ULPS) or self.t + dt > self.t_end:
+            return
+        for a in range(self.factor.size):
+            self.theta[a] = self.theta[a] + dt * self.theta_rate[a]
+        self._add_to_t(<double> dt)
+        self.since_base = self.since_base + <double> dt
 
     cdef void _wait(self, int i, double slack) noexcept nogil:
         if self.length[i] > 0.0:
@@ -675,7 +714,10 @@ cdef class Walk:
             self.n_due += 1
             if self.length[i] > 0.0:
                 farthest = max(farthest, slack / self.length[i])
-        self.deadlines.clear(farthest if farthest > 0.0 else 1.0)
+        at = self.deadlines.travelled_before + self.deadlines.travelled
+        self.deadlines.clear(farthest if farthest > 0.0 else 1.0,
+                             at / self.n_strides if self.n_strides else farthest)
+        self.deadlines.locate(self.since_base, self.time_part * self.t)
         for a in range(self.n_due):
             self._wait_unseen(self.due[a], self.due_slack[a])
         self.worst_seen = worst
