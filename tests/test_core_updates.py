@@ -255,39 +255,80 @@ def test_independent_rows_are_told_from_dependent_ones(orthogonal_up_to):
 # --- deadlines -----------------------------------------------------------------------------------
 
 
-@given(
-    distances=st.lists(st.floats(0.0, 1e6), min_size=1, max_size=40),
-    steps=st.lists(st.floats(0.0, 1e5), max_size=30),
-    farthest=st.sampled_from([1e-3, 1.0, 1e6]),
-)
-@settings(max_examples=200)
-def test_no_deadline_is_missed(distances, steps, farthest):
-    wheel = Deadlines(len(distances))
-    wheel.restart(farthest)
-    waiting = dict(enumerate(distances))
-    for i, distance in waiting.items():
+def walk_and_look(
+    wheel: Deadlines, w: np.ndarray, rate: np.ndarray, distances: list[float], steps: list[tuple]
+) -> int:
+    """Move w step by step, assert that no point is late, and return how often one was looked at.
+
+    A point is late when w has moved farther than its distance from where it was put. One that
+    comes out is put again, with as much as is left.
+    """
+    n_looks, t = 0, 0.0
+    put_at = {i: (w.copy(), t, distance) for i, distance in enumerate(distances)}
+    for i, distance in enumerate(distances):
         wheel.schedule(i, distance)
-    travelled = 0.0
-    for step in steps:
-        found = wheel.due(step)
-        assert len(set(found)) == len(found) and set(found) <= waiting.keys()
-        travelled += step
-        for i in found:
-            del waiting[i]
-        late = [i for i, deadline in waiting.items() if deadline < travelled * (1.0 - 1e-12)]
-        assert not late
-        # What comes early goes back with what is left of its distance; what is due stays out.
-        for i in found:
-            left = distances[i] - travelled
-            if left > 0.0:
-                wheel.schedule(i, left)
-                waiting[i] = distances[i]
+    for length, angle, dt in steps:
+        # a straight line through w and t; its length is what both make together
+        direction = np.array([np.cos(angle), np.sin(angle)])
+        rate[:] = direction * np.sqrt(max(0.0, 1.0 - dt**2))
+        found = wheel.due(length, t + length * dt)
+        assert len(set(found)) == len(found)
+        w += length * rate
+        t += length * dt
+        n_looks += len(found)
+        for i, (there, then, distance) in put_at.items():
+            gone = np.hypot(np.linalg.norm(w - there), t - then)
+            if i in found:
+                wheel.schedule(i, max(distance - gone, 0.0))
+                put_at[i] = (w.copy(), t, max(distance - gone, 0.0))
+            else:
+                assert gone <= distance * (1.0 + 1e-8) + 1e-12
+    return n_looks
 
 
-def test_deadlines_far_away_are_left_alone():
-    wheel = Deadlines(1000)
-    wheel.restart(1000.0)
-    for i in range(1000):
-        wheel.schedule(i, float(i))
-    found = wheel.due(10.0)
-    assert set(range(10)) <= set(found) and max(found) < 20
+STEPS = st.lists(
+    st.tuples(
+        st.one_of(st.floats(0.0, 1.0), st.floats(0.0, 1e4)),
+        st.floats(0.0, 6.3),
+        st.sampled_from([0.0, 0.0, 0.5, 1.0]),
+    ),
+    max_size=40,
+)
+
+
+@pytest.mark.parametrize("with_balls", [False, True])
+@given(
+    distances=st.lists(
+        st.one_of(st.floats(0.0, 2.0), st.floats(0.0, 1e5)), min_size=1, max_size=40
+    ),
+    steps=STEPS,
+    farthest=st.sampled_from([1e-3, 1.0, 1e5]),
+    stride=st.sampled_from([1e-4, 0.1, 10.0]),
+)
+@settings(max_examples=150)
+def test_no_deadline_is_missed(with_balls, distances, steps, farthest, stride):
+    w, rate = np.zeros(2), np.zeros(2)
+    wheel = Deadlines(len(distances), w, rate, with_balls)
+    wheel.restart(farthest, stride)
+    walk_and_look(wheel, w, rate, distances, steps)
+
+
+@pytest.mark.parametrize("with_balls", [False, True])
+def test_points_far_away_are_seldom_looked_at(with_balls):
+    w, rate = np.zeros(2), np.zeros(2)
+    wheel = Deadlines(1000, w, rate, with_balls)
+    wheel.restart(1000.0, 1.0)
+    steps = [(1.0, 0.0, 0.0)] * 10
+    n_looks = walk_and_look(wheel, w, rate, [float(i) for i in range(1000)], steps)
+    assert 10 <= n_looks < 1000  # of 10 × 1000
+
+
+def test_going_round_in_circles_does_not_wake_points_that_balls_keep():
+    steps = [(1.0, 0.1 * k, 0.0) for k in range(2000)]  # never farther than 20 from the start
+    looks = {}
+    for with_balls in (False, True):
+        w, rate = np.zeros(2), np.zeros(2)
+        wheel = Deadlines(50, w, rate, with_balls)
+        wheel.restart(1000.0, 1.0)
+        looks[with_balls] = walk_and_look(wheel, w, rate, [500.0] * 50, steps)
+    assert looks[True] < 0.5 * looks[False]

@@ -1,7 +1,7 @@
 cdef enum:
-    LEVELS = 36         # of the wheel; widths double from level to level
+    LEVELS = 50         # of the wheel; widths double from level to level, over all that ties need
     SLOTS = 32          # a power of two
-    BALLS = 24          # radii double from ball to ball
+    BALLS = 36          # radii double from ball to ball
 
 
 cdef class Deadlines:
@@ -14,8 +14,7 @@ cdef class Deadlines:
     cdef Py_ssize_t n_cols
     cdef int[::1] following                  # linked lists through the points
     # the wheel, for deadlines on the scale of travelled length
-    cdef double travelled                    # ∫ ‖ẇ‖ dt so far
-    cdef double travelled_before             # the same before the last `clear`
+    cdef double travelled                    # ∫ ‖ẇ‖ dt since the last `clear`
     cdef int head[LEVELS][SLOTS]
     cdef Py_ssize_t waiting[LEVELS]
     cdef double width[LEVELS]

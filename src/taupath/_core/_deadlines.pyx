@@ -21,7 +21,7 @@ import numpy as np
 # Rounding in a distance must not make a point late.
 cdef double EARLY = 1.0 - 1e-9
 # The smallest ball, in steps.
-cdef double STRIDES = 8.0
+cdef double STRIDES = 4.0
 
 
 cdef class Deadlines:
@@ -45,7 +45,6 @@ cdef class Deadlines:
     cdef void clear(self, double farthest, double stride) noexcept nogil:
         cdef int level, k, exponent
         frexp(farthest, &exponent)
-        self.travelled_before = self.travelled_before + self.travelled
         self.travelled = 0.0
         for level in range(LEVELS):
             self.waiting[level] = 0

@@ -132,7 +132,7 @@ cdef class Walk:
     cdef Py_ssize_t since_polish, since_refresh, zero_run
     cdef Py_ssize_t polish_every, refresh_every, refresh_at_most
     cdef readonly Py_ssize_t n_rows_evaluated, n_zero_steps, n_refactorizations, n_left_out_total, n_exchanges
-    cdef Py_ssize_t n_strides                # steps in which w moved
+    cdef Py_ssize_t n_strides                # steps in which w moved, since the last refresh
     cdef readonly Py_ssize_t n_polished, n_flat, sum_free, max_free, n_checks
     cdef readonly double worst_seen
     # where all points were last found on their sides
@@ -714,9 +714,9 @@ cdef class Walk:
             self.n_due += 1
             if self.length[i] > 0.0:
                 farthest = max(farthest, slack / self.length[i])
-        at = self.deadlines.travelled_before + self.deadlines.travelled
-        self.deadlines.clear(farthest if farthest > 0.0 else 1.0,
-                             at / self.n_strides if self.n_strides else farthest)
+        self.deadlines.clear(farthest if farthest > 0.0 else 1.0, self.deadlines.travelled
+                             / self.n_strides if self.n_strides else farthest)
+        self.n_strides = 0
         self.deadlines.locate(self.since_base, self.time_part * self.t)
         for a in range(self.n_due):
             self._wait_unseen(self.due[a], self.due_slack[a])
