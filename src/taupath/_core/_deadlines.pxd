@@ -16,19 +16,19 @@ cdef class Deadlines:
     # the wheel, for deadlines on the scale of travelled length
     cdef double travelled                    # ∫ ‖ẇ‖ dt since the last `clear`
     cdef int head[LEVELS][SLOTS]
-    cdef Py_ssize_t waiting[LEVELS]
+    cdef unsigned int occupied[LEVELS]       # a bit for each slot
+    cdef unsigned long long levels           # a bit for each level with a point
     cdef double width[LEVELS]
     cdef double per_width[LEVELS]
     # the balls, for points far away
     cdef Py_ssize_t n_balls                  # none: travelled length must do
     cdef int inside[BALLS]
+    cdef unsigned long long balls            # a bit for each ball with a point
     cdef double radius[BALLS]
-    cdef double moved[BALLS]                 # upper bound of the distance of w to the centre
+    cdef double since[BALLS]                 # travelled - since bounds w's distance to the centre
     cdef double[:, ::1] centre
     cdef double centre_t[BALLS]
     cdef int level                           # where `pop` goes on
-    cdef long long slot
-    cdef bint opened                         # whether the points of a ball are coming out
 
     # w is at w0 + a rate.
     cdef void locate(self, double a, double t) noexcept nogil
@@ -36,8 +36,8 @@ cdef class Deadlines:
     cdef void put(self, int i, double distance) noexcept nogil
     # Begin a search.
     cdef void rewind(self) noexcept nogil
-    # A point that may be due before w has moved by `reach` (points may come early, never late),
-    # or -1. `reach` may shrink from call to call.
+    # The first of a list (go on by `following`) of points that may be due before w has moved by
+    # `reach`, or -1. Points may come early, never late. `reach` may shrink from call to call.
     cdef int pop(self, double reach) noexcept nogil
     # w has moved by `length`, in a straight line.
     cdef void advance(self, double length) noexcept nogil

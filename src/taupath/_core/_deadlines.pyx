@@ -18,6 +18,35 @@ from libc.math cimport frexp, sqrt
 
 import numpy as np
 
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <string.h>
+    /* e with x = f 2^e, 1/2 <= f < 1; very small for x = 0 */
+    static inline int exponent_of(double x) {
+        uint64_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        return (int) ((bits >> 52) & 0x7ff) - 1022;
+    }
+    #if defined(__GNUC__) || defined(__clang__)
+    static inline int trailing_zeros(unsigned long long x) { return __builtin_ctzll(x); }
+    #else
+    static inline int trailing_zeros(unsigned long long x) {
+        int n = 0;
+        while (!(x & 1)) { x >>= 1; n++; }
+        return n;
+    }
+    #endif
+    static inline uint32_t rotated(uint64_t x, int by) {
+        uint32_t y = (uint32_t) x;
+        return by ? (y << by) | (y >> (32 - by)) : y;
+    }
+    """
+    int exponent_of(double x) noexcept nogil
+    int trailing_zeros(unsigned long long x) noexcept nogil
+    unsigned int rotated(unsigned long long x, int by) noexcept nogil
+
+
 # Rounding in a distance must not make a point late.
 cdef double EARLY = 1.0 - 1e-9
 # The smallest ball, in steps.
@@ -46,8 +75,10 @@ cdef class Deadlines:
         cdef int level, k, exponent
         frexp(farthest, &exponent)
         self.travelled = 0.0
+        self.levels = 0
+        self.balls = 0
         for level in range(LEVELS):
-            self.waiting[level] = 0
+            self.occupied[level] = 0
             self.width[level] = 2.0 ** (exponent - 3 + level - (LEVELS - 1))
             self.per_width[level] = 1.0 / self.width[level]
             for k in range(SLOTS):
@@ -57,13 +88,12 @@ cdef class Deadlines:
             self.radius[k] = STRIDES * stride * 2.0 ** k
 
     cdef void put(self, int i, double distance) noexcept nogil:
-        cdef int level, exponent
+        cdef int level
         cdef long long slot, last
         distance = EARLY * distance
         if self.n_balls and distance >= self.radius[0] and self._put_in_ball(i, distance):
             return
-        frexp(distance * self.per_width[0], &exponent)
-        level = exponent - 4
+        level = exponent_of(distance * self.per_width[0]) - 4
         if level < 0:
             level = 0
         elif level >= LEVELS:
@@ -78,74 +108,87 @@ cdef class Deadlines:
         slot = slot & (SLOTS - 1)
         self.following[i] = self.head[level][slot]
         self.head[level][slot] = i
-        self.waiting[level] += 1
+        self.occupied[level] |= 1u << slot
+        self.levels |= 1ull << level
 
     cdef bint _put_in_ball(self, int i, double distance) noexcept nogil:
-        cdef int ball, exponent
-        frexp(distance / self.radius[0], &exponent)
-        ball = min(exponent - 1, <int> self.n_balls - 1)    # radius ≤ distance < 2 radius
+        cdef double moved
+        # radius ≤ distance < 2 radius
+        cdef int ball = min(exponent_of(distance / self.radius[0]) - 1, <int> self.n_balls - 1)
         while True:
             if self.inside[ball] < 0:
                 self._move_centre(ball)
-            if self.radius[ball] + self.moved[ball] <= distance:
+            moved = self.travelled - self.since[ball]
+            if self.radius[ball] + moved <= distance:
                 break
             ball -= 1
             if ball < 0:
                 return False
-        if 4.0 * (self.radius[ball] - self.moved[ball]) < distance:
+        if 4.0 * (self.radius[ball] - moved) < distance:
             return False
         self.following[i] = self.inside[ball]
         self.inside[ball] = i
+        self.balls |= 1ull << ball
         return True
 
     cdef void rewind(self) noexcept nogil:
         self.level = 0
-        self.slot = <long long> (self.travelled * self.per_width[0])
-        self.opened = False
 
     cdef void advance(self, double length) noexcept nogil:
-        cdef int ball
         self.travelled = self.travelled + length
-        for ball in range(self.n_balls):
-            self.moved[ball] = self.moved[ball] + length
 
     cdef int pop(self, double reach) noexcept nogil:
-        cdef int level = self.level, i, ball
-        cdef long long last
-        cdef double limit = self.travelled + reach
+        cdef int level = self.level, i, slot, ball
+        cdef long long first, n_due
+        cdef unsigned int due
+        cdef unsigned long long rest
         while level < LEVELS:
-            if self.waiting[level]:
-                last = <long long> (self.travelled * self.per_width[level]) + SLOTS - 1
-                while self.slot <= last and self.slot * self.width[level] <= limit:
-                    i = self.head[level][self.slot & (SLOTS - 1)]
-                    if i >= 0:
-                        self.head[level][self.slot & (SLOTS - 1)] = self.following[i]
-                        self.waiting[level] -= 1
-                        self.level = level
-                        return i
-                    self.slot += 1
-            level += 1
-            if level < LEVELS:
-                self.slot = <long long> (self.travelled * self.per_width[level])
-        while level < LEVELS + self.n_balls:
-            ball = level - LEVELS
-            i = self.inside[ball]
-            if i >= 0 and (self.opened or self._leaves(ball, reach)):
-                self.opened = True
-                self.inside[ball] = self.following[i]
+            rest = self.levels >> level
+            if rest == 0:
+                level = LEVELS
+                break
+            level = level + trailing_zeros(rest)
+            # slots that begin before travelled + reach, counted from the present one on
+            first = <long long> (self.travelled * self.per_width[level])
+            if (self.travelled + reach) * self.per_width[level] - first >= SLOTS:
+                due = self.occupied[level]
+            else:
+                n_due = <long long> ((self.travelled + reach) * self.per_width[level]) - first + 1
+                due = self.occupied[level] & rotated((2ull << (n_due - 1)) - 1,
+                                                     first & (SLOTS - 1))
+            if due:
+                slot = trailing_zeros(due)
+                i = self.head[level][slot]
+                self.head[level][slot] = -1
+                self.occupied[level] &= ~(1u << slot)
+                if self.occupied[level] == 0:
+                    self.levels &= ~(1ull << level)
                 self.level = level
                 return i
             level += 1
-            self.opened = False
+        while level < LEVELS + self.n_balls:
+            rest = self.balls >> (level - LEVELS)
+            if rest == 0:
+                level = LEVELS + <int> self.n_balls
+                break
+            level = level + trailing_zeros(rest)
+            ball = level - LEVELS
+            level += 1
+            if self._leaves(ball, reach):
+                i = self.inside[ball]
+                self.inside[ball] = -1
+                self.balls &= ~(1ull << ball)
+                self.level = level
+                return i
         self.level = level
         return -1
 
     cdef bint _leaves(self, int ball, double reach) noexcept nogil:
         """Whether w may leave the ball within `reach`; if so, its centre has moved to w."""
-        if self.moved[ball] + reach < self.radius[ball]:
+        if self.travelled - self.since[ball] + reach < self.radius[ball]:
             return False
-        self.moved[ball] = self._distance(ball)
-        if self.moved[ball] + reach < self.radius[ball]:
+        self.since[ball] = self.travelled - self._distance(ball)
+        if self.travelled - self.since[ball] + reach < self.radius[ball]:
             return False
         self._move_centre(ball)
         return True
@@ -156,7 +199,7 @@ cdef class Deadlines:
         for k in range(self.n_cols):
             centre[k] = self.w0[k] + self.a * self.rate[k]
         self.centre_t[ball] = self.t
-        self.moved[ball] = 0.0
+        self.since[ball] = self.travelled
 
     cdef double _distance(self, int ball) noexcept nogil:
         cdef Py_ssize_t k

@@ -28,6 +28,8 @@ cdef class Rows:
 
 cdef class DenseRows(Rows):
     cdef const double[:, ::1] X
+    cdef const double* first                 # X's first entry
+    cdef Py_ssize_t n_features
 
 
 cdef class CsrRows(Rows):

@@ -108,11 +108,13 @@ cdef class DenseRows(Rows):
     def __init__(self, const double[:, ::1] X, sign, double bias):
         super().__init__(X.shape[0], X.shape[1], sign, bias)
         self.X = X
+        self.first = &X[0, 0]
+        self.n_features = X.shape[1]
         self.n_stored = self.n_rows * self.n_cols
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
-        cdef Py_ssize_t j, d = self.X.shape[1]
-        cdef const double* x = &self.X[i, 0]
+        cdef Py_ssize_t j, d = self.n_features
+        cdef const double* x = self.first + i * d
         cdef double a = 0.0, b = 0.0
         for j in range(0, d - 1, 2):
             a = a + x[j] * v[j]
@@ -125,21 +127,26 @@ cdef class DenseRows(Rows):
 
     cdef void dot2(self, Py_ssize_t i, const double* u, const double* v,
                    double* zu, double* zv) noexcept nogil:
-        cdef Py_ssize_t j, d = self.X.shape[1]
-        cdef const double* x = &self.X[i, 0]
-        cdef double a = 0.0, b = 0.0
-        for j in range(d):
+        cdef Py_ssize_t j, d = self.n_features
+        cdef const double* x = self.first + i * d
+        cdef double a = 0.0, b = 0.0, e = 0.0, f = 0.0
+        for j in range(0, d - 1, 2):
             a = a + x[j] * u[j]
             b = b + x[j] * v[j]
+            e = e + x[j + 1] * u[j + 1]
+            f = f + x[j + 1] * v[j + 1]
+        if d & 1:
+            a = a + x[d - 1] * u[d - 1]
+            b = b + x[d - 1] * v[d - 1]
         if self.bias != 0.0:
-            a = a + self.bias * u[d]
-            b = b + self.bias * v[d]
-        zu[0] = self.sign[i] * a
-        zv[0] = self.sign[i] * b
+            e = e + self.bias * u[d]
+            f = f + self.bias * v[d]
+        zu[0] = self.sign[i] * (a + e)
+        zv[0] = self.sign[i] * (b + f)
 
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
-        cdef Py_ssize_t j, d = self.X.shape[1]
-        cdef const double* x = &self.X[i, 0]
+        cdef Py_ssize_t j, d = self.n_features
+        cdef const double* x = self.first + i * d
         a = a * self.sign[i]
         for j in range(d):
             v[j] = v[j] + a * x[j]
@@ -147,10 +154,11 @@ cdef class DenseRows(Rows):
             v[d] = v[d] + a * self.bias
 
     cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
-        cdef Py_ssize_t j, d = self.X.shape[1]
+        cdef Py_ssize_t j, d = self.n_features
+        cdef const double* x = self.first + i * d
         a = a * self.sign[i]
         for j in range(d):
-            v[j] = v[j] + a * self.X[i, j]
+            v[j] = v[j] + a * x[j]
         if self.bias != 0.0:
             v[d] = v[d] + a * self.bias
 

@@ -106,9 +106,10 @@ cdef class Walk:
     cdef double terms                        # Σ |θ̇_a| ‖z_a‖, what ẇ is summed from
     cdef double time_part                    # slacks also move with p: see `length`
     cdef double[::1] length                  # ‖z_i‖, enlarged for moving targets
+    cdef double[::1] per_length              # 1 / length; 0 for a point that never moves
     cdef double[::1] row_norm
     cdef double rate_scale, box_scale        # largest rate of a bound, largest width of a box
-    cdef bint moving_targets, screening, straighten_always, broken
+    cdef bint moving_targets, screening, broken
     # Since ‖ẇ(t) - ẇ(t')‖ is at most the variation of ẇ between, what was seen at t' bounds the
     # slack at t: the extrapolated slack less ‖z_i‖ ∫ (variation - variation') dt.
     cdef double variation, area              # Σ ‖jumps of ẇ‖, and its integral over t
@@ -172,11 +173,11 @@ cdef class Walk:
             self.time_part = 1.0 / kappa
             norms = np.sqrt(norms**2 + (kappa * np.asarray(line.target_rate))**2)
         self.length = norms
+        self.per_length = np.divide(1.0, norms, out=np.zeros(n), where=norms > 0.0)
         orthogonal = rows.n_cols <= orthogonal_up_to
         capacity = max(len(members) + 8, min(rows.n_cols, n) + 1 if orthogonal else 64)
         cls = OrthogonalFactor if orthogonal else Factor
         self.screening = not orthogonal      # few dimensions: directions do not last
-        self.straighten_always = orthogonal  # and cost little
         self.polish_every = 1 if careful else 10 if orthogonal else 50
         self.factor = cls(rows, squared_norm, capacity)
         self.w = np.zeros(rows.n_cols)
@@ -258,7 +259,7 @@ cdef class Walk:
                     return WRONG
             elif self.since_polish >= self.polish_every:
                 self._polish()
-            elif self.straighten_always or self._needs_care():
+            elif self._needs_care():
                 self._straighten()
         return MORE
 
@@ -275,6 +276,8 @@ cdef class Walk:
         return self._between(self.upper0[i], self.upper1[i])
 
     cdef double _target(self, Py_ssize_t i) noexcept nogil:
+        if not self.moving_targets:
+            return self.target0[i]
         return self._between(self.target0[i], self.target1[i])
 
     cdef void _add_to_t(self, double step) noexcept nogil:
@@ -365,7 +368,9 @@ cdef class Walk:
             i = self.deadlines.pop(self.step * self.speed)
             if i < 0:
                 return
-            self._look_at(i)
+            while i >= 0:
+                self._look_at(i)
+                i = self.deadlines.following[i]
 
     cdef void _look_at(self, int i) noexcept nogil:
         """Evaluate slack and rate of bound point i from w itself; propose its entering."""
@@ -386,12 +391,14 @@ cdef class Walk:
         if self.status[i] == UPPER:
             slack = -slack
             rate = -rate
-        seen.slack = slack      # positive, and an event when it has fallen to zero
-        seen.rate = rate
-        seen.t = self.t
-        seen.t_rest = self.t_rest
-        seen.variation = self.variation
-        seen.area = self.area
+        # now a slack that is positive, and an event when it has fallen to zero
+        if self.screening:
+            seen.slack = slack
+            seen.rate = rate
+            seen.t = self.t
+            seen.t_rest = self.t_rest
+            seen.variation = self.variation
+            seen.area = self.area
         self._note(i, slack, rate)
         self.n_rows_evaluated += 1
         if (rate < -self.length[i] * max(STILL * self.speed, SUMMED * self.terms)
@@ -399,13 +406,13 @@ cdef class Walk:
             if self._propose(i, FREE, slack / -rate):
                 self.event_rate = -rate if self.status[i] == UPPER else rate
 
-    cdef void _note(self, int i, double slack, double rate) noexcept nogil:
+    cdef inline void _note(self, int i, double slack, double rate) noexcept nogil:
         self.due[self.n_due] = i
         self.due_slack[self.n_due] = slack
         self.due_rate[self.n_due] = rate
         self.n_due += 1
 
-    cdef bint _propose(self, Py_ssize_t event, int kind, double step) noexcept nogil:
+    cdef inline bint _propose(self, Py_ssize_t event, int kind, double step) noexcept nogil:
         if step < self.step:
             self.step = step if step > 0.0 else 0.0
             self.event = event
@@ -413,7 +420,7 @@ cdef class Walk:
             return True
         return False
 
-    cdef bint _is_left_out(self, int i) noexcept nogil:
+    cdef inline bint _is_left_out(self, int i) noexcept nogil:
         cdef Py_ssize_t k
         for k in range(self.n_left_out):
             if self.left_out[k] == i:
@@ -483,8 +490,8 @@ cdef class Walk:
         self.since_base = self.since_base + <double> dt
 
     cdef void _wait(self, int i, double slack) noexcept nogil:
-        if self.length[i] > 0.0:
-            self.deadlines.put(i, slack / self.length[i] if slack > 0.0 else 0.0)
+        if self.per_length[i] > 0.0:
+            self.deadlines.put(i, slack * self.per_length[i] if slack > 0.0 else 0.0)
 
     cdef void _wait_unseen(self, int i, double slack) noexcept nogil:
         """The same where no rate is known: a sighting that bounds nothing."""
