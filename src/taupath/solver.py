@@ -162,7 +162,8 @@ class _Solver:
         events: Events = []
         self._walk(self.line, self.begin, self.end, state, events, "kinks")
         times, index, move = (np.concatenate(parts) for parts in zip(*events, strict=True))
-        times = np.maximum.accumulate(times)  # a repair begins where times are not rounded up
+        # a repair begins where times are not rounded up, a correction may pass an end
+        times = np.clip(np.maximum.accumulate(times), self.begin, self.end)
         return Record(
             self.begin, self.end, state.status, state.free, times, index, move, self.counters
         )
@@ -179,11 +180,6 @@ class _Solver:
         state = self._solve_at_zero(line)
         if begin > 0.0:
             state = self._walk(line, 0.0, begin, state, [], "start_events")
-        # a box that is still empty says nothing about its side; the slack does
-        w = self.rows.combine(self._theta(self.line, state, self.begin))
-        slack = self.rows.products(w) - self.line.target(self.begin)
-        empty = (self.line.width(self.begin) <= 0.0) & (state.status != FREE)
-        state.status[empty] = np.where(slack[empty] < 0.0, UPPER, LOWER)
         return state
 
     def _solve_at_zero(self, line: Line) -> _State:
@@ -199,7 +195,14 @@ class _Solver:
         outcome = self._run(walk)
         self._count(walk, "start_events")
         state = _State(walk.statuses, walk.free, walk.theta_free)
-        return state if outcome == Outcome.DONE else self._repair(line, 0.0, state, [])
+        if outcome != Outcome.DONE:
+            state = self._repair(line, 0.0, state, [])
+        # a box that is still empty says nothing about its side; the slack does
+        w = self.rows.combine(self._theta(line, state, 0.0))
+        slack = self.rows.products(w) - line.target(0.0)
+        empty = (line.width(0.0) <= 0.0) & (state.status != FREE)
+        state.status[empty] = np.where(slack[empty] < 0.0, UPPER, LOWER)
+        return state
 
     def _walk(
         self, line: Line, begin: float, end: float, state: _State, events: Events, name: str

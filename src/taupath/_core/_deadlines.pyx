@@ -209,3 +209,33 @@ cdef class Deadlines:
             difference = self.w0[k] + self.a * self.rate[k] - centre[k]
             total = total + difference * difference
         return sqrt(total) * (1.0 + 1e-12)
+
+    # -- the same from Python, for whoever wants to look at the deadlines from outside -----------
+
+    def restart(self, double farthest, double stride):
+        """Forget all points."""
+        self.clear(farthest, stride)
+
+    def schedule(self, int i, double distance):
+        """Put point i."""
+        self.put(i, distance)
+
+    def due(self, double length, double t):
+        """Return all that may be due on the way from w to w + length · rate, and go there.
+
+        The caller moves w afterwards. `t` is the time there.
+        """
+        found = []
+        cdef int i
+        self.locate(0.0, self.t)
+        self.rewind()
+        while True:
+            i = self.pop(length)
+            if i < 0:
+                break
+            while i >= 0:
+                found.append(i)
+                i = self.following[i]
+        self.advance(length)
+        self.locate(0.0, t)
+        return found

@@ -245,22 +245,24 @@ cdef class Factor:
         # round gains the digits that the factor still has.
         cdef Py_ssize_t a, k, m = self.size, n = self.rows.n_cols
         cdef double* x = &self.work[0]
-        cdef double length, worst, before = 1e300, terms = 0.0
+        cdef double length, worst, lack, size, before = 1e300, terms = 0.0
         cdef int attempt
         for k in range(n):
             v[k] = <double> exact[k]
         for attempt in range(MOST_REFINEMENTS):
             length = norm(n, v)
             worst = 0.0
+            lack = 0.0          # in units of v: comparable from round to round, as v shrinks
             for a in range(m):
                 x[a] = rhs[a] - self.rows.dot(self.members[a], v)
-                worst = max(worst, fabs(x[a]) / (fabs(rhs[a]) + length
-                            * sqrt(self.squared_norm[self.members[a]]) + 1e-300))
-            if attempt == 1 and worst > STALE * before and worst * length > VISIBLE * terms:
+                size = sqrt(self.squared_norm[self.members[a]])
+                worst = max(worst, fabs(x[a]) / (fabs(rhs[a]) + length * size + 1e-300))
+                lack = max(lack, fabs(x[a]) / (size + 1e-300))
+            if attempt == 1 and lack > STALE * before and lack > VISIBLE * terms:
                 self.stale = True
-            if worst <= ROUNDING or worst > 0.5 * before:
+            if worst <= ROUNDING or lack > 0.5 * before:
                 break
-            before = worst
+            before = lack
             self._lacking(rhs, v, x)
             for a in range(m):
                 coef[a] = coef[a] + x[a]
@@ -271,6 +273,54 @@ cdef class Factor:
 
     cdef void _lacking(self, const double* rhs, const double* v, double* x) noexcept nogil:
         self.solve(x)           # x comes in as the residual
+
+    # -- the same from Python, for whoever wants to look at a factor from outside ---------------
+
+    def take(self, int i):
+        """Append row i; returns its distance to the span of the members, 0 where not taken."""
+        if self.size == self.capacity:
+            self.reserve(self.capacity + self.capacity // 2 + 1)
+        return self.append(i)
+
+    def drop(self, Py_ssize_t a):
+        """Remove the a-th member."""
+        if not 0 <= a < self.size:
+            raise IndexError(f"there are {self.size} members, got {a}")
+        self.remove(a)
+
+    @property
+    def indices(self):
+        """Row numbers of the members, in the order of L."""
+        return np.array(self.members[:self.size])
+
+    @property
+    def L(self):
+        """The factor, as a lower triangular matrix."""
+        cdef Py_ssize_t a, b
+        out = np.zeros((self.size, self.size))
+        cdef double[:, :] view = out
+        for a in range(self.size):
+            for b in range(a + 1):
+                view[a, b] = self.row[a][b]
+        return out
+
+    def met(self, const double[::1] s, const double[::1] rhs):
+        """Return coef and v = s + Σ coef_b z_b with <z_b, v> = rhs_b for every member."""
+        v = np.array(s)
+        coef = np.zeros(self.size + 1, dtype=np.longdouble)
+        exact = np.array(s, dtype=np.longdouble)
+        cdef double[::1] v_view = v
+        cdef long double[::1] coef_view = coef, exact_view = exact
+        if self.size:
+            self.meet(&rhs[0], &coef_view[0], &exact_view[0], &v_view[0])
+        return coef[:self.size], v
+
+    def column_of(self, Py_ssize_t a):
+        """Return u and ‖q‖² of `column`."""
+        u = np.zeros(self.size)
+        cdef double[::1] view = u
+        squared = self.column(a, &view[0])
+        return u, squared
 
 
 cdef class OrthogonalFactor(Factor):

@@ -35,7 +35,7 @@ cdef enum:
 # A rate below this part of ‖z_i‖‖ẇ‖ is rounding: the point moves along with the free ones.
 cdef double STILL = 1e-11
 # Nor does a rate mean anything below this part of ‖z_i‖ Σ |θ̇_a| ‖z_a‖.
-cdef double SUMMED = 2e-14
+cdef double SUMMED = 1e-17
 # The same for the rate of a free θ relative to its bound, as part of the largest bound rate.
 cdef double RESTING = 1e-13
 # ‖ẇ‖ below this part of the terms it is summed from is zero: only θ moves ("flat").
@@ -169,7 +169,7 @@ cdef class Walk:
         self.time_part = 0.0
         if self.moving_targets:
             # slack rates are <[z_i, -ṗ_i κ], [ẇ, 1/κ]>: one more coordinate, the same bound
-            kappa = max(norms.max(), 1e-300) / np.abs(line.target_rate).max()
+            kappa = (norms.max() or 1.0) / np.abs(line.target_rate).max()
             self.time_part = 1.0 / kappa
             norms = np.sqrt(norms**2 + (kappa * np.asarray(line.target_rate))**2)
         self.length = norms
@@ -204,6 +204,9 @@ cdef class Walk:
             if self.factor.append(members[a]) == 0.0:
                 raise ValueError("free points are linearly dependent")
             self.theta[a] = theta[a]
+            self.good_members[a] = members[a]
+            self.good_theta[a] = theta[a]
+        self.good_size = self.factor.size
         self.n_refactorizations = 1
         self._refresh()
 
@@ -640,6 +643,8 @@ cdef class Walk:
         if self.factor.stale:
             self.n_refactorizations += 1
             if self.factor.rebuild():
+                for k in range(self.rows.n_cols):
+                    self.exact[k] = self.w[k]
                 self._meet_targets()
                 self._straighten()
             else:
@@ -650,6 +655,7 @@ cdef class Walk:
     cdef void _straighten(self) noexcept nogil:
         """ẇ = s + Σ θ̇_a z_a anew, and θ̇ such that <z_a, ẇ> = ṗ_a for every free a."""
         cdef Py_ssize_t a, k
+        self._rebase()          # w(t) itself must not jump
         for k in range(self.rows.n_cols):
             self.exact[k] = self.s[k]
         for a in range(self.factor.size):
