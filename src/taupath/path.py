@@ -128,7 +128,7 @@ class SolutionPath:
         ndarray of shape (n_samples,)
             α.
         """
-        status, alpha, _ = self._solution(check_tau(tau, self.tau_range))
+        _, alpha, _ = self._solution(check_tau(tau, self.tau_range))
         return alpha.copy()
 
     def index_sets(self, tau: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -203,7 +203,7 @@ class SolutionPath:
         return status, alpha, w
 
     def _at_its_kink(self, tau: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return status, θ and w at τ, by the sets that fit best where τ is a kink but for rounding.
+        """Return status, θ and w at τ, by the sets that fit best where τ is all but a kink.
 
         A kink is recorded to the last digit of τ or two, and where rows are long that much of τ
         moves w visibly. The points that change sides thereabouts tell before from after.
@@ -287,4 +287,3 @@ class SolutionPath:
             n_checked=len(points),
             complete=bool(complete),
         )
-

@@ -68,9 +68,7 @@ class Line:
 
     def reversed(self) -> "Line":
         """Return the same line walked from its other end, t → 1 - t."""
-        return Line(
-            self.lower1, self.lower0, self.upper1, self.upper0, self.target1, self.target0
-        )
+        return Line(self.lower1, self.lower0, self.upper1, self.upper0, self.target1, self.target0)
 
     def with_target(self, target: np.ndarray) -> "Line":
         """Return the same bounds with other, resting targets."""
