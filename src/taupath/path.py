@@ -16,6 +16,12 @@ from taupath.validation import check_new_features, check_tau
 
 __all__ = ["SolutionPath"]
 
+# Distance from a kink, in units of τ's last digit, within which its rounding may matter.
+NEAR_A_KINK = 4.0
+# Index sets to try there, and the slack on the wrong side with which one of them is right.
+MOST_CANDIDATES = 16
+RIGHT_SIDE = 1e-11
+
 
 class SolutionPath:
     """The solution of the asymmetric-cost SVM for every τ of a stretch.
@@ -183,7 +189,7 @@ class SolutionPath:
     def _box(self, tau: float) -> np.ndarray:
         """Return c_i(τ) (the paper's Eq. 4, times the sample's weight)."""
         cost = np.where(self._positive, 2.0 * (1.0 - tau), 2.0 * tau)
-        return cost * self._weight / len(self._positive)
+        return np.asarray(cost * self._weight / len(self._positive))
 
     def _solution(self, tau: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return status, α and w at τ."""
@@ -197,7 +203,7 @@ class SolutionPath:
         box = self._box(tau)
         absent = (box == 0.0) & (status != FREE)
         if absent.any():  # on either side of the margin its α is 0
-            slack = self._replay.products(w)[absent] - 1.0
+            slack = self._replay.products(w, np.flatnonzero(absent).astype(np.int32)) - 1.0
             status[absent] = np.where(slack < 0.0, UPPER, LOWER)
         alpha = np.where(status == UPPER, box, np.minimum(theta * self.lam, box))
         return status, alpha, w
@@ -209,28 +215,25 @@ class SolutionPath:
         moves w visibly. The points that change sides thereabouts tell before from after.
         """
         times = self._record.t
-        near = 4.0 * np.spacing(tau)
+        near = NEAR_A_KINK * np.spacing(tau)
+        position = int(np.searchsorted(times, tau, side="right"))
         first = int(np.searchsorted(times, tau - near, side="left"))
         last = int(np.searchsorted(times, tau + near, side="right"))
-        position = int(np.searchsorted(times, tau, side="right"))
-        if first == last:
-            self._replay.seek(position)
-            return self._replay.solution(tau, self._target)
         movers = np.unique(self._record.index[first:last])
-        order = sorted(range(first, last + 1), key=lambda k: abs(k - position))
-        best, found = np.inf, None
-        for k in order:
+        candidates = sorted(range(first, last + 1), key=lambda k: abs(k - position))
+        least = np.inf
+        for k in candidates[:MOST_CANDIDATES]:
             self._replay.seek(k)
             status, theta, w = self._replay.solution(tau, self._target)
-            slack = self._replay.products(w)[movers] - self._target[movers]
-            there = status[movers]
-            wrong = np.where(there == UPPER, slack, np.where(there == LOWER, -slack, 0.0)).max()
-            if wrong < best:
-                best, found = wrong, (status, theta, w)
-            if wrong <= 1e-11:
+            slack = self._replay.products(w, movers) - self._target[movers]
+            side = status[movers]
+            wrong = np.where(side == UPPER, slack, np.where(side == LOWER, -slack, 0.0))
+            most_wrong = wrong.max(initial=0.0)
+            if most_wrong < least:
+                least, best = most_wrong, (status, theta, w)
+            if most_wrong <= RIGHT_SIDE:
                 break
-        assert found is not None
-        return found
+        return best
 
     # -- certificates --------------------------------------------------------------------------
 

@@ -49,22 +49,22 @@ class Line:
 
     def width(self, t: float) -> np.ndarray:
         """Return h(t) - l(t)."""
-        return self.upper(t) - self.lower(t)
+        return np.asarray(self.upper(t) - self.lower(t))
 
     @property
     def lower_rate(self) -> np.ndarray:
         """Rate of l."""
-        return self.lower1 - self.lower0
+        return np.asarray(self.lower1 - self.lower0)
 
     @property
     def upper_rate(self) -> np.ndarray:
         """Rate of h."""
-        return self.upper1 - self.upper0
+        return np.asarray(self.upper1 - self.upper0)
 
     @property
     def target_rate(self) -> np.ndarray:
         """Rate of p."""
-        return self.target1 - self.target0
+        return np.asarray(self.target1 - self.target0)
 
     def reversed(self) -> "Line":
         """Return the same line walked from its other end, t → 1 - t."""

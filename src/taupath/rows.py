@@ -8,7 +8,7 @@ from taupath._core._rows import CsrRows, DenseRows, PatternRows, Rows
 __all__ = ["make_rows"]
 
 
-def make_rows(X: np.ndarray | sp.csr_array, sign: np.ndarray, bias: float) -> Rows:
+def make_rows(X: "np.ndarray | sp.csr_array", sign: np.ndarray, bias: float) -> Rows:
     """Return rows z_i = sign_i [x_i, bias] over a validated matrix, without copying it.
 
     Parameters
@@ -20,7 +20,7 @@ def make_rows(X: np.ndarray | sp.csr_array, sign: np.ndarray, bias: float) -> Ro
     bias : float
         Constant feature; 0 for none.
     """
-    if not sp.issparse(X):
+    if isinstance(X, np.ndarray):
         return DenseRows(X, sign, bias)
     indices = X.indices.astype(np.int32, copy=False)
     indptr = X.indptr.astype(np.intp, copy=False)

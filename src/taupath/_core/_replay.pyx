@@ -193,9 +193,13 @@ cdef class Replay:
     cdef double _upper(self, Py_ssize_t i, double t) noexcept nogil:
         return self.upper0[i] * (1.0 - t) + self.upper1[i] * t
 
-    def products(self, const double[::1] w):
-        """Return <z_i, w> for every row."""
-        return self.rows.products(w)
+    def products(self, const double[::1] w, const int[::1] members):
+        """Return <z_i, w> for the members."""
+        cdef Py_ssize_t a
+        out = np.empty(members.shape[0])
+        for a in range(members.shape[0]):
+            out[a] = self.rows.dot(members[a], &w[0])
+        return out
 
     @property
     def statuses(self):
