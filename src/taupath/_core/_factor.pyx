@@ -27,6 +27,8 @@ cdef int MOST_REFINEMENTS = 4
 # (unless that is invisible beside the terms of the sum)
 cdef double STALE = 1e-5
 cdef double VISIBLE = 1e-12
+# Nor is there anything to gain below this part of the terms.
+cdef double INVISIBLE = 1e-17
 
 
 cdef class Factor:
@@ -260,10 +262,11 @@ cdef class Factor:
                 lack = max(lack, fabs(x[a]) / (size + 1e-300))
             if attempt == 1 and lack > STALE * before and lack > VISIBLE * terms:
                 self.stale = True
-            if worst <= ROUNDING or lack > 0.5 * before:
+            if worst <= ROUNDING or lack <= INVISIBLE * terms or lack > 0.5 * before:
                 break
             before = lack
             self._lacking(rhs, v, x)
+            terms = 0.0
             for a in range(m):
                 coef[a] = coef[a] + x[a]
                 terms += fabs(<double> coef[a]) * sqrt(self.squared_norm[self.members[a]])

@@ -13,6 +13,8 @@ cdef class Rows:
     # <z_i, u> and <z_i, v> in one pass over the row
     cdef void dot2(self, Py_ssize_t i, const double* u, const double* v,
                    double* zu, double* zv) noexcept nogil
+    # the same for u and v interleaved: out[0], out[1] from pair = u_0 v_0 u_1 v_1 ...
+    cdef void dot_pair(self, Py_ssize_t i, const double* pair, double* out) noexcept nogil
     # v += a z_i
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil
     # v += a z_i, accumulated in extended precision

@@ -27,6 +27,9 @@ cdef class Rows:
                    double* zu, double* zv) noexcept nogil:
         pass
 
+    cdef void dot_pair(self, Py_ssize_t i, const double* pair, double* out) noexcept nogil:
+        pass
+
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
         pass
 
@@ -144,6 +147,24 @@ cdef class DenseRows(Rows):
         zu[0] = self.sign[i] * (a + e)
         zv[0] = self.sign[i] * (b + f)
 
+    cdef void dot_pair(self, Py_ssize_t i, const double* pair, double* out) noexcept nogil:
+        cdef Py_ssize_t j, d = self.n_features
+        cdef const double* x = self.first + i * d
+        cdef double a = 0.0, b = 0.0, e = 0.0, f = 0.0
+        for j in range(0, d - 1, 2):
+            a = a + x[j] * pair[2 * j]
+            b = b + x[j] * pair[2 * j + 1]
+            e = e + x[j + 1] * pair[2 * j + 2]
+            f = f + x[j + 1] * pair[2 * j + 3]
+        if d & 1:
+            a = a + x[d - 1] * pair[2 * d - 2]
+            b = b + x[d - 1] * pair[2 * d - 1]
+        if self.bias != 0.0:
+            e = e + self.bias * pair[2 * d]
+            f = f + self.bias * pair[2 * d + 1]
+        out[0] = self.sign[i] * (a + e)
+        out[1] = self.sign[i] * (b + f)
+
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
         cdef Py_ssize_t j, d = self.n_features
         cdef const double* x = self.first + i * d
@@ -225,6 +246,34 @@ cdef class CsrRows(Rows):
             b = b + self.bias * v[self.n_cols - 1]
         zu[0] = self.sign[i] * (a + c)
         zv[0] = self.sign[i] * (b + d)
+
+    cdef void dot_pair(self, Py_ssize_t i, const double* pair, double* out) noexcept nogil:
+        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
+        cdef double a = 0.0, b = 0.0, e = 0.0, f = 0.0
+        cdef const double* x
+        cdef const double* p
+        cdef const double* q
+        cdef const int* at
+        if count > 0:
+            x = &self.data[start]
+            at = &self.indices[start]
+            for k in range(0, count - 1, 2):
+                p = pair + 2 * <Py_ssize_t> at[k]
+                q = pair + 2 * <Py_ssize_t> at[k + 1]
+                a = a + x[k] * p[0]
+                b = b + x[k] * p[1]
+                e = e + x[k + 1] * q[0]
+                f = f + x[k + 1] * q[1]
+            if count & 1:
+                p = pair + 2 * <Py_ssize_t> at[count - 1]
+                a = a + x[count - 1] * p[0]
+                b = b + x[count - 1] * p[1]
+        if self.bias != 0.0:
+            p = pair + 2 * (self.n_cols - 1)
+            e = e + self.bias * p[0]
+            f = f + self.bias * p[1]
+        out[0] = self.sign[i] * (a + e)
+        out[1] = self.sign[i] * (b + f)
 
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
         cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
@@ -324,6 +373,32 @@ cdef class PatternRows(Rows):
             b = b + self.bias * v[self.n_cols - 1]
         zu[0] = self.sign[i] * (a + c)
         zv[0] = self.sign[i] * (b + d)
+
+    cdef void dot_pair(self, Py_ssize_t i, const double* pair, double* out) noexcept nogil:
+        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
+        cdef double a = 0.0, b = 0.0, e = 0.0, f = 0.0
+        cdef const double* p
+        cdef const double* q
+        cdef const int* at
+        if count > 0:
+            at = &self.indices[start]
+            for k in range(0, count - 1, 2):
+                p = pair + 2 * <Py_ssize_t> at[k]
+                q = pair + 2 * <Py_ssize_t> at[k + 1]
+                a = a + p[0]
+                b = b + p[1]
+                e = e + q[0]
+                f = f + q[1]
+            if count & 1:
+                p = pair + 2 * <Py_ssize_t> at[count - 1]
+                a = a + p[0]
+                b = b + p[1]
+        if self.bias != 0.0:
+            p = pair + 2 * (self.n_cols - 1)
+            e = e + self.bias * p[0]
+            f = f + self.bias * p[1]
+        out[0] = self.sign[i] * (a + e)
+        out[1] = self.sign[i] * (b + f)
 
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
         cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k

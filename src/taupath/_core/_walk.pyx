@@ -56,6 +56,8 @@ cdef double ULPS = 1e-14
 cdef double WRONG_SIDE = 1e-9
 # Part of the largest coefficient below which a dependence does not involve a point.
 cdef double NEGLIGIBLE = 1e-9
+# Up to so many columns w and ẇ are interleaved for each search: one cache line serves both.
+cdef Py_ssize_t PAIRED = 4096
 # Drift of w between two refreshes, times the longest row: refresh more often above the one, less
 # often below the other.
 cdef double DRIFTED = 1e-11
@@ -101,6 +103,7 @@ cdef class Walk:
     cdef double[::1] w, w_rate               # w(t) = w + since_base w_rate
     cdef long double[::1] s                  # bound points' part of ẇ: Σ l̇_i z_i + Σ ḣ_i z_i
     cdef long double[::1] exact              # a vector like w while it is being summed up
+    cdef double[::1] pairs                   # w(t) and w_rate interleaved; only if they are short
     cdef double since_base                   # t minus the base of w
     cdef double speed, speed_exact           # ‖ẇ‖ (with the time part, see `length`)
     cdef double terms                        # Σ |θ̇_a| ‖z_a‖, what ẇ is summed from
@@ -183,6 +186,8 @@ cdef class Walk:
         self.w = np.zeros(rows.n_cols)
         self.w_rate = np.zeros(rows.n_cols)
         self.deadlines = Deadlines(n, self.w, self.w_rate, orthogonal)
+        if rows.n_cols <= PAIRED:
+            self.pairs = np.zeros(2 * rows.n_cols)
         self.s = np.zeros(rows.n_cols, dtype=np.longdouble)
         self.exact = np.zeros(rows.n_cols, dtype=np.longdouble)
         self.due = np.zeros(n, dtype=np.int32)
@@ -367,6 +372,7 @@ cdef class Walk:
             return
         self.deadlines.locate(self.since_base, self.time_part * self.t)
         self.deadlines.rewind()
+        self._spread_pairs()
         while True:
             i = self.deadlines.pop(self.step * self.speed)
             if i < 0:
@@ -388,9 +394,7 @@ cdef class Walk:
             if slack > 0.0 and slack + self.step * rate > 0.0:
                 self._note(i, slack, rate)
                 return
-        self.rows.dot2(i, &self.w[0], &self.w_rate[0], &slack, &rate)
-        slack = slack + self.since_base * rate - self._target(i)
-        rate = rate - self.target_rate[i]
+        self._evaluate(i, &slack, &rate)
         if self.status[i] == UPPER:
             slack = -slack
             rate = -rate
@@ -408,6 +412,24 @@ cdef class Walk:
                 and not self._is_left_out(i)):
             if self._propose(i, FREE, slack / -rate):
                 self.event_rate = -rate if self.status[i] == UPPER else rate
+
+    cdef inline void _evaluate(self, int i, double* slack, double* rate) noexcept nogil:
+        """Slack of point i at t, and its rate."""
+        cdef double both[2]
+        if self.pairs is not None:
+            self.rows.dot_pair(i, &self.pairs[0], both)
+            slack[0] = both[0] - self._target(i)
+        else:
+            self.rows.dot2(i, &self.w[0], &self.w_rate[0], &both[0], &both[1])
+            slack[0] = both[0] + self.since_base * both[1] - self._target(i)
+        rate[0] = both[1] - self.target_rate[i]
+
+    cdef void _spread_pairs(self) noexcept nogil:
+        cdef Py_ssize_t k
+        if self.pairs is not None:
+            for k in range(self.rows.n_cols):
+                self.pairs[2 * k] = self.w[k] + self.since_base * self.w_rate[k]
+                self.pairs[2 * k + 1] = self.w_rate[k]
 
     cdef inline void _note(self, int i, double slack, double rate) noexcept nogil:
         self.due[self.n_due] = i
@@ -473,9 +495,8 @@ cdef class Walk:
         cdef int i
         if self.event_kind == FREE:
             i = <int> self.event
-            self.rows.dot2(i, &self.w[0], &self.w_rate[0], &slack, &rate)
-            slack = slack + self.since_base * rate - self._target(i)
-            rate = rate - self.target_rate[i]
+            self._spread_pairs()
+            self._evaluate(i, &slack, &rate)
             dt = -slack / rate
         else:
             i = self.factor.members[self.event]
