@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import problems
 from problems import Problem, assert_whole_path, drawn, made, make_problem
@@ -173,22 +174,33 @@ def test_thousands_of_integer_lattices_are_certified(problem):
     assert_whole_path(problem)
 
 
+WILD = ("large_columns", "columns_of_wild_scale", "lattice_of_wild_scale")
+TAME = tuple(kind for kind in problems.KINDS if kind not in WILD)
+
+
 @pytest.mark.slow
-@given(made(*(kind for kind in problems.KINDS if "large" not in kind and "wild" not in kind)))
+@given(made(*TAME))
 @settings(max_examples=3000)
 def test_thousands_of_problems_of_every_kind_are_certified(problem):
     assert_whole_path(problem)
 
 
 @pytest.mark.slow
-@given(made("large_columns", "columns_of_wild_scale", "lattice_of_wild_scale"))
-@settings(max_examples=2000)
+@given(made("large_columns", "columns_of_wild_scale", log10_C=st.floats(-4.0, 0.0)))
+@settings(max_examples=1500)
 def test_thousands_of_problems_of_wild_scale_are_certified(problem):
     assert_whole_path(problem)
 
 
 @pytest.mark.slow
-@given(made(*problems.KINDS, max_n=80, max_d=100))
+@given(made(*WILD))
+@settings(max_examples=1500)
+def test_thousands_of_problems_of_wild_scale_and_any_C_are_certified(problem):
+    assert_whole_path(problem)
+
+
+@pytest.mark.slow
+@given(made(*TAME, max_n=80, max_d=100))
 @settings(max_examples=300)
 def test_hundreds_of_larger_problems_are_certified(problem):
     assert_whole_path(problem, at_most=200)

@@ -27,8 +27,6 @@ cdef int MOST_REFINEMENTS = 4
 # (unless that is invisible beside the terms of the sum)
 cdef double STALE = 1e-5
 cdef double VISIBLE = 1e-12
-# Nor is there anything to gain below this part of the terms.
-cdef double INVISIBLE = 1e-17
 
 
 cdef class Factor:
@@ -262,7 +260,7 @@ cdef class Factor:
                 lack = max(lack, fabs(x[a]) / (size + 1e-300))
             if attempt == 1 and lack > STALE * before and lack > VISIBLE * terms:
                 self.stale = True
-            if worst <= ROUNDING or lack <= INVISIBLE * terms or lack > 0.5 * before:
+            if worst <= ROUNDING or lack > 0.5 * before:
                 break
             before = lack
             self._lacking(rhs, v, x)
