@@ -24,6 +24,8 @@ cdef class Rows:
     # out[k] = <z_i, z_members[k]> for k < m
     cdef void inner(self, Py_ssize_t i, const int* members, Py_ssize_t m,
                     double* out) noexcept nogil
+    # ask the memory for row i
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil
     # scratch back to zero where row i touched it
     cdef void _clear(self, Py_ssize_t i) noexcept nogil
 

@@ -6,6 +6,16 @@ Row i of the canonical problem is z_i = sign_i * [x_i, bias]; X itself is never 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    #define prefetch_line(address) __builtin_prefetch(address)
+    #else
+    #define prefetch_line(address) ((void) 0)
+    #endif
+    """
+    void prefetch_line(const void* address) noexcept nogil
+
 # Gram matrices go through a dense block and BLAS while that has at most so many entries.
 cdef Py_ssize_t DENSE_BLOCK = 1 << 22
 
@@ -47,6 +57,9 @@ cdef class Rows:
         for k in range(m):
             out[k] = self.dot(members[k], &self.scratch[0])
         self._clear(i)
+
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
+        pass
 
     cdef void _clear(self, Py_ssize_t i) noexcept nogil:
         pass
@@ -186,6 +199,13 @@ cdef class DenseRows(Rows):
     cdef void axpy2(self, Py_ssize_t i, double a, double* u, double b, double* v) noexcept nogil:
         self.axpy(i, a, u)
         self.axpy(i, b, v)
+
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef const double* x = self.first + i * self.n_features
+        prefetch_line(&self.sign[i])
+        for j in range(0, min(self.n_features, 64), 8):
+            prefetch_line(x + j)
 
     cdef void _clear(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t j

@@ -58,6 +58,8 @@ cdef double WRONG_SIDE = 1e-9
 cdef double NEGLIGIBLE = 1e-9
 # Up to so many columns w and ẇ are interleaved for each search: one cache line serves both.
 cdef Py_ssize_t PAIRED = 4096
+# Rows are asked for so many evaluations ahead.
+cdef Py_ssize_t AHEAD = 4
 # Drift of w between two refreshes, times the longest row: refresh more often above the one, less
 # often below the other.
 cdef double DRIFTED = 1e-11
@@ -118,7 +120,7 @@ cdef class Walk:
     cdef double variation, area              # Σ ‖jumps of ẇ‖, and its integral over t
     cdef Sighting* seen
     # points looked at in this search
-    cdef int[::1] due
+    cdef int[::1] chain, due
     cdef double[::1] due_slack, due_rate
     cdef Py_ssize_t n_due
     cdef int[::1] left_out                   # dependent on the free points until those change
@@ -134,7 +136,7 @@ cdef class Walk:
     cdef signed char[::1] record_move
     cdef readonly Py_ssize_t n_events
     cdef Py_ssize_t since_polish, since_refresh, zero_run
-    cdef Py_ssize_t polish_every, refresh_every, refresh_at_most
+    cdef Py_ssize_t polish_every, refresh_every, refresh_at_least, refresh_at_most
     cdef readonly Py_ssize_t n_rows_evaluated, n_zero_steps, n_refactorizations, n_left_out_total, n_exchanges
     cdef Py_ssize_t n_strides                # steps in which w moved, since the last refresh
     cdef readonly Py_ssize_t n_polished, n_flat, sum_free, max_free, n_checks
@@ -190,6 +192,7 @@ cdef class Walk:
             self.pairs = np.zeros(2 * rows.n_cols)
         self.s = np.zeros(rows.n_cols, dtype=np.longdouble)
         self.exact = np.zeros(rows.n_cols, dtype=np.longdouble)
+        self.chain = np.zeros(n, dtype=np.int32)
         self.due = np.zeros(n, dtype=np.int32)
         self.due_slack = np.zeros(n)
         self.due_rate = np.zeros(n)
@@ -198,7 +201,8 @@ cdef class Walk:
         self.record_index = np.zeros(0, dtype=np.int32)
         self.record_move = np.zeros(0, dtype=np.int8)
         self.refresh_at_most = 32 if careful else max(512, n // 2)
-        self.refresh_every = min(self.refresh_at_most, 64)
+        self.refresh_at_least = min(max(16, n // 64), self.refresh_at_most)
+        self.refresh_every = min(max(64, n // 64), self.refresh_at_most)
         self._reserve(capacity)
         self.seen = <Sighting*> malloc(max(n, 1) * sizeof(Sighting))
         if self.seen == NULL:
@@ -273,20 +277,22 @@ cdef class Walk:
 
     # -- where bounds and targets are now ------------------------------------------------------
 
-    cdef double _between(self, double begin, double end) noexcept nogil:
-        # from both ends, so that values that go to zero there keep their digits
-        return begin * ((1.0 - self.t) - self.t_rest) + end * (self.t + self.t_rest)
+    cdef long double _between(self, double begin, double end) noexcept nogil:
+        # from both ends, so that values that go to zero there keep their digits; in extended
+        # precision, since many points share one bound and its rounding would add up
+        return (begin * ((1.0 - <long double> self.t) - self.t_rest)
+                + end * (<long double> self.t + self.t_rest))
 
-    cdef double _lower(self, Py_ssize_t i) noexcept nogil:
+    cdef long double _lower(self, Py_ssize_t i) noexcept nogil:
         return self._between(self.lower0[i], self.lower1[i])
 
-    cdef double _upper(self, Py_ssize_t i) noexcept nogil:
+    cdef long double _upper(self, Py_ssize_t i) noexcept nogil:
         return self._between(self.upper0[i], self.upper1[i])
 
     cdef double _target(self, Py_ssize_t i) noexcept nogil:
         if not self.moving_targets:
             return self.target0[i]
-        return self._between(self.target0[i], self.target1[i])
+        return <double> self._between(self.target0[i], self.target1[i])
 
     cdef void _add_to_t(self, double step) noexcept nogil:
         # t + t_rest is kept to twice the digits: near t = 1 steps can be shorter than t's last one
@@ -354,7 +360,7 @@ cdef class Walk:
     # -- next event -----------------------------------------------------------------------
 
     cdef void _next_event(self) noexcept nogil:
-        cdef Py_ssize_t a
+        cdef Py_ssize_t a, k
         cdef int i
         cdef long double rate
         self.step = (self.t_end - self.t) - self.t_rest
@@ -377,9 +383,15 @@ cdef class Walk:
             i = self.deadlines.pop(self.step * self.speed)
             if i < 0:
                 return
+            k = 0
             while i >= 0:
-                self._look_at(i)
+                self.chain[k] = i
+                k += 1
                 i = self.deadlines.following[i]
+            for a in range(k):
+                if a + AHEAD < k:
+                    self.rows.prefetch(self.chain[a + AHEAD])
+                self._look_at(self.chain[a])
 
     cdef void _look_at(self, int i) noexcept nogil:
         """Evaluate slack and rate of bound point i from w itself; propose its entering."""
@@ -569,7 +581,7 @@ cdef class Walk:
         cdef Py_ssize_t a, m = self.factor.size, leaving = -1
         cdef bint was_lower = self.status[i] == LOWER
         cdef double sense = 1.0 if was_lower else -1.0
-        cdef double most = self._upper(i) - self._lower(i), largest = 0.0, rate, room
+        cdef double most = <double> (self._upper(i) - self._lower(i)), largest = 0.0, rate, room
         cdef long double at = self._lower(i) if was_lower else self._upper(i)
         cdef int kind = UPPER if was_lower else LOWER, k
         self.rows.inner(i, &self.factor.members[0], m, &self.column[0])
@@ -707,7 +719,8 @@ cdef class Walk:
     cdef void _refresh(self) noexcept nogil:
         """Take w from the statuses and θ, look at every point, set deadlines anew."""
         cdef Py_ssize_t i, a, n = self.rows.n_rows
-        cdef double at, slack, farthest = 0.0, worst = 0.0, drift = 0.0, longest = 0.0
+        cdef long double at
+        cdef double slack, farthest = 0.0, worst = 0.0, drift = 0.0, longest = 0.0
         self._rebase()
         for a in range(self.rows.n_cols):
             self.exact[a] = 0.0
@@ -726,14 +739,14 @@ cdef class Walk:
         self._take_s()
         self._straighten()
         self.since_polish = 0
-        if drift > DRIFTED and self.refresh_every > 16:
+        if drift > DRIFTED and self.refresh_every > self.refresh_at_least:
             self.refresh_every = self.refresh_every // 2
         elif drift < STEADY and self.refresh_every < self.refresh_at_most:
             self.refresh_every = 2 * self.refresh_every
         for a in range(self.factor.size):
             i = self.factor.members[a]
-            at = <double> self.theta[a]
-            worst = max(worst, max(self._lower(i) - at, at - self._upper(i)) / self.box_scale)
+            at = max(self._lower(i) - self.theta[a], self.theta[a] - self._upper(i))
+            worst = max(worst, <double> at / self.box_scale)
         self.n_due = 0
         for i in range(n):
             if self.status[i] == FREE or (self.lower0[i] == self.upper0[i]
