@@ -114,7 +114,7 @@ cdef class Walk:
     cdef double[::1] per_length              # 1 / length; 0 for a point that never moves
     cdef double[::1] row_norm
     cdef double rate_scale, box_scale        # largest rate of a bound, largest width of a box
-    cdef bint moving_targets, screening, broken
+    cdef bint moving_targets, screening, broken, moving_bounds
     # Since ‖ẇ(t) - ẇ(t')‖ is at most the variation of ẇ between, what was seen at t' bounds the
     # slack at t: the extrapolated slack less ‖z_i‖ ∫ (variation - variation') dt.
     cdef double variation, area              # Σ ‖jumps of ẇ‖, and its integral over t
@@ -167,6 +167,7 @@ cdef class Walk:
         self.good_status = np.array(status, dtype=np.int8)
         self.good_t = t
         self.moving_targets = bool(np.any(line.target_rate))
+        self.moving_bounds = bool(np.any(line.lower_rate) or np.any(line.upper_rate))
         self.rate_scale = max(np.abs(line.lower_rate).max(), np.abs(line.upper_rate).max(), 1e-300)
         self.box_scale = max(np.abs(line.width(t)).max(), np.abs(line.width(t_end)).max(), 1e-300)
         norms = np.sqrt(np.asarray(squared_norm))
@@ -710,6 +711,8 @@ cdef class Walk:
         cdef double rate
         for k in range(self.rows.n_cols):
             self.s[k] = 0.0
+        if not self.moving_bounds:
+            return
         for i in range(self.rows.n_rows):
             if self.status[i] != FREE:
                 rate = self.lower_rate[i] if self.status[i] == LOWER else self.upper_rate[i]
