@@ -219,6 +219,10 @@ class SolutionPath:
         position = int(np.searchsorted(times, tau, side="right"))
         first = int(np.searchsorted(times, tau - near, side="left"))
         last = int(np.searchsorted(times, tau + near, side="right"))
+        if first == last:
+            self._replay.seek(position)
+            status, theta, w = self._replay.solution(tau, self._target)
+            return status, theta, w
         movers = np.unique(self._record.index[first:last])
         candidates = sorted(range(first, last + 1), key=lambda k: abs(k - position))
         least = np.inf

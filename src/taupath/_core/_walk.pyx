@@ -99,6 +99,7 @@ cdef class Walk:
     cdef double[::1] lower_rate, upper_rate, target_rate
     cdef readonly double t, t_end
     cdef double t_rest                       # what rounding keeps out of t
+    cdef long double from_zero, to_one       # t + t_rest and 1 minus that
     cdef signed char[::1] status
     cdef long double[::1] theta, theta_rate  # of the free points, in the factor's order
     cdef double[::1] column, rhs
@@ -114,7 +115,7 @@ cdef class Walk:
     cdef double[::1] per_length              # 1 / length; 0 for a point that never moves
     cdef double[::1] row_norm
     cdef double rate_scale, box_scale        # largest rate of a bound, largest width of a box
-    cdef bint moving_targets, screening, broken, moving_bounds
+    cdef bint moving_targets, screening, broken, moving_bounds, paired
     # Since ‖ẇ(t) - ẇ(t')‖ is at most the variation of ẇ between, what was seen at t' bounds the
     # slack at t: the extrapolated slack less ‖z_i‖ ∫ (variation - variation') dt.
     cdef double variation, area              # Σ ‖jumps of ẇ‖, and its integral over t
@@ -163,6 +164,7 @@ cdef class Walk:
         self.upper0, self.upper1, self.upper_rate = line.upper0, line.upper1, line.upper_rate
         self.target0, self.target1, self.target_rate = line.target0, line.target1, line.target_rate
         self.t, self.t_end = t, t_end
+        self._weigh_ends()
         self.status = np.array(status, dtype=np.int8)
         self.good_status = np.array(status, dtype=np.int8)
         self.good_t = t
@@ -189,7 +191,8 @@ cdef class Walk:
         self.w = np.zeros(rows.n_cols)
         self.w_rate = np.zeros(rows.n_cols)
         self.deadlines = Deadlines(n, self.w, self.w_rate, orthogonal)
-        if rows.n_cols <= PAIRED:
+        self.paired = rows.n_cols <= PAIRED
+        if self.paired:
             self.pairs = np.zeros(2 * rows.n_cols)
         self.s = np.zeros(rows.n_cols, dtype=np.longdouble)
         self.exact = np.zeros(rows.n_cols, dtype=np.longdouble)
@@ -281,8 +284,7 @@ cdef class Walk:
     cdef long double _between(self, double begin, double end) noexcept nogil:
         # from both ends, so that values that go to zero there keep their digits; in extended
         # precision, since many points share one bound and its rounding would add up
-        return (begin * ((1.0 - <long double> self.t) - self.t_rest)
-                + end * (<long double> self.t + self.t_rest))
+        return begin * self.to_one + end * self.from_zero
 
     cdef long double _lower(self, Py_ssize_t i) noexcept nogil:
         return self._between(self.lower0[i], self.lower1[i])
@@ -302,6 +304,11 @@ cdef class Walk:
         self.t = before + step
         part = self.t - before
         self.t_rest = (before - (self.t - part)) + (step - part)
+        self._weigh_ends()
+
+    cdef void _weigh_ends(self) noexcept nogil:
+        self.from_zero = <long double> self.t + self.t_rest
+        self.to_one = (1.0 - <long double> self.t) - self.t_rest
 
     # -- direction ------------------------------------------------------------------------
 
@@ -429,7 +436,7 @@ cdef class Walk:
     cdef inline void _evaluate(self, int i, double* slack, double* rate) noexcept nogil:
         """Slack of point i at t, and its rate."""
         cdef double both[2]
-        if self.pairs is not None:
+        if self.paired:
             self.rows.dot_pair(i, &self.pairs[0], both)
             slack[0] = both[0] - self._target(i)
         else:
@@ -439,7 +446,7 @@ cdef class Walk:
 
     cdef void _spread_pairs(self) noexcept nogil:
         cdef Py_ssize_t k
-        if self.pairs is not None:
+        if self.paired:
             for k in range(self.rows.n_cols):
                 self.pairs[2 * k] = self.w[k] + self.since_base * self.w_rate[k]
                 self.pairs[2 * k + 1] = self.w_rate[k]
@@ -489,6 +496,7 @@ cdef class Walk:
         if self.event == NOTHING:
             self.t = self.t_end
             self.t_rest = 0.0
+            self._weigh_ends()
         else:
             self._correct_t()
         if self.step == 0.0:
