@@ -207,6 +207,10 @@ cdef class Walk:
         self.refresh_at_most = 32 if careful else max(512, n // 2)
         self.refresh_at_least = min(max(16, n // 64), self.refresh_at_most)
         self.refresh_every = min(max(64, n // 64), self.refresh_at_most)
+        self.theta = np.zeros(0, dtype=np.longdouble)
+        self.theta_rate = np.zeros(0, dtype=np.longdouble)
+        self.good_theta = np.zeros(0, dtype=np.longdouble)
+        self.good_members = np.zeros(0, dtype=np.int32)
         self._reserve(capacity)
         self.seen = <Sighting*> malloc(max(n, 1) * sizeof(Sighting))
         if self.seen == NULL:
@@ -238,7 +242,7 @@ cdef class Walk:
 
     def run(self, Py_ssize_t n_events):
         """Walk for at most `n_events` events; returns the outcome."""
-        cdef Py_ssize_t room = self.n_events + n_events
+        cdef Py_ssize_t room = self.n_events + n_events + 1     # an exchange is two events at once
         cdef Outcome outcome
         if self.record_t.shape[0] < room:
             room = max(room, 2 * self.record_t.shape[0])
@@ -324,9 +328,12 @@ cdef class Walk:
             self._rebase()      # cheaper than changing w along with w_rate
         back = -self.since_base
         squared = self.factor.column(a, &self.column[0])
+        self.terms = 0.0
         for b in range(self.factor.size):
             c = change * self.column[b]
             self.theta_rate[b] = self.theta_rate[b] + c
+            self.terms = self.terms + ((fabs(c) + fabs(<double> self.theta_rate[b]))
+                                       * self.row_norm[self.factor.members[b]])
             if back != 0.0:
                 self.rows.axpy2(self.factor.members[b], back * c, &self.w[0], c, &self.w_rate[0])
             else:
@@ -358,7 +365,9 @@ cdef class Walk:
     cdef void _update_speed(self, double change) noexcept nogil:
         """‖ẇ‖² changes by `change`."""
         cdef double squared = self.speed * self.speed + change
-        if self.moving_targets or squared <= FADED * self.speed_exact * self.speed_exact:
+        if squared <= FADED * self.speed_exact * self.speed_exact:
+            self._straighten()
+        elif self.moving_targets:
             self._measure_speed()
         else:
             self.speed = sqrt(squared)
@@ -623,6 +632,8 @@ cdef class Walk:
             self.theta[self.factor.size] = at + sense * most
             self.theta_rate[self.factor.size] = 0.0
             if self.factor.append(i) == 0.0:
+                at = self.theta[self.factor.size]
+                self._settle(i, LOWER if 2 * at < self._lower(i) + self._upper(i) else UPPER)
                 self.broken = True
         self._take_s()
         self._straighten()
