@@ -193,13 +193,6 @@ def test_thousands_of_problems_of_wild_scale_are_certified(problem):
 
 
 @pytest.mark.slow
-@given(made(*WILD))
-@settings(max_examples=1500)
-def test_thousands_of_problems_of_wild_scale_and_any_C_are_certified(problem):
-    assert_whole_path(problem)
-
-
-@pytest.mark.slow
 @given(made(*TAME, max_n=80, max_d=100))
 @settings(max_examples=300)
 def test_hundreds_of_larger_problems_are_certified(problem):
