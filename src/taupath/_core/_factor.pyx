@@ -152,7 +152,7 @@ cdef class Factor:
         cdef double* sine = &self.sine[0]
         memmove(&self.row[a], &self.row[a + 1], (m - a) * sizeof(double*))
         self.row[m] = gone
-        memmove(&self.members[a], &self.members[a + 1], (m - a) * sizeof(int))
+        memmove(&self.members[0] + a, &self.members[0] + a + 1, (m - a) * sizeof(int))
         self.size = m
         b = a
         while b < m:
