@@ -13,6 +13,7 @@ from scipy import sparse
 from taupath._core._deadlines import Deadlines
 from taupath._core._factor import Factor, OrthogonalFactor, independent_rows
 
+from taupath.metric import Metric, natural_metric
 from taupath.rows import make_rows
 
 pytestmark = pytest.mark.core
@@ -256,13 +257,19 @@ def test_independent_rows_are_told_from_dependent_ones(orthogonal_up_to):
 
 
 def walk_and_look(
-    wheel: Deadlines, w: np.ndarray, rate: np.ndarray, distances: list[float], steps: list[tuple]
+    wheel: Deadlines,
+    metric: Metric | None,
+    pairs: np.ndarray,
+    distances: list[float],
+    steps: list[tuple],
 ) -> int:
     """Move w step by step, assert that no point is late, and return how often one was looked at.
 
     A point is late when w has moved farther than its distance from where it was put. One that
     comes out is put again, with as much as is left.
     """
+    w, rate = pairs[::2], pairs[1::2]
+    R = metric.R if metric else np.eye(2)
     n_looks, t = 0, 0.0
     put_at = {i: (w.copy(), t, distance) for i, distance in enumerate(distances)}
     for i, distance in enumerate(distances):
@@ -270,14 +277,14 @@ def walk_and_look(
     for length, angle, dt in steps:
         # a straight line through w and t; its length is what both make together
         direction = np.array([np.cos(angle), np.sin(angle)])
-        rate[:] = direction * np.sqrt(max(0.0, 1.0 - dt**2))
+        rate[:] = direction * np.sqrt(max(0.0, 1.0 - dt**2)) / np.linalg.norm(R @ direction)
         found = wheel.due(length, t + length * dt)
         assert len(set(found)) == len(found)
         w += length * rate
         t += length * dt
         n_looks += len(found)
         for i, (there, then, distance) in put_at.items():
-            gone = np.hypot(np.linalg.norm(w - there), t - then)
+            gone = np.hypot(np.linalg.norm(R @ (w - there)), t - then)
             if i in found:
                 wheel.schedule(i, max(distance - gone, 0.0))
                 put_at[i] = (w.copy(), t, max(distance - gone, 0.0))
@@ -296,7 +303,15 @@ STEPS = st.lists(
 )
 
 
-@pytest.mark.parametrize("with_balls", [False, True])
+# without one there are no balls
+METRICS = [
+    None,
+    Metric(np.eye(2), np.zeros(0)),
+    Metric(np.array([[3.0, -2.0], [0.0, 0.1]]), np.zeros(0)),
+]
+
+
+@pytest.mark.parametrize("metric", METRICS)
 @given(
     distances=st.lists(
         st.one_of(st.floats(0.0, 2.0), st.floats(0.0, 1e5)), min_size=1, max_size=40
@@ -306,29 +321,64 @@ STEPS = st.lists(
     stride=st.sampled_from([1e-4, 0.1, 10.0]),
 )
 @settings(max_examples=150)
-def test_no_deadline_is_missed(with_balls, distances, steps, farthest, stride):
-    w, rate = np.zeros(2), np.zeros(2)
-    wheel = Deadlines(len(distances), w, rate, with_balls)
+def test_no_deadline_is_missed(metric, distances, steps, farthest, stride):
+    pairs = np.zeros(4)
+    wheel = Deadlines(len(distances), pairs, metric)
     wheel.restart(farthest, stride)
-    walk_and_look(wheel, w, rate, distances, steps)
+    walk_and_look(wheel, metric, pairs, distances, steps)
 
 
-@pytest.mark.parametrize("with_balls", [False, True])
-def test_points_far_away_are_seldom_looked_at(with_balls):
-    w, rate = np.zeros(2), np.zeros(2)
-    wheel = Deadlines(1000, w, rate, with_balls)
+@pytest.mark.parametrize("metric", METRICS)
+def test_points_far_away_are_seldom_looked_at(metric):
+    pairs = np.zeros(4)
+    wheel = Deadlines(1000, pairs, metric)
     wheel.restart(1000.0, 1.0)
     steps = [(1.0, 0.0, 0.0)] * 10
-    n_looks = walk_and_look(wheel, w, rate, [float(i) for i in range(1000)], steps)
+    n_looks = walk_and_look(wheel, metric, pairs, [float(i) for i in range(1000)], steps)
     assert 10 <= n_looks < 1000  # of 10 × 1000
 
 
 def test_going_round_in_circles_does_not_wake_points_that_balls_keep():
     steps = [(1.0, 0.1 * k, 0.0) for k in range(2000)]  # never farther than 20 from the start
     looks = {}
-    for with_balls in (False, True):
-        w, rate = np.zeros(2), np.zeros(2)
-        wheel = Deadlines(50, w, rate, with_balls)
+    for metric in METRICS[:2]:
+        pairs = np.zeros(4)
+        wheel = Deadlines(50, pairs, metric)
         wheel.restart(1000.0, 1.0)
-        looks[with_balls] = walk_and_look(wheel, w, rate, [500.0] * 50, steps)
+        looks[metric is not None] = walk_and_look(wheel, metric, pairs, [500.0] * 50, steps)
     assert looks[True] < 0.5 * looks[False]
+
+
+# --- metric --------------------------------------------------------------------------------------
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 30),
+    d=st.integers(1, 8),
+    spread=st.sampled_from([0.0, 3.0, 12.0]),
+    dependent=st.booleans(),
+)
+@settings(max_examples=200)
+def test_no_margin_moves_farther_than_the_metric_says(seed, n, d, spread, dependent):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-spread, spread, d)
+    if dependent:
+        X[:, -1] = X[:, 0] + 1e-9 * X[:, -1]
+    rows = make_rows(X, np.ones(n), 1.0)
+    metric = natural_metric(rows)
+    Z = np.column_stack([X, np.ones(n)])
+    for _ in range(10):
+        # steps of all sizes, and the one that comes closest to the bound of a row
+        step = rng.standard_normal(d + 1) * 10.0 ** rng.uniform(-spread, spread, d + 1)
+        tight = np.linalg.solve(metric.R.T @ metric.R, Z[rng.integers(n)])
+        for v in (step, tight):
+            moved, bound = np.abs(Z @ v), metric.length * np.linalg.norm(metric.R @ v)
+            rounding = 1e-12 * np.abs(Z) @ np.abs(v)
+            assert np.all(moved <= bound + rounding)
+
+
+def test_the_metric_of_a_zero_matrix_is_finite():
+    metric = natural_metric(make_rows(np.zeros((3, 2)), np.ones(3), 0.0))
+    assert np.all(np.isfinite(metric.R))
+    assert_array_equal(metric.length, 0.0)

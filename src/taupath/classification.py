@@ -96,7 +96,7 @@ def quantile_path(
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be callable or None, got {progress!r}")
 
-    rows = make_rows(features, np.where(positive, 1.0, -1.0), bias)
+    rows = make_rows(features, np.where(positive, 1.0, -1.0), bias, rearranged=True)
     line = quantile_classification(positive, weight, C)
     record = solve_path(rows, rows.squared_norms(), line, begin, end, progress)
     return SolutionPath(features, positive, classes, weight, C, bias, line, record)

@@ -1,6 +1,7 @@
 """A whole path of solutions: recover any of them, and certify all."""
 
 import threading
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -64,14 +65,19 @@ class SolutionPath:
         kinks = np.concatenate(([record.begin], record.t, [record.end]))
         self.taus = kinks[np.concatenate(([True], np.diff(kinks) > 0.0))]
         self.taus.flags.writeable = False
-        self._attach()
+        self._start_afresh()
 
-    def _attach(self) -> None:
-        """Make what is derived from the data and the record."""
-        sign = np.where(self._positive, 1.0, -1.0)
-        rows = make_rows(self._X, sign, self._bias)
+    # What follows from the data and the record is made when it is first needed.
+
+    @cached_property
+    def _sign(self) -> np.ndarray:
+        return np.where(self._positive, 1.0, -1.0)
+
+    @cached_property
+    def _replay(self) -> Replay:
+        rows = make_rows(self._X, self._sign, self._bias)
         record = self._record
-        self._replay = Replay(
+        return Replay(
             rows,
             rows.squared_norms(),
             self._line,
@@ -81,18 +87,26 @@ class SolutionPath:
             record.move,
             ORTHOGONAL_UP_TO,
         )
-        self._target = raised_targets(self._line.target0)
-        self._judge = HingeProblem(self._X, sign, self._bias, self.lam)
-        self._lock = threading.Lock()
-        self._last: tuple[float, np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    @cached_property
+    def _target(self) -> np.ndarray:
+        return raised_targets(self._line.target0)
+
+    @cached_property
+    def _judge(self) -> HingeProblem:
+        return HingeProblem(self._X, self._sign, self._bias, self.lam)
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("_replay", "_target", "_judge", "_lock", "_last")
+        derived = ("_sign", "_replay", "_target", "_judge", "_lock", "_last")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._attach()
+        self._start_afresh()
+
+    def _start_afresh(self) -> None:
+        self._lock = threading.Lock()
+        self._last: tuple[float, np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def __repr__(self) -> str:
         n, d = self._X.shape

@@ -18,6 +18,7 @@ from taupath._core._factor import independent_rows
 from taupath._core._rows import Rows
 from taupath._core._walk import Walk
 from taupath.exceptions import WalkFailed
+from taupath.metric import natural_metric
 from taupath.problem import Line, correction, rising_targets
 from taupath.status import FREE, FREE_TO_LOWER, FREE_TO_UPPER, LOWER, UPPER, Outcome
 
@@ -136,6 +137,7 @@ class _Solver:
     ) -> None:
         self.rows = rows
         self.squared_norm = squared_norm
+        self.metric = natural_metric(rows) if rows.n_cols <= ORTHOGONAL_UP_TO else None
         self.line = line.with_target(raised_targets(line.target0))
         self.begin, self.end = begin, end
         self.progress = progress
@@ -290,7 +292,7 @@ class _Solver:
             state.status,
             state.free,
             state.theta,
-            ORTHOGONAL_UP_TO,
+            self.metric,
             careful,
         )
 

@@ -8,8 +8,7 @@ cdef class Deadlines:
     """Points waiting for w to have moved so far that they could reach the margin."""
 
     # where w is: w0 + a rate, and (scaled) t as one more coordinate
-    cdef const double* w0
-    cdef const double* rate
+    cdef const double* pairs                 # w0 and rate interleaved
     cdef double a, t
     cdef Py_ssize_t n_cols
     cdef int[::1] following                  # linked lists through the points
@@ -25,8 +24,11 @@ cdef class Deadlines:
     cdef int inside[BALLS]
     cdef unsigned long long balls            # a bit for each ball with a point
     cdef double radius[BALLS]
+    cdef double per_radius                   # one over the smallest
     cdef double since[BALLS]                 # travelled - since bounds w's distance to the centre
     cdef double[:, ::1] centre
+    cdef const double[:, ::1] R              # distances are ‖R(w - centre)‖
+    cdef double[::1] gone
     cdef double centre_t[BALLS]
     cdef int level                           # where `pop` goes on
 

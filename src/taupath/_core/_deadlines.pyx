@@ -1,6 +1,6 @@
 """Deadlines: which points have to be looked at before w has moved so far.
 
-Since |<z_i, Δw>| ≤ ‖z_i‖ ‖Δw‖, a point with slack g_i cannot meet the margin before w has moved by
+Since |<z_i, Δw>| ≤ ‖z_i‖ ‖Δw‖ (in any metric), a point with slack g_i cannot meet the margin before w has moved by
 |g_i| / ‖z_i‖ from where that slack was seen. Deadlines need no exact order, only never to be
 missed, so putting and popping take constant time.
 
@@ -54,16 +54,18 @@ cdef double STRIDES = 4.0
 
 
 cdef class Deadlines:
-    """A timing wheel, and balls if there are to be any."""
+    """A timing wheel; in a metric, which is for few dimensions, also balls."""
 
-    def __init__(self, Py_ssize_t n_points, const double[::1] w, const double[::1] rate,
-                 bint with_balls):
-        # w and rate belong to the caller, who keeps them
-        self.w0 = &w[0]
-        self.rate = &rate[0]
-        self.n_cols = w.shape[0]
+    def __init__(self, Py_ssize_t n_points, const double[::1] pairs, metric=None):
+        # w and its rate, interleaved, belong to the caller, who keeps them
+        self.pairs = &pairs[0]
+        self.n_cols = pairs.shape[0] // 2
         self.following = np.full(n_points, -1, dtype=np.int32)
-        self.n_balls = BALLS if with_balls else 0
+        self.n_balls = 0
+        if metric is not None:
+            self.n_balls = BALLS
+            self.R = metric.R
+            self.gone = np.zeros(self.n_cols)
         self.centre = np.zeros((max(self.n_balls, 1), self.n_cols))
         self.clear(1.0, 1.0)
 
@@ -83,6 +85,7 @@ cdef class Deadlines:
             self.per_width[level] = 1.0 / self.width[level]
             for k in range(SLOTS):
                 self.head[level][k] = -1
+        self.per_radius = 1.0 / (STRIDES * stride)
         for k in range(self.n_balls):
             self.inside[k] = -1
             self.radius[k] = STRIDES * stride * 2.0 ** k
@@ -114,7 +117,7 @@ cdef class Deadlines:
     cdef bint _put_in_ball(self, int i, double distance) noexcept nogil:
         cdef double moved
         # radius ≤ distance < 2 radius
-        cdef int ball = min(exponent_of(distance / self.radius[0]) - 1, <int> self.n_balls - 1)
+        cdef int ball = min(exponent_of(distance * self.per_radius) - 1, <int> self.n_balls - 1)
         while True:
             if self.inside[ball] < 0:
                 self._move_centre(ball)
@@ -197,17 +200,21 @@ cdef class Deadlines:
         cdef Py_ssize_t k
         cdef double* centre = &self.centre[ball, 0]
         for k in range(self.n_cols):
-            centre[k] = self.w0[k] + self.a * self.rate[k]
+            centre[k] = self.pairs[2 * k] + self.a * self.pairs[2 * k + 1]
         self.centre_t[ball] = self.t
         self.since[ball] = self.travelled
 
     cdef double _distance(self, int ball) noexcept nogil:
-        cdef Py_ssize_t k
+        cdef Py_ssize_t j, k
         cdef const double* centre = &self.centre[ball, 0]
-        cdef double total = (self.t - self.centre_t[ball]) ** 2, difference
+        cdef double total = (self.t - self.centre_t[ball]) ** 2, entry
         for k in range(self.n_cols):
-            difference = self.w0[k] + self.a * self.rate[k] - centre[k]
-            total = total + difference * difference
+            self.gone[k] = self.pairs[2 * k] + self.a * self.pairs[2 * k + 1] - centre[k]
+        for k in range(self.n_cols):
+            entry = 0.0
+            for j in range(k, self.n_cols):
+                entry = entry + self.R[k, j] * self.gone[j]
+            total = total + entry * entry
         return sqrt(total) * (1.0 + 1e-12)
 
     # -- the same from Python, for whoever wants to look at the deadlines from outside -----------

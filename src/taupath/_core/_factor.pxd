@@ -31,9 +31,10 @@ cdef class Factor:
     # x ← (L Lᵀ)⁻¹ x
     cdef void solve(self, double* x) noexcept nogil
     # Given v = (anything) + Σ coef_b z_b, change coef so that <z_b, v> = rhs_b for every member.
-    # v is kept in extended precision in `exact` (in and out) and rounded in `v` (out).
-    cdef void meet(self, const double* rhs, long double* coef, long double* exact,
-                   double* v) noexcept nogil
+    # v is kept in extended precision in `exact` (in and out); returns it rounded, in a vector of
+    # the factor's own.
+    cdef const double* meet(self, const double* rhs, long double* coef,
+                            long double* exact) noexcept nogil
     # x: the change of the coefficients that v needs, to first order
     cdef void _lacking(self, const double* rhs, const double* v, double* x) noexcept nogil
     cdef void _forward(self, double* x) noexcept nogil

@@ -239,12 +239,13 @@ cdef class Factor:
         u[a] = 1.0
         return scale
 
-    cdef void meet(self, const double* rhs, long double* coef, long double* exact,
-                   double* v) noexcept nogil:
+    cdef const double* meet(self, const double* rhs, long double* coef,
+                            long double* exact) noexcept nogil:
         # Residuals are taken through the rows, of a v that is more exact than they need: each
         # round gains the digits that the factor still has.
         cdef Py_ssize_t a, k, m = self.size, n = self.rows.n_cols
         cdef double* x = &self.work[0]
+        cdef double* v = &self.vector[0]
         cdef double length, worst, lack, size, before = 1e300, terms = 0.0
         cdef int attempt
         for k in range(n):
@@ -271,6 +272,7 @@ cdef class Factor:
                 self.rows.axpy_long(self.members[a], x[a], exact)
             for k in range(n):
                 v[k] = <double> exact[k]
+        return v
 
     cdef void _lacking(self, const double* rhs, const double* v, double* x) noexcept nogil:
         self.solve(x)           # x comes in as the residual
@@ -307,14 +309,12 @@ cdef class Factor:
 
     def met(self, const double[::1] s, const double[::1] rhs):
         """Return coef and v = s + Σ coef_b z_b with <z_b, v> = rhs_b for every member."""
-        v = np.array(s)
         coef = np.zeros(self.size + 1, dtype=np.longdouble)
         exact = np.array(s, dtype=np.longdouble)
-        cdef double[::1] v_view = v
         cdef long double[::1] coef_view = coef, exact_view = exact
         if self.size:
-            self.meet(&rhs[0], &coef_view[0], &exact_view[0], &v_view[0])
-        return coef[:self.size], v
+            self.meet(&rhs[0], &coef_view[0], &exact_view[0])
+        return coef[:self.size], np.asarray(exact, dtype=float)
 
     def column_of(self, Py_ssize_t a):
         """Return u and ‖q‖² of `column`."""

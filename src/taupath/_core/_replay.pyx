@@ -132,9 +132,8 @@ cdef class Replay:
         status = np.array(self.status)
         if self._count_free() != self.factor.size:
             self._set_dependent_aside(status)
-        w = np.empty(self.rows.n_cols)
         cdef long double[::1] exact = np.zeros(self.rows.n_cols, dtype=np.longdouble)
-        cdef double[::1] th = theta, v = w
+        cdef double[::1] th = theta
         cdef long double[::1] coef = np.zeros(self.factor.size + 1, dtype=np.longdouble)
         cdef double[::1] rhs = np.empty(self.factor.size + 1)
         cdef signed char[::1] st = status
@@ -153,7 +152,7 @@ cdef class Replay:
             with nogil:
                 for a in range(m):
                     rhs[a] = target[self.factor.members[a]]
-                self.factor.meet(&rhs[0], &coef[0], &exact[0], &v[0])
+                self.factor.meet(&rhs[0], &coef[0], &exact[0])
                 for a in range(m):
                     i = self.factor.members[a]
                     th[i] = <double> coef[a]
@@ -173,7 +172,7 @@ cdef class Replay:
             set_aside.append(i)
         for i in set_aside:
             self.factor.append(<int> i)
-        return status, theta, w
+        return status, theta, np.asarray(exact, dtype=float)
 
     cdef Py_ssize_t _count_free(self) noexcept nogil:
         cdef Py_ssize_t i, count = 0

@@ -10,17 +10,15 @@ cdef class Rows:
 
     # <z_i, v>
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil
-    # <z_i, u> and <z_i, v> in one pass over the row
-    cdef void dot2(self, Py_ssize_t i, const double* u, const double* v,
-                   double* zu, double* zv) noexcept nogil
-    # the same for u and v interleaved: out[0], out[1] from pair = u_0 v_0 u_1 v_1 ...
-    cdef void dot_pair(self, Py_ssize_t i, const double* pair, double* out) noexcept nogil
+    # <z_i, u> and <z_i, v> for every i among the m members; pair = u_0 v_0 u_1 v_1 ...
+    cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
+                        double* out) noexcept nogil
     # v += a z_i
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil
     # v += a z_i, accumulated in extended precision
     cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil
-    # u += a z_i and v += b z_i in one pass over the row
-    cdef void axpy2(self, Py_ssize_t i, double a, double* u, double b, double* v) noexcept nogil
+    # u += a z_i and v += b z_i for u and v interleaved
+    cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil
     # out[k] = <z_i, z_members[k]> for k < m
     cdef void inner(self, Py_ssize_t i, const int* members, Py_ssize_t m,
                     double* out) noexcept nogil
@@ -40,8 +38,11 @@ cdef class CsrRows(Rows):
     cdef const double[::1] data
     cdef const int[::1] indices
     cdef const Py_ssize_t[::1] indptr
+    cdef const double* data_start
+    cdef const int* indices_start
 
 
 cdef class PatternRows(Rows):
     cdef const int[::1] indices
     cdef const Py_ssize_t[::1] indptr
+    cdef const int* indices_start

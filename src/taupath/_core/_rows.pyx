@@ -6,6 +6,8 @@ Row i of the canonical problem is z_i = sign_i * [x_i, bias]; X itself is never 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
+from taupath._core._pairs cimport pair_of, pair_plus, pair_t, pair_times
+
 cdef extern from *:
     """
     #if defined(__GNUC__) || defined(__clang__)
@@ -18,10 +20,12 @@ cdef extern from *:
 
 # Gram matrices go through a dense block and BLAS while that has at most so many entries.
 cdef Py_ssize_t DENSE_BLOCK = 1 << 22
+# Entries of a row to ask the memory for in advance; it goes on by itself from there.
+cdef Py_ssize_t PREFETCHED = 64
 
 
 cdef class Rows:
-    """Base class; `DenseRows` and `CsrRows` implement the five products."""
+    """Base class; the others implement its products."""
 
     def __init__(self, Py_ssize_t n_rows, Py_ssize_t n_features, sign, double bias):
         self.n_rows = n_rows
@@ -33,11 +37,8 @@ cdef class Rows:
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         return 0.0
 
-    cdef void dot2(self, Py_ssize_t i, const double* u, const double* v,
-                   double* zu, double* zv) noexcept nogil:
-        pass
-
-    cdef void dot_pair(self, Py_ssize_t i, const double* pair, double* out) noexcept nogil:
+    cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
+                        double* out) noexcept nogil:
         pass
 
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
@@ -46,7 +47,7 @@ cdef class Rows:
     cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
         pass
 
-    cdef void axpy2(self, Py_ssize_t i, double a, double* u, double b, double* v) noexcept nogil:
+    cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
         pass
 
     cdef void inner(self, Py_ssize_t i, const int* members, Py_ssize_t m,
@@ -141,42 +142,24 @@ cdef class DenseRows(Rows):
             b = b + self.bias * v[d]
         return self.sign[i] * (a + b)
 
-    cdef void dot2(self, Py_ssize_t i, const double* u, const double* v,
-                   double* zu, double* zv) noexcept nogil:
-        cdef Py_ssize_t j, d = self.n_features
-        cdef const double* x = self.first + i * d
-        cdef double a = 0.0, b = 0.0, e = 0.0, f = 0.0
-        for j in range(0, d - 1, 2):
-            a = a + x[j] * u[j]
-            b = b + x[j] * v[j]
-            e = e + x[j + 1] * u[j + 1]
-            f = f + x[j + 1] * v[j + 1]
-        if d & 1:
-            a = a + x[d - 1] * u[d - 1]
-            b = b + x[d - 1] * v[d - 1]
+    cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
+                        double* out) noexcept nogil:
+        cdef Py_ssize_t j, k, d = self.n_features
+        cdef const pair_t* p = <const pair_t*> pair
+        cdef const double* x
+        cdef pair_t a, b, rest = pair_of(0.0, 0.0)
         if self.bias != 0.0:
-            e = e + self.bias * u[d]
-            f = f + self.bias * v[d]
-        zu[0] = self.sign[i] * (a + e)
-        zv[0] = self.sign[i] * (b + f)
-
-    cdef void dot_pair(self, Py_ssize_t i, const double* pair, double* out) noexcept nogil:
-        cdef Py_ssize_t j, d = self.n_features
-        cdef const double* x = self.first + i * d
-        cdef double a = 0.0, b = 0.0, e = 0.0, f = 0.0
-        for j in range(0, d - 1, 2):
-            a = a + x[j] * pair[2 * j]
-            b = b + x[j] * pair[2 * j + 1]
-            e = e + x[j + 1] * pair[2 * j + 2]
-            f = f + x[j + 1] * pair[2 * j + 3]
-        if d & 1:
-            a = a + x[d - 1] * pair[2 * d - 2]
-            b = b + x[d - 1] * pair[2 * d - 1]
-        if self.bias != 0.0:
-            e = e + self.bias * pair[2 * d]
-            f = f + self.bias * pair[2 * d + 1]
-        out[0] = self.sign[i] * (a + e)
-        out[1] = self.sign[i] * (b + f)
+            rest = pair_times(self.bias, p[d])
+        for k in range(m):
+            x = self.first + members[k] * d
+            a = rest
+            b = pair_of(0.0, 0.0)
+            for j in range(0, d - 1, 2):
+                a = pair_plus(a, pair_times(x[j], p[j]))
+                b = pair_plus(b, pair_times(x[j + 1], p[j + 1]))
+            if d & 1:
+                b = pair_plus(b, pair_times(x[d - 1], p[d - 1]))
+            (<pair_t*> out)[k] = pair_times(self.sign[members[k]], pair_plus(a, b))
 
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
         cdef Py_ssize_t j, d = self.n_features
@@ -196,15 +179,21 @@ cdef class DenseRows(Rows):
         if self.bias != 0.0:
             v[d] = v[d] + a * self.bias
 
-    cdef void axpy2(self, Py_ssize_t i, double a, double* u, double b, double* v) noexcept nogil:
-        self.axpy(i, a, u)
-        self.axpy(i, b, v)
+    cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
+        cdef Py_ssize_t j, d = self.n_features
+        cdef const double* x = self.first + i * d
+        cdef pair_t* p = <pair_t*> pair
+        cdef pair_t both = pair_of(a * self.sign[i], b * self.sign[i])
+        for j in range(d):
+            p[j] = pair_plus(p[j], pair_times(x[j], both))
+        if self.bias != 0.0:
+            p[d] = pair_plus(p[d], pair_times(self.bias, both))
 
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t j
         cdef const double* x = self.first + i * self.n_features
         prefetch_line(&self.sign[i])
-        for j in range(0, min(self.n_features, 64), 8):
+        for j in range(0, min(self.n_features, PREFETCHED), 8):
             prefetch_line(x + j)
 
     cdef void _clear(self, Py_ssize_t i) noexcept nogil:
@@ -222,94 +211,61 @@ cdef class CsrRows(Rows):
         self.data = data
         self.indices = indices
         self.indptr = indptr
+        self.data_start = &data[0] if data.shape[0] else NULL
+        self.indices_start = &indices[0] if indices.shape[0] else NULL
         self.n_stored = data.shape[0] + (self.n_rows if bias != 0.0 else 0)
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
         cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-        cdef const double* x
-        cdef const int* at
-        if count > 0:
-            x = &self.data[start]
-            at = &self.indices[start]
-            for k in range(0, count - 3, 4):
-                a = a + x[k] * v[at[k]]
-                b = b + x[k + 1] * v[at[k + 1]]
-                c = c + x[k + 2] * v[at[k + 2]]
-                d = d + x[k + 3] * v[at[k + 3]]
-            for k in range(count & ~3, count):
-                a = a + x[k] * v[at[k]]
+        cdef const double* x = self.data_start + start
+        cdef const int* at = self.indices_start + start
+        for k in range(0, count - 3, 4):
+            a = a + x[k] * v[at[k]]
+            b = b + x[k + 1] * v[at[k + 1]]
+            c = c + x[k + 2] * v[at[k + 2]]
+            d = d + x[k + 3] * v[at[k + 3]]
+        for k in range(count & ~3, count):
+            a = a + x[k] * v[at[k]]
         if self.bias != 0.0:
             b = b + self.bias * v[self.n_cols - 1]
         return self.sign[i] * ((a + b) + (c + d))
 
-    cdef void dot2(self, Py_ssize_t i, const double* u, const double* v,
-                   double* zu, double* zv) noexcept nogil:
-        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
-        cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
+    cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
+                        double* out) noexcept nogil:
+        cdef Py_ssize_t start, count, j, k
+        cdef const pair_t* p = <const pair_t*> pair
         cdef const double* x
         cdef const int* at
-        if count > 0:
-            x = &self.data[start]
-            at = &self.indices[start]
-            for k in range(0, count - 1, 2):
-                a = a + x[k] * u[at[k]]
-                b = b + x[k] * v[at[k]]
-                c = c + x[k + 1] * u[at[k + 1]]
-                d = d + x[k + 1] * v[at[k + 1]]
-            if count & 1:
-                k = count - 1
-                a = a + x[k] * u[at[k]]
-                b = b + x[k] * v[at[k]]
+        cdef pair_t a, b, rest = pair_of(0.0, 0.0)
         if self.bias != 0.0:
-            a = a + self.bias * u[self.n_cols - 1]
-            b = b + self.bias * v[self.n_cols - 1]
-        zu[0] = self.sign[i] * (a + c)
-        zv[0] = self.sign[i] * (b + d)
-
-    cdef void dot_pair(self, Py_ssize_t i, const double* pair, double* out) noexcept nogil:
-        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
-        cdef double a = 0.0, b = 0.0, e = 0.0, f = 0.0
-        cdef const double* x
-        cdef const double* p
-        cdef const double* q
-        cdef const int* at
-        if count > 0:
-            x = &self.data[start]
-            at = &self.indices[start]
-            for k in range(0, count - 1, 2):
-                p = pair + 2 * <Py_ssize_t> at[k]
-                q = pair + 2 * <Py_ssize_t> at[k + 1]
-                a = a + x[k] * p[0]
-                b = b + x[k] * p[1]
-                e = e + x[k + 1] * q[0]
-                f = f + x[k + 1] * q[1]
+            rest = pair_times(self.bias, p[self.n_cols - 1])
+        for k in range(m):
+            start = self.indptr[members[k]]
+            count = self.indptr[members[k] + 1] - start
+            x = self.data_start + start
+            at = self.indices_start + start
+            a = rest
+            b = pair_of(0.0, 0.0)
+            for j in range(0, count - 1, 2):
+                a = pair_plus(a, pair_times(x[j], p[at[j]]))
+                b = pair_plus(b, pair_times(x[j + 1], p[at[j + 1]]))
             if count & 1:
-                p = pair + 2 * <Py_ssize_t> at[count - 1]
-                a = a + x[count - 1] * p[0]
-                b = b + x[count - 1] * p[1]
-        if self.bias != 0.0:
-            p = pair + 2 * (self.n_cols - 1)
-            e = e + self.bias * p[0]
-            f = f + self.bias * p[1]
-        out[0] = self.sign[i] * (a + e)
-        out[1] = self.sign[i] * (b + f)
+                b = pair_plus(b, pair_times(x[count - 1], p[at[count - 1]]))
+            (<pair_t*> out)[k] = pair_times(self.sign[members[k]], pair_plus(a, b))
 
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
         cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
-        cdef const double* x
-        cdef const int* at
+        cdef const double* x = self.data_start + start
+        cdef const int* at = self.indices_start + start
         a = a * self.sign[i]
-        if count > 0:
-            x = &self.data[start]
-            at = &self.indices[start]
-            for k in range(0, count - 3, 4):
-                v[at[k]] = v[at[k]] + a * x[k]
-                v[at[k + 1]] = v[at[k + 1]] + a * x[k + 1]
-                v[at[k + 2]] = v[at[k + 2]] + a * x[k + 2]
-                v[at[k + 3]] = v[at[k + 3]] + a * x[k + 3]
-            for k in range(count & ~3, count):
-                v[at[k]] = v[at[k]] + a * x[k]
+        for k in range(0, count - 3, 4):
+            v[at[k]] = v[at[k]] + a * x[k]
+            v[at[k + 1]] = v[at[k + 1]] + a * x[k + 1]
+            v[at[k + 2]] = v[at[k + 2]] + a * x[k + 2]
+            v[at[k + 3]] = v[at[k + 3]] + a * x[k + 3]
+        for k in range(count & ~3, count):
+            v[at[k]] = v[at[k]] + a * x[k]
         if self.bias != 0.0:
             v[self.n_cols - 1] = v[self.n_cols - 1] + a * self.bias
 
@@ -321,19 +277,27 @@ cdef class CsrRows(Rows):
         if self.bias != 0.0:
             v[self.n_cols - 1] = v[self.n_cols - 1] + a * self.bias
 
-    cdef void axpy2(self, Py_ssize_t i, double a, double* u, double b, double* v) noexcept nogil:
-        cdef Py_ssize_t k, j
-        cdef double x
-        a = a * self.sign[i]
-        b = b * self.sign[i]
-        for k in range(self.indptr[i], self.indptr[i + 1]):
-            j = self.indices[k]
-            x = self.data[k]
-            u[j] = u[j] + a * x
-            v[j] = v[j] + b * x
+    cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
+        cdef Py_ssize_t k
+        cdef pair_t* p = <pair_t*> pair
+        cdef pair_t both = pair_of(a * self.sign[i], b * self.sign[i])
+        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start
+        cdef const double* x = self.data_start + start
+        cdef const int* at = self.indices_start + start
+        for k in range(0, count - 1, 2):
+            p[at[k]] = pair_plus(p[at[k]], pair_times(x[k], both))
+            p[at[k + 1]] = pair_plus(p[at[k + 1]], pair_times(x[k + 1], both))
+        for k in range(count & ~1, count):
+            p[at[k]] = pair_plus(p[at[k]], pair_times(x[k], both))
         if self.bias != 0.0:
-            u[self.n_cols - 1] = u[self.n_cols - 1] + a * self.bias
-            v[self.n_cols - 1] = v[self.n_cols - 1] + b * self.bias
+            p[self.n_cols - 1] = pair_plus(p[self.n_cols - 1], pair_times(self.bias, both))
+
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t start = self.indptr[i], k
+        for k in range(start, min(start + PREFETCHED, self.indptr[i + 1]), 16):
+            prefetch_line(self.indices_start + k)
+            prefetch_line(self.data_start + k)
+            prefetch_line(self.data_start + k + 8)
 
     cdef void _clear(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k
@@ -354,85 +318,61 @@ cdef class PatternRows(Rows):
         super().__init__(indptr.shape[0] - 1, n_features, sign, bias)
         self.indices = indices
         self.indptr = indptr
+        self.indices_start = &indices[0] if indices.shape[0] else NULL
         self.n_stored = indices.shape[0] + (self.n_rows if bias != 0.0 else 0)
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
         cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-        cdef const int* at
-        if count > 0:
-            at = &self.indices[start]
-            for k in range(0, count - 3, 4):
-                a = a + v[at[k]]
-                b = b + v[at[k + 1]]
-                c = c + v[at[k + 2]]
-                d = d + v[at[k + 3]]
-            for k in range(count & ~3, count):
-                a = a + v[at[k]]
+        cdef const int* at = self.indices_start + start
+        for k in range(0, count - 3, 4):
+            a = a + v[at[k]]
+            b = b + v[at[k + 1]]
+            c = c + v[at[k + 2]]
+            d = d + v[at[k + 3]]
+        for k in range(count & ~3, count):
+            a = a + v[at[k]]
         if self.bias != 0.0:
             b = b + self.bias * v[self.n_cols - 1]
         return self.sign[i] * ((a + b) + (c + d))
 
-    cdef void dot2(self, Py_ssize_t i, const double* u, const double* v,
-                   double* zu, double* zv) noexcept nogil:
-        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
-        cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
+    cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
+                        double* out) noexcept nogil:
+        cdef Py_ssize_t start, count, j, k
+        cdef const pair_t* p = <const pair_t*> pair
         cdef const int* at
-        if count > 0:
-            at = &self.indices[start]
-            for k in range(0, count - 1, 2):
-                a = a + u[at[k]]
-                b = b + v[at[k]]
-                c = c + u[at[k + 1]]
-                d = d + v[at[k + 1]]
-            if count & 1:
-                a = a + u[at[count - 1]]
-                b = b + v[at[count - 1]]
+        cdef pair_t a, b, c, d, rest = pair_of(0.0, 0.0)
         if self.bias != 0.0:
-            a = a + self.bias * u[self.n_cols - 1]
-            b = b + self.bias * v[self.n_cols - 1]
-        zu[0] = self.sign[i] * (a + c)
-        zv[0] = self.sign[i] * (b + d)
-
-    cdef void dot_pair(self, Py_ssize_t i, const double* pair, double* out) noexcept nogil:
-        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
-        cdef double a = 0.0, b = 0.0, e = 0.0, f = 0.0
-        cdef const double* p
-        cdef const double* q
-        cdef const int* at
-        if count > 0:
-            at = &self.indices[start]
-            for k in range(0, count - 1, 2):
-                p = pair + 2 * <Py_ssize_t> at[k]
-                q = pair + 2 * <Py_ssize_t> at[k + 1]
-                a = a + p[0]
-                b = b + p[1]
-                e = e + q[0]
-                f = f + q[1]
-            if count & 1:
-                p = pair + 2 * <Py_ssize_t> at[count - 1]
-                a = a + p[0]
-                b = b + p[1]
-        if self.bias != 0.0:
-            p = pair + 2 * (self.n_cols - 1)
-            e = e + self.bias * p[0]
-            f = f + self.bias * p[1]
-        out[0] = self.sign[i] * (a + e)
-        out[1] = self.sign[i] * (b + f)
+            rest = pair_times(self.bias, p[self.n_cols - 1])
+        for k in range(m):
+            start = self.indptr[members[k]]
+            count = self.indptr[members[k] + 1] - start
+            at = self.indices_start + start
+            a = rest
+            b = pair_of(0.0, 0.0)
+            c = b
+            d = b
+            for j in range(0, count - 3, 4):
+                a = pair_plus(a, p[at[j]])
+                b = pair_plus(b, p[at[j + 1]])
+                c = pair_plus(c, p[at[j + 2]])
+                d = pair_plus(d, p[at[j + 3]])
+            for j in range(count & ~3, count):
+                b = pair_plus(b, p[at[j]])
+            (<pair_t*> out)[k] = pair_times(self.sign[members[k]],
+                                            pair_plus(pair_plus(a, b), pair_plus(c, d)))
 
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
         cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
-        cdef const int* at
+        cdef const int* at = self.indices_start + start
         a = a * self.sign[i]
-        if count > 0:
-            at = &self.indices[start]
-            for k in range(0, count - 3, 4):
-                v[at[k]] = v[at[k]] + a
-                v[at[k + 1]] = v[at[k + 1]] + a
-                v[at[k + 2]] = v[at[k + 2]] + a
-                v[at[k + 3]] = v[at[k + 3]] + a
-            for k in range(count & ~3, count):
-                v[at[k]] = v[at[k]] + a
+        for k in range(0, count - 3, 4):
+            v[at[k]] = v[at[k]] + a
+            v[at[k + 1]] = v[at[k + 1]] + a
+            v[at[k + 2]] = v[at[k + 2]] + a
+            v[at[k + 3]] = v[at[k + 3]] + a
+        for k in range(count & ~3, count):
+            v[at[k]] = v[at[k]] + a
         if self.bias != 0.0:
             v[self.n_cols - 1] = v[self.n_cols - 1] + a * self.bias
 
@@ -444,9 +384,26 @@ cdef class PatternRows(Rows):
         if self.bias != 0.0:
             v[self.n_cols - 1] = v[self.n_cols - 1] + a * self.bias
 
-    cdef void axpy2(self, Py_ssize_t i, double a, double* u, double b, double* v) noexcept nogil:
-        self.axpy(i, a, u)
-        self.axpy(i, b, v)
+    cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
+        cdef Py_ssize_t k
+        cdef pair_t* p = <pair_t*> pair
+        cdef pair_t both = pair_of(a * self.sign[i], b * self.sign[i])
+        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start
+        cdef const int* at = self.indices_start + start
+        for k in range(0, count - 3, 4):
+            p[at[k]] = pair_plus(p[at[k]], both)
+            p[at[k + 1]] = pair_plus(p[at[k + 1]], both)
+            p[at[k + 2]] = pair_plus(p[at[k + 2]], both)
+            p[at[k + 3]] = pair_plus(p[at[k + 3]], both)
+        for k in range(count & ~3, count):
+            p[at[k]] = pair_plus(p[at[k]], both)
+        if self.bias != 0.0:
+            p[self.n_cols - 1] = pair_plus(p[self.n_cols - 1], pair_times(self.bias, both))
+
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t start = self.indptr[i], k
+        for k in range(start, min(start + PREFETCHED, self.indptr[i + 1]), 16):
+            prefetch_line(self.indices_start + k)
 
     cdef void _clear(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k

@@ -14,9 +14,8 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from taupath._core._blas cimport axpy as vector_axpy, norm
 from taupath._core._deadlines cimport Deadlines
-from taupath._core._factor cimport Factor, OrthogonalFactor
+from taupath._core._motion cimport Motion, lower_now, target_now, upper_now
 from taupath._core._rows cimport Rows
 from taupath._core._status cimport (
     FREE, FREE_TO_LOWER, FREE_TO_UPPER, LOWER, LOWER_TO_FREE, UPPER, UPPER_TO_FREE
@@ -32,22 +31,18 @@ cdef enum Outcome:
 cdef enum:
     NOTHING = -1    # no event before t_end
 
+cdef enum:
+    BATCH = 8       # points evaluated at once; the next ones are asked for meanwhile
+
+# Rows with fewer entries than this are near the processor anyway.
+cdef Py_ssize_t CACHED = 1 << 16
 # A rate below this part of ‖z_i‖‖ẇ‖ is rounding: the point moves along with the free ones.
 cdef double STILL = 1e-11
 # Nor does a rate mean anything below this part of ‖z_i‖ Σ |θ̇_a| ‖z_a‖.
 cdef double SUMMED = 1e-17
 # The same for the rate of a free θ relative to its bound, as part of the largest bound rate.
 cdef double RESTING = 1e-13
-# ‖ẇ‖ below this part of the terms it is summed from is zero: only θ moves ("flat").
-cdef double FLAT = 1e-12
-# ‖ẇ‖² is updated by differences; below this part of its last exact value it is taken anew.
-cdef double FADED = 1e-6
-# ‖ẇ‖ below this part of the terms it is summed from: take ẇ afresh after every event.
-cdef double CANCELLED = 1e-4
-# The same for a free point this close (as part of its length) to the span of others: the Gram
-# matrix squares what is lost there.
-cdef double NEARLY_DEPENDENT = 1e-2
-# Travelled length is rounded up by this, to be on the safe side of rounding in ‖ẇ‖.
+# The variation of ẇ and its pace are rounded up by this.
 cdef double UPWARD = 1.0 + 1e-9
 # A correction of t beyond this is no matter of rounding.
 cdef double ULPS = 1e-14
@@ -56,22 +51,19 @@ cdef double ULPS = 1e-14
 cdef double WRONG_SIDE = 1e-9
 # Part of the largest coefficient below which a dependence does not involve a point.
 cdef double NEGLIGIBLE = 1e-9
-# Up to so many columns w and ẇ are interleaved for each search: one cache line serves both.
-cdef Py_ssize_t PAIRED = 4096
-# Rows are asked for so many evaluations ahead.
-cdef Py_ssize_t AHEAD = 4
 # Drift of w between two refreshes, times the longest row: refresh more often above the one, less
 # often below the other.
-cdef double DRIFTED = 1e-11
-cdef double STEADY = 2e-12
+cdef double DRIFTED = 5e-11
+cdef double STEADY = 1e-11
 
 
-cdef long double[::1] _grown(long double[::1] old, Py_ssize_t used, Py_ssize_t capacity):
-    """Return a longer array whose first `used` entries are those of `old`."""
-    fresh = np.zeros(capacity, dtype=np.longdouble)
-    if used:
-        fresh[:used] = old[:used]
-    return fresh
+# What a look at a point needs, side by side in memory.
+cdef struct Point:
+    double target0, target1     # at t = 0 and t = 1
+    double target_rate
+    double length               # ‖z_i‖, enlarged for moving targets
+    double per_length           # one over that in the metric; 0 for a point that never moves
+    double sense                # turns the slack of a bound point positive
 
 
 # What was seen of a point when it was last evaluated.
@@ -84,38 +76,23 @@ cdef struct Sighting:
     double area
 
 
-cdef class Walk:
+cdef class Walk(Motion):
     """One walk from t to t_end, and its record.
 
-    Parameters are the rows, the line (value at t = 0 and rate of l, h and p), the stretch, and
-    the solution at its beginning: the status of every point, the free points and their θ.
+    Parameters are those of the motion, where the walk ends, the metric to measure w in (None: no
+    metric, and many dimensions), and whether to take all precautions.
     """
 
-    cdef Rows rows
-    cdef Factor factor
     cdef Deadlines deadlines
-    # bounds and targets at t = 0 and t = 1, and the differences
-    cdef const double[::1] lower0, lower1, upper0, upper1, target0, target1
-    cdef double[::1] lower_rate, upper_rate, target_rate
-    cdef readonly double t, t_end
-    cdef double t_rest                       # what rounding keeps out of t
-    cdef long double from_zero, to_one       # t + t_rest and 1 minus that
-    cdef signed char[::1] status
-    cdef long double[::1] theta, theta_rate  # of the free points, in the factor's order
-    cdef double[::1] column, rhs
-    cdef double[::1] w, w_rate               # w(t) = w + since_base w_rate
-    cdef long double[::1] s                  # bound points' part of ẇ: Σ l̇_i z_i + Σ ḣ_i z_i
-    cdef long double[::1] exact              # a vector like w while it is being summed up
-    cdef double[::1] pairs                   # w(t) and w_rate interleaved; only if they are short
-    cdef double since_base                   # t minus the base of w
-    cdef double speed, speed_exact           # ‖ẇ‖ (with the time part, see `length`)
-    cdef double terms                        # Σ |θ̇_a| ‖z_a‖, what ẇ is summed from
-    cdef double time_part                    # slacks also move with p: see `length`
-    cdef double[::1] length                  # ‖z_i‖, enlarged for moving targets
-    cdef double[::1] per_length              # 1 / length; 0 for a point that never moves
-    cdef double[::1] row_norm
+    cdef readonly double t_end
+    cdef Point* points
+    # How far w moves is measured in a metric: ‖R ẇ‖; without one, plainly.
+    cdef const double[:, ::1] R
+    cdef bint measuring
+    cdef double pace, pace_part              # speed and time part in the metric
     cdef double rate_scale, box_scale        # largest rate of a bound, largest width of a box
-    cdef bint moving_targets, screening, broken, moving_bounds, paired
+    cdef double longest                      # the longest row
+    cdef bint screening, prefetching
     # Since ‖ẇ(t) - ẇ(t')‖ is at most the variation of ẇ between, what was seen at t' bounds the
     # slack at t: the extrapolated slack less ‖z_i‖ ∫ (variation - variation') dt.
     cdef double variation, area              # Σ ‖jumps of ẇ‖, and its integral over t
@@ -126,6 +103,7 @@ cdef class Walk:
     cdef Py_ssize_t n_due
     cdef int[::1] left_out                   # dependent on the free points until those change
     cdef Py_ssize_t n_left_out
+    cdef double still                        # a rate below this part of ‖z_i‖ is rounding
     # the next event
     cdef double step
     cdef Py_ssize_t event                    # position of a free point, or number of a bound one
@@ -138,12 +116,12 @@ cdef class Walk:
     cdef readonly Py_ssize_t n_events
     cdef Py_ssize_t since_polish, since_refresh, zero_run
     cdef Py_ssize_t polish_every, refresh_every, refresh_at_least, refresh_at_most
-    cdef readonly Py_ssize_t n_rows_evaluated, n_zero_steps, n_refactorizations, n_left_out_total, n_exchanges
+    cdef readonly Py_ssize_t n_rows_evaluated, n_zero_steps, n_left_out_total, n_exchanges
+    cdef readonly Py_ssize_t sum_free, max_free
     cdef Py_ssize_t n_strides                # steps in which w moved, since the last refresh
-    cdef readonly Py_ssize_t n_polished, n_flat, sum_free, max_free, n_checks
-    cdef readonly double worst_seen
+    cdef double worst_seen                   # farthest on the wrong side at the last refresh
     # where all points were last found on their sides
-    cdef readonly double good_t
+    cdef double good_t
     cdef readonly Py_ssize_t good_events
     cdef signed char[::1] good_status
     cdef int[::1] good_members
@@ -152,50 +130,32 @@ cdef class Walk:
 
     def __cinit__(self, *args, **kwargs):
         self.seen = NULL
+        self.points = NULL
 
     def __dealloc__(self):
         free(self.seen)
+        free(self.points)
 
     def __init__(self, Rows rows, const double[::1] squared_norm, line, double t, double t_end,
-                 status, members, theta_free, Py_ssize_t orthogonal_up_to, bint careful):
-        cdef Py_ssize_t n = rows.n_rows, capacity
-        self.rows = rows
-        self.lower0, self.lower1, self.lower_rate = line.lower0, line.lower1, line.lower_rate
-        self.upper0, self.upper1, self.upper_rate = line.upper0, line.upper1, line.upper_rate
-        self.target0, self.target1, self.target_rate = line.target0, line.target1, line.target_rate
-        self.t, self.t_end = t, t_end
-        self._weigh_ends()
-        self.status = np.array(status, dtype=np.int8)
-        self.good_status = np.array(status, dtype=np.int8)
-        self.good_t = t
-        self.moving_targets = bool(np.any(line.target_rate))
-        self.moving_bounds = bool(np.any(line.lower_rate) or np.any(line.upper_rate))
+                 status, members, theta_free, metric, bint careful):
+        cdef Py_ssize_t n = rows.n_rows
+        cdef bint orthogonal = metric is not None
+        super().__init__(rows, squared_norm, line, t, status, members, theta_free, orthogonal)
+        self.t_end = t_end
         self.rate_scale = max(np.abs(line.lower_rate).max(), np.abs(line.upper_rate).max(), 1e-300)
         self.box_scale = max(np.abs(line.width(t)).max(), np.abs(line.width(t_end)).max(), 1e-300)
-        norms = np.sqrt(np.asarray(squared_norm))
-        self.row_norm = norms
-        self.time_part = 0.0
-        if self.moving_targets:
-            # slack rates are <[z_i, -ṗ_i κ], [ẇ, 1/κ]>: one more coordinate, the same bound
-            kappa = (norms.max() or 1.0) / np.abs(line.target_rate).max()
-            self.time_part = 1.0 / kappa
-            norms = np.sqrt(norms**2 + (kappa * np.asarray(line.target_rate))**2)
-        self.length = norms
-        self.per_length = np.divide(1.0, norms, out=np.zeros(n), where=norms > 0.0)
-        orthogonal = rows.n_cols <= orthogonal_up_to
-        capacity = max(len(members) + 8, min(rows.n_cols, n) + 1 if orthogonal else 64)
-        cls = OrthogonalFactor if orthogonal else Factor
+        norms = np.asarray(self.row_norm)
+        self.longest = norms.max()
+        lengths, self.time_part = self._with_targets(norms, line.target_rate)
+        in_metric, self.pace_part = lengths, self.time_part
+        if metric is not None:
+            self.measuring = True
+            self.R = metric.R
+            in_metric, self.pace_part = self._with_targets(metric.length, line.target_rate)
         self.screening = not orthogonal      # few dimensions: directions do not last
-        self.polish_every = 1 if careful else 10 if orthogonal else 50
-        self.factor = cls(rows, squared_norm, capacity)
-        self.w = np.zeros(rows.n_cols)
-        self.w_rate = np.zeros(rows.n_cols)
-        self.deadlines = Deadlines(n, self.w, self.w_rate, orthogonal)
-        self.paired = rows.n_cols <= PAIRED
-        if self.paired:
-            self.pairs = np.zeros(2 * rows.n_cols)
-        self.s = np.zeros(rows.n_cols, dtype=np.longdouble)
-        self.exact = np.zeros(rows.n_cols, dtype=np.longdouble)
+        self.prefetching = rows.n_stored > CACHED
+        self.polish_every = 1 if careful else 20 if orthogonal else 100
+        self.deadlines = Deadlines(n, self.pairs, metric)
         self.chain = np.zeros(n, dtype=np.int32)
         self.due = np.zeros(n, dtype=np.int32)
         self.due_slack = np.zeros(n)
@@ -207,52 +167,57 @@ cdef class Walk:
         self.refresh_at_most = 32 if careful else max(512, n // 2)
         self.refresh_at_least = min(max(16, n // 64), self.refresh_at_most)
         self.refresh_every = min(max(64, n // 64), self.refresh_at_most)
-        self.theta = np.zeros(0, dtype=np.longdouble)
-        self.theta_rate = np.zeros(0, dtype=np.longdouble)
-        self.good_theta = np.zeros(0, dtype=np.longdouble)
-        self.good_members = np.zeros(0, dtype=np.int32)
-        self._reserve(capacity)
         self.seen = <Sighting*> malloc(max(n, 1) * sizeof(Sighting))
-        if self.seen == NULL:
+        self.points = <Point*> malloc(max(n, 1) * sizeof(Point))
+        if self.seen == NULL or self.points == NULL:
             raise MemoryError(f"no room for {n} points")
-        cdef long double[::1] theta = np.array(theta_free, dtype=np.longdouble)
-        cdef Py_ssize_t a
-        for a in range(len(members)):
-            if self.factor.append(members[a]) == 0.0:
-                raise ValueError("free points are linearly dependent")
-            self.theta[a] = theta[a]
-            self.good_members[a] = members[a]
-            self.good_theta[a] = theta[a]
-        self.good_size = self.factor.size
-        self.n_refactorizations = 1
+        self._fill_points(lengths, in_metric)
+        self.good_status = np.zeros(n, dtype=np.int8)
+        self._reserve_good()
+        self._keep()
         self._refresh()
 
-    cdef _reserve(self, Py_ssize_t capacity):
-        cdef Py_ssize_t used = self.factor.size
-        self.theta = _grown(self.theta, used, capacity)
-        self.theta_rate = _grown(self.theta_rate, used, capacity)
-        self.column = np.zeros(capacity)
-        self.rhs = np.zeros(capacity)
-        self.good_theta = _grown(self.good_theta, self.good_size, capacity)
-        members = np.zeros(capacity, dtype=np.int32)
+    cdef _with_targets(self, lengths, target_rate):
+        """Return lengths, and the time part of the speed, that bound moving targets too."""
+        if not self.moving_targets:
+            return lengths, 0.0
+        # slack rates are <[z_i, -ṗ_i κ], [ẇ, 1/κ]>: one more coordinate, the same bound
+        kappa = (lengths.max() or 1.0) / np.abs(target_rate).max()
+        return np.sqrt(lengths**2 + (kappa * target_rate)**2), 1.0 / kappa
+
+    cdef _fill_points(self, const double[::1] length, const double[::1] in_metric):
+        cdef Py_ssize_t i
+        for i in range(self.rows.n_rows):
+            self.points[i].target0 = self.target0[i]
+            self.points[i].target1 = self.target1[i]
+            self.points[i].target_rate = self.target_rate[i]
+            self.points[i].length = length[i]
+            self.points[i].per_length = 1.0 / in_metric[i] if in_metric[i] > 0.0 else 0.0
+            self.points[i].sense = -1.0 if self.status[i] == UPPER else 1.0
+
+    cdef _reserve_good(self):
+        """Make room for as many free points as the factor has; what was kept stays."""
+        members = np.zeros(self.factor.capacity, dtype=np.int32)
+        theta = np.zeros(self.factor.capacity, dtype=np.longdouble)
         if self.good_size:
             members[:self.good_size] = self.good_members[:self.good_size]
-        self.good_members = members
-        self.factor.reserve(capacity)
+            theta[:self.good_size] = self.good_theta[:self.good_size]
+        self.good_members, self.good_theta = members, theta
 
     def run(self, Py_ssize_t n_events):
         """Walk for at most `n_events` events; returns the outcome."""
         cdef Py_ssize_t room = self.n_events + n_events + 1     # an exchange is two events at once
         cdef Outcome outcome
         if self.record_t.shape[0] < room:
-            room = max(room, 2 * self.record_t.shape[0])
+            room = max(room, 2 * self.record_t.shape[0], 4096)
             self.record_t = np.resize(self.record_t, room)
             self.record_index = np.resize(self.record_index, room)
             self.record_move = np.resize(self.record_move, room)
         with nogil:
             outcome = self._walk(n_events)
         if outcome == FULL:
-            self._reserve(self.factor.capacity + self.factor.capacity // 2)
+            self._reserve_free(self.factor.capacity + self.factor.capacity // 2)
+            self._reserve_good()
         return int(outcome)
 
     cdef Outcome _walk(self, Py_ssize_t n_events) noexcept nogil:
@@ -279,125 +244,36 @@ cdef class Walk:
                     return WRONG
             elif self.since_polish >= self.polish_every:
                 self._polish()
+                self.since_polish = 0
             elif self._needs_care():
                 self._straighten()
         return MORE
-
-    # -- where bounds and targets are now ------------------------------------------------------
-
-    cdef long double _between(self, double begin, double end) noexcept nogil:
-        # from both ends, so that values that go to zero there keep their digits; in extended
-        # precision, since many points share one bound and its rounding would add up
-        return begin * self.to_one + end * self.from_zero
-
-    cdef long double _lower(self, Py_ssize_t i) noexcept nogil:
-        return self._between(self.lower0[i], self.lower1[i])
-
-    cdef long double _upper(self, Py_ssize_t i) noexcept nogil:
-        return self._between(self.upper0[i], self.upper1[i])
-
-    cdef double _target(self, Py_ssize_t i) noexcept nogil:
-        if not self.moving_targets:
-            return self.target0[i]
-        return <double> self._between(self.target0[i], self.target1[i])
-
-    cdef void _add_to_t(self, double step) noexcept nogil:
-        # t + t_rest is kept to twice the digits: near t = 1 steps can be shorter than t's last one
-        cdef double before = self.t, part
-        step = step + self.t_rest
-        self.t = before + step
-        part = self.t - before
-        self.t_rest = (before - (self.t - part)) + (step - part)
-        self._weigh_ends()
-
-    cdef void _weigh_ends(self) noexcept nogil:
-        self.from_zero = <long double> self.t + self.t_rest
-        self.to_one = (1.0 - <long double> self.t) - self.t_rest
-
-    # -- direction ------------------------------------------------------------------------
-
-    cdef double _turn(self, Py_ssize_t a, double change) noexcept nogil:
-        """θ̇_a changes by `change`, the other free points answer; w(t) stays what it is.
-
-        ẇ changes by `change` times the part of z_a orthogonal to the others, whose squared
-        length is returned.
-        """
-        cdef Py_ssize_t b
-        cdef double squared, c, back
-        if self.rows.n_cols * self.rows.n_rows < 2 * self.factor.size * self.rows.n_stored:
-            self._rebase()      # cheaper than changing w along with w_rate
-        back = -self.since_base
-        squared = self.factor.column(a, &self.column[0])
-        self.terms = 0.0
-        for b in range(self.factor.size):
-            c = change * self.column[b]
-            self.theta_rate[b] = self.theta_rate[b] + c
-            self.terms = self.terms + ((fabs(c) + fabs(<double> self.theta_rate[b]))
-                                       * self.row_norm[self.factor.members[b]])
-            if back != 0.0:
-                self.rows.axpy2(self.factor.members[b], back * c, &self.w[0], c, &self.w_rate[0])
-            else:
-                self.rows.axpy(self.factor.members[b], c, &self.w_rate[0])
-        return squared
-
-    cdef bint _needs_care(self) noexcept nogil:
-        """Whether turning from direction to direction would lose too many digits here."""
-        return (self.speed < CANCELLED * self.terms
-                or self.factor.smallest_pivot() < NEARLY_DEPENDENT)
-
-    cdef void _measure_speed(self) noexcept nogil:
-        """‖ẇ‖ itself; where it is rounding only, ẇ becomes zero."""
-        cdef Py_ssize_t a, k
-        cdef double terms = 0.0
-        cdef double speed = norm(self.rows.n_cols, &self.w_rate[0])
-        for a in range(self.factor.size):
-            terms = terms + fabs(<double> self.theta_rate[a]) * self.row_norm[self.factor.members[a]]
-        if (speed <= FLAT * terms
-                or (self.factor.size == self.rows.n_cols and not self.moving_targets)):
-            for k in range(self.rows.n_cols):
-                self.w_rate[k] = 0.0
-            speed = 0.0
-            self.n_flat += 1
-        self.terms = terms
-        self.speed_exact = speed
-        self.speed = UPWARD * sqrt(speed * speed + self.time_part * self.time_part)
-
-    cdef void _update_speed(self, double change) noexcept nogil:
-        """‖ẇ‖² changes by `change`."""
-        cdef double squared = self.speed * self.speed + change
-        if squared <= FADED * self.speed_exact * self.speed_exact:
-            self._straighten()
-        elif self.moving_targets:
-            self._measure_speed()
-        else:
-            self.speed = sqrt(squared)
-            if self.speed > self.speed_exact:
-                self.speed_exact = self.speed
 
     # -- next event -----------------------------------------------------------------------
 
     cdef void _next_event(self) noexcept nogil:
         cdef Py_ssize_t a, k
         cdef int i
-        cdef long double rate
+        cdef double rate
         self.step = (self.t_end - self.t) - self.t_rest
         self.event = NOTHING
         self.n_due = 0
         for a in range(self.factor.size):
             i = self.factor.members[a]
-            rate = self.theta_rate[a] - self.lower_rate[i]
+            rate = <double> (self.theta_rate[a] - self.lower_rate[i])
             if rate < -RESTING * self.rate_scale:
-                self._propose(a, LOWER, <double> ((self.theta[a] - self._lower(i)) / -rate))
-            rate = self.theta_rate[a] - self.upper_rate[i]
+                self._propose(a, LOWER, <double> (self.theta[a] - lower_now(self, i)) / -rate)
+            rate = <double> (self.theta_rate[a] - self.upper_rate[i])
             if rate > RESTING * self.rate_scale:
-                self._propose(a, UPPER, <double> ((self._upper(i) - self.theta[a]) / rate))
+                self._propose(a, UPPER, <double> (upper_now(self, i) - self.theta[a]) / rate)
         if self.speed == 0.0:
             return
-        self.deadlines.locate(self.since_base, self.time_part * self.t)
+        self._measure_pace()
+        self.still = max(STILL * self.speed, SUMMED * self.terms)
+        self.deadlines.locate(self.since_base, self.pace_part * self.t)
         self.deadlines.rewind()
-        self._spread_pairs()
         while True:
-            i = self.deadlines.pop(self.step * self.speed)
+            i = self.deadlines.pop(self.step * self.pace)
             if i < 0:
                 return
             k = 0
@@ -405,60 +281,86 @@ cdef class Walk:
                 self.chain[k] = i
                 k += 1
                 i = self.deadlines.following[i]
-            for a in range(k):
-                if a + AHEAD < k:
-                    self.rows.prefetch(self.chain[a + AHEAD])
-                self._look_at(self.chain[a])
+            self._look_at(&self.chain[0], k)
 
-    cdef void _look_at(self, int i) noexcept nogil:
-        """Evaluate slack and rate of bound point i from w itself; propose its entering."""
+    cdef void _measure_pace(self) noexcept nogil:
+        cdef Py_ssize_t j, k, d = self.rows.n_cols
+        cdef double total = self.pace_part * self.pace_part, entry
+        if not self.measuring:
+            self.pace = self.speed
+            return
+        for k in range(d):
+            entry = 0.0
+            for j in range(k, d):
+                entry = entry + self.R[k, j] * self.pairs[2 * j + 1]
+            total = total + entry * entry
+        self.pace = UPWARD * sqrt(total)
+
+    cdef void _look_at(self, int* points, Py_ssize_t count) noexcept nogil:
+        """Evaluate slack and rate of these bound points; propose their entering."""
+        cdef double both[2 * BATCH]
+        cdef double target, slack, rate
+        cdef Py_ssize_t first = 0, m, k
+        cdef int* batch
+        cdef int i
+        cdef const Point* point
+        cdef double since_base = self.since_base
+        while first < count:
+            batch = points + first
+            m = min(<Py_ssize_t> BATCH, count - first)
+            first += BATCH
+            if self.prefetching:
+                for k in range(first, min(first + BATCH, count)):
+                    self.rows.prefetch(points[k])
+            if self.screening:
+                m = self._screen(batch, m)
+            self.rows.dot_pairs(batch, m, &self.pairs[0], both)
+            self.n_rows_evaluated += m
+            for k in range(m):
+                i = batch[k]
+                # a slack that is positive, and an event when it has fallen to zero
+                point = &self.points[i]
+                target = point.target0
+                if self.moving_targets:
+                    target = <double> (target * self.to_one + point.target1 * self.from_zero)
+                rate = point.sense * (both[2 * k + 1] - point.target_rate)
+                slack = point.sense * (both[2 * k] + since_base * both[2 * k + 1] - target)
+                if self.screening:
+                    self._see(i, slack, rate)
+                self._note(i, slack, rate)
+                # hardly ever, and only then is there more to ask
+                if (slack + self.step * rate < 0.0 and rate < -point.length * self.still
+                        and not self._is_left_out(i) and self._propose(i, FREE, slack / -rate)):
+                    self.event_rate = point.sense * rate
+
+    cdef Py_ssize_t _screen(self, int* points, Py_ssize_t m) noexcept nogil:
+        """Keep the points, in front, that what was seen of them does not keep off the margin."""
         cdef double slack, rate, dt, spread
-        cdef Sighting* seen = &self.seen[i]
-        if self.screening:
+        cdef Py_ssize_t k, kept = 0
+        cdef Sighting* seen
+        cdef int i
+        for k in range(m):
+            i = points[k]
+            seen = &self.seen[i]
             dt = (self.t - seen.t) + (self.t_rest - seen.t_rest)
             spread = self.variation - seen.variation
-            rate = seen.rate - self.length[i] * spread
+            rate = seen.rate - self.points[i].length * spread
             slack = (seen.slack + dt * seen.rate
-                     - self.length[i] * (self.area - seen.area - dt * seen.variation))
+                     - self.points[i].length * (self.area - seen.area - dt * seen.variation))
             if slack > 0.0 and slack + self.step * rate > 0.0:
                 self._note(i, slack, rate)
-                return
-        self._evaluate(i, &slack, &rate)
-        if self.status[i] == UPPER:
-            slack = -slack
-            rate = -rate
-        # now a slack that is positive, and an event when it has fallen to zero
-        if self.screening:
-            seen.slack = slack
-            seen.rate = rate
-            seen.t = self.t
-            seen.t_rest = self.t_rest
-            seen.variation = self.variation
-            seen.area = self.area
-        self._note(i, slack, rate)
-        self.n_rows_evaluated += 1
-        if (rate < -self.length[i] * max(STILL * self.speed, SUMMED * self.terms)
-                and not self._is_left_out(i)):
-            if self._propose(i, FREE, slack / -rate):
-                self.event_rate = -rate if self.status[i] == UPPER else rate
+            else:
+                points[kept] = i
+                kept += 1
+        return kept
 
-    cdef inline void _evaluate(self, int i, double* slack, double* rate) noexcept nogil:
-        """Slack of point i at t, and its rate."""
-        cdef double both[2]
-        if self.paired:
-            self.rows.dot_pair(i, &self.pairs[0], both)
-            slack[0] = both[0] - self._target(i)
-        else:
-            self.rows.dot2(i, &self.w[0], &self.w_rate[0], &both[0], &both[1])
-            slack[0] = both[0] + self.since_base * both[1] - self._target(i)
-        rate[0] = both[1] - self.target_rate[i]
-
-    cdef void _spread_pairs(self) noexcept nogil:
-        cdef Py_ssize_t k
-        if self.paired:
-            for k in range(self.rows.n_cols):
-                self.pairs[2 * k] = self.w[k] + self.since_base * self.w_rate[k]
-                self.pairs[2 * k + 1] = self.w_rate[k]
+    cdef inline void _see(self, int i, double slack, double rate) noexcept nogil:
+        self.seen[i].slack = slack
+        self.seen[i].rate = rate
+        self.seen[i].t = self.t
+        self.seen[i].t_rest = self.t_rest
+        self.seen[i].variation = self.variation
+        self.seen[i].area = self.area
 
     cdef inline void _note(self, int i, double slack, double rate) noexcept nogil:
         self.due[self.n_due] = i
@@ -484,28 +386,21 @@ cdef class Walk:
     # -- advance --------------------------------------------------------------------------
 
     cdef void _advance(self) noexcept nogil:
-        cdef Py_ssize_t a, k
+        cdef Py_ssize_t k
         cdef int i
-        cdef double slack
-        for a in range(self.factor.size):
-            self.theta[a] = self.theta[a] + self.step * self.theta_rate[a]
-        self._add_to_t(self.step)
+        self._move(self.step)
         self.area = self.area + self.step * self.variation
-        self.since_base = self.since_base + self.step
         if self.speed > 0.0:
             self.n_strides += 1
-            self.deadlines.advance(self.step * self.speed)
-            self.deadlines.locate(self.since_base, self.time_part * self.t)
+            self.deadlines.advance(self.step * self.pace)
+            self.deadlines.locate(self.since_base, self.pace_part * self.t)
         for k in range(self.n_due):
             i = self.due[k]
             if self.event_kind == FREE and i == self.event:
                 continue
-            slack = self.due_slack[k] + self.step * self.due_rate[k]
-            self._wait(i, slack)
+            self._wait(i, self.due_slack[k] + self.step * self.due_rate[k])
         if self.event == NOTHING:
-            self.t = self.t_end
-            self.t_rest = 0.0
-            self._weigh_ends()
+            self._move_to(self.t_end)
         else:
             self._correct_t()
         if self.step == 0.0:
@@ -519,42 +414,33 @@ cdef class Walk:
 
         Where (1 - t) or t is tiny, so small an error in t shows in bounds that go to zero there.
         """
-        cdef long double dt
-        cdef double slack, rate
-        cdef Py_ssize_t a
+        cdef double both[2]
+        cdef double dt
+        cdef Py_ssize_t a = self.event
         cdef int i
         if self.event_kind == FREE:
             i = <int> self.event
-            self._spread_pairs()
-            self._evaluate(i, &slack, &rate)
-            dt = -slack / rate
+            self.rows.dot_pairs(&i, 1, &self.pairs[0], both)
+            dt = -((both[0] + self.since_base * both[1] - target_now(self, i))
+                   / (both[1] - self.target_rate[i]))
         else:
-            i = self.factor.members[self.event]
+            i = self.factor.members[a]
             if self.event_kind == LOWER:
-                dt = ((self._lower(i) - self.theta[self.event])
-                      / (self.theta_rate[self.event] - self.lower_rate[i]))
+                dt = <double> ((lower_now(self, i) - self.theta[a])
+                               / (self.theta_rate[a] - self.lower_rate[i]))
             else:
-                dt = ((self._upper(i) - self.theta[self.event])
-                      / (self.theta_rate[self.event] - self.upper_rate[i]))
-        if not (-ULPS <= dt <= ULPS) or self.t + dt > self.t_end:
-            return
-        for a in range(self.factor.size):
-            self.theta[a] = self.theta[a] + dt * self.theta_rate[a]
-        self._add_to_t(<double> dt)
-        self.since_base = self.since_base + <double> dt
+                dt = <double> ((upper_now(self, i) - self.theta[a])
+                               / (self.theta_rate[a] - self.upper_rate[i]))
+        if dt != 0.0 and -ULPS <= dt <= ULPS and self.t + dt <= self.t_end:
+            self._move(dt)
 
     cdef void _wait(self, int i, double slack) noexcept nogil:
-        if self.per_length[i] > 0.0:
-            self.deadlines.put(i, slack * self.per_length[i] if slack > 0.0 else 0.0)
+        if self.points[i].per_length > 0.0:
+            self.deadlines.put(i, slack * self.points[i].per_length if slack > 0.0 else 0.0)
 
     cdef void _wait_unseen(self, int i, double slack) noexcept nogil:
         """The same where no rate is known: a sighting that bounds nothing."""
-        self.seen[i].slack = -1.0
-        self.seen[i].rate = 0.0
-        self.seen[i].t = self.t
-        self.seen[i].t_rest = self.t_rest
-        self.seen[i].variation = self.variation
-        self.seen[i].area = self.area
+        self._see(i, -1.0, 0.0)
         self._wait(i, slack)
 
     # -- apply ----------------------------------------------------------------------------
@@ -580,13 +466,13 @@ cdef class Walk:
             self.n_left_out_total += 1
             self._wait(i, 0.0)
             return
-        self.theta[a] = self._lower(i) if was_lower else self._upper(i)
+        self.theta[a] = lower_now(self, i) if was_lower else upper_now(self, i)
         self.theta_rate[a] = bound_rate
         self.status[i] = FREE
         self._record(i, LOWER_TO_FREE if was_lower else UPPER_TO_FREE)
         change = -self.event_rate / (distance * distance)
         self.rows.axpy_long(i, -bound_rate, &self.s[0])
-        self._turn(a, change)
+        self._turn(a, change, not self._is_flat())
         self.variation = self.variation + UPWARD * fabs(change) * distance
         self._update_speed(change * self.event_rate)
 
@@ -599,8 +485,8 @@ cdef class Walk:
         cdef Py_ssize_t a, m = self.factor.size, leaving = -1
         cdef bint was_lower = self.status[i] == LOWER
         cdef double sense = 1.0 if was_lower else -1.0
-        cdef double most = <double> (self._upper(i) - self._lower(i)), largest = 0.0, rate, room
-        cdef long double at = self._lower(i) if was_lower else self._upper(i)
+        cdef double most = <double> (upper_now(self, i) - lower_now(self, i)), largest = 0.0, rate, room
+        cdef long double at = lower_now(self, i) if was_lower else upper_now(self, i)
         cdef int kind = UPPER if was_lower else LOWER, k
         self.rows.inner(i, &self.factor.members[0], m, &self.column[0])
         self.factor.solve(&self.column[0])
@@ -612,9 +498,9 @@ cdef class Walk:
                 continue
             k = self.factor.members[a]
             if rate < 0.0:
-                room = <double> (self.theta[a] - self._lower(k)) / -rate
+                room = <double> (self.theta[a] - lower_now(self, k)) / -rate
             else:
-                room = <double> (self._upper(k) - self.theta[a]) / rate
+                room = <double> (upper_now(self, k) - self.theta[a]) / rate
             if room < most:
                 most = room if room > 0.0 else 0.0
                 leaving = a
@@ -633,7 +519,7 @@ cdef class Walk:
             self.theta_rate[self.factor.size] = 0.0
             if self.factor.append(i) == 0.0:
                 at = self.theta[self.factor.size]
-                self._settle(i, LOWER if 2 * at < self._lower(i) + self._upper(i) else UPPER)
+                self._settle(i, LOWER if 2 * at < lower_now(self, i) + upper_now(self, i) else UPPER)
                 self.broken = True
         self._take_s()
         self._straighten()
@@ -641,6 +527,7 @@ cdef class Walk:
     cdef void _settle(self, int i, int kind) noexcept nogil:
         """Free point i goes to a bound."""
         self.status[i] = <signed char> kind
+        self.points[i].sense = -1.0 if kind == UPPER else 1.0
         self._record(i, FREE_TO_LOWER if kind == LOWER else FREE_TO_UPPER)
         self._wait_unseen(i, 0.0)
 
@@ -657,7 +544,7 @@ cdef class Walk:
         cdef int i = self.factor.members[a], kind = self.event_kind
         cdef double bound_rate = self.lower_rate[i] if kind == LOWER else self.upper_rate[i]
         cdef double change = <double> (bound_rate - self.theta_rate[a]), squared
-        squared = self._turn(a, change)
+        squared = self._turn(a, change, True)
         self._drop(a)
         self.rows.axpy_long(i, bound_rate, &self.s[0])
         self._settle(i, kind)
@@ -678,88 +565,15 @@ cdef class Walk:
         if self.factor.size > self.max_free:
             self.max_free = self.factor.size
 
-    # -- keeping rounding down --------------------------------------------------------------
-
-    cdef void _rebase(self) noexcept nogil:
-        if self.since_base != 0.0:
-            vector_axpy(self.rows.n_cols, self.since_base, &self.w_rate[0], &self.w[0])
-            self.since_base = 0.0
-
-    cdef void _polish(self) noexcept nogil:
-        """Bring the free slacks back to zero and straighten the direction."""
-        cdef Py_ssize_t k
-        self._rebase()
-        for k in range(self.rows.n_cols):
-            self.exact[k] = self.w[k]
-        self._meet_targets()
-        self._straighten()
-        if self.factor.stale:
-            self.n_refactorizations += 1
-            if self.factor.rebuild():
-                for k in range(self.rows.n_cols):
-                    self.exact[k] = self.w[k]
-                self._meet_targets()
-                self._straighten()
-            else:
-                self.broken = True
-        self.since_polish = 0
-        self.n_polished += 1
-
-    cdef void _straighten(self) noexcept nogil:
-        """ẇ = s + Σ θ̇_a z_a anew, and θ̇ such that <z_a, ẇ> = ṗ_a for every free a."""
-        cdef Py_ssize_t a, k
-        self._rebase()          # w(t) itself must not jump
-        for k in range(self.rows.n_cols):
-            self.exact[k] = self.s[k]
-        for a in range(self.factor.size):
-            self.rows.axpy_long(self.factor.members[a], self.theta_rate[a], &self.exact[0])
-            self.rhs[a] = self.target_rate[self.factor.members[a]]
-        self.factor.meet(&self.rhs[0], &self.theta_rate[0], &self.exact[0], &self.w_rate[0])
-        self._measure_speed()
-
-    cdef void _meet_targets(self) noexcept nogil:
-        """From w in `exact`: bring the free slacks to zero."""
-        cdef Py_ssize_t a
-        for a in range(self.factor.size):
-            self.rhs[a] = self._target(self.factor.members[a])
-        self.factor.meet(&self.rhs[0], &self.theta[0], &self.exact[0], &self.w[0])
-
-    cdef void _take_s(self) noexcept nogil:
-        """Sum up s from the statuses."""
-        cdef Py_ssize_t i, k
-        cdef double rate
-        for k in range(self.rows.n_cols):
-            self.s[k] = 0.0
-        if not self.moving_bounds:
-            return
-        for i in range(self.rows.n_rows):
-            if self.status[i] != FREE:
-                rate = self.lower_rate[i] if self.status[i] == LOWER else self.upper_rate[i]
-                if rate != 0.0:
-                    self.rows.axpy_long(i, rate, &self.s[0])
+    # -- looking at all points ----------------------------------------------------------------
 
     cdef void _refresh(self) noexcept nogil:
         """Take w from the statuses and θ, look at every point, set deadlines anew."""
         cdef Py_ssize_t i, a, n = self.rows.n_rows
-        cdef long double at
-        cdef double slack, farthest = 0.0, worst = 0.0, drift = 0.0, longest = 0.0
-        self._rebase()
-        for a in range(self.rows.n_cols):
-            self.exact[a] = 0.0
-        for i in range(n):
-            if self.status[i] != FREE:
-                at = self._lower(i) if self.status[i] == LOWER else self._upper(i)
-                if at != 0.0:
-                    self.rows.axpy_long(i, at, &self.exact[0])
-            longest = max(longest, self.row_norm[i])
-        for a in range(self.factor.size):
-            self.rows.axpy_long(self.factor.members[a], self.theta[a], &self.exact[0])
-        for a in range(self.rows.n_cols):
-            drift = drift + <double> ((self.w[a] - self.exact[a]) * (self.w[a] - self.exact[a]))
-        drift = longest * sqrt(drift)
-        self._meet_targets()
-        self._take_s()
-        self._straighten()
+        cdef long double beyond
+        cdef double slack, stride, farthest = 0.0, worst = 0.0, drift = self.longest * self._take_w()
+        cdef double both[2]
+        cdef int point
         self.since_polish = 0
         if drift > DRIFTED and self.refresh_every > self.refresh_at_least:
             self.refresh_every = self.refresh_every // 2
@@ -767,55 +581,44 @@ cdef class Walk:
             self.refresh_every = 2 * self.refresh_every
         for a in range(self.factor.size):
             i = self.factor.members[a]
-            at = max(self._lower(i) - self.theta[a], self.theta[a] - self._upper(i))
-            worst = max(worst, <double> at / self.box_scale)
+            beyond = max(lower_now(self, i) - self.theta[a], self.theta[a] - upper_now(self, i))
+            worst = max(worst, <double> beyond / self.box_scale)
         self.n_due = 0
         for i in range(n):
             if self.status[i] == FREE or (self.lower0[i] == self.upper0[i]
                                           and self.lower1[i] == self.upper1[i]):
                 continue
-            slack = self.rows.dot(i, &self.w[0]) - self._target(i)
+            point = <int> i
+            self.rows.dot_pairs(&point, 1, &self.pairs[0], both)
+            slack = both[0] - target_now(self, i)
             if self.status[i] == UPPER:
                 slack = -slack
             worst = max(worst, -slack)
-            self.due[self.n_due] = <int> i
-            self.due_slack[self.n_due] = slack
-            self.n_due += 1
-            if self.length[i] > 0.0:
-                farthest = max(farthest, slack / self.length[i])
-        self.deadlines.clear(farthest if farthest > 0.0 else 1.0, self.deadlines.travelled
-                             / self.n_strides if self.n_strides else farthest)
+            self._note(point, slack, 0.0)
+            farthest = max(farthest, slack * self.points[i].per_length)
+        if farthest == 0.0:
+            farthest = 1.0
+        stride = self.deadlines.travelled / self.n_strides if self.n_strides else farthest
+        self.deadlines.clear(farthest, stride)
         self.n_strides = 0
-        self.deadlines.locate(self.since_base, self.time_part * self.t)
+        self.deadlines.locate(self.since_base, self.pace_part * self.t)
         for a in range(self.n_due):
             self._wait_unseen(self.due[a], self.due_slack[a])
         self.worst_seen = worst
-        self.n_checks += 1
         self.since_refresh = 0
         if worst <= WRONG_SIDE:
-            self.good_t = self.t
-            self.good_events = self.n_events
-            self.good_size = self.factor.size
-            memcpy(&self.good_status[0], &self.status[0], n)
-            memcpy(&self.good_members[0], &self.factor.members[0], self.good_size * sizeof(int))
-            memcpy(&self.good_theta[0], &self.theta[0], self.good_size * sizeof(long double))
+            self._keep()
+
+    cdef void _keep(self) noexcept nogil:
+        """Remember this solution, to come back to."""
+        self.good_t = self.t
+        self.good_events = self.n_events
+        self.good_size = self.factor.size
+        memcpy(&self.good_status[0], &self.status[0], self.rows.n_rows)
+        memcpy(&self.good_members[0], &self.factor.members[0], self.good_size * sizeof(int))
+        memcpy(&self.good_theta[0], &self.theta[0], self.good_size * sizeof(long double))
 
     # -- what came of it --------------------------------------------------------------------
-
-    @property
-    def statuses(self):
-        """Status of every point now."""
-        return np.array(self.status)
-
-    @property
-    def free(self):
-        """The free points, in the factor's order."""
-        return np.array(self.factor.members[:self.factor.size])
-
-    @property
-    def theta_free(self):
-        """θ of the free points, in the same order."""
-        return np.array(self.theta[:self.factor.size])
 
     def rewind(self):
         """Go back to where all points were last found on their sides."""
@@ -830,8 +633,3 @@ cdef class Walk:
         k = self.n_events
         return (np.array(self.record_t[:k]), np.array(self.record_index[:k]),
                 np.array(self.record_move[:k]))
-
-    @property
-    def w_now(self):
-        """W at t."""
-        return np.asarray(self.w) + self.since_base * np.asarray(self.w_rate)
