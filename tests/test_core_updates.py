@@ -14,6 +14,7 @@ from taupath._core._deadlines import Deadlines
 from taupath._core._factor import Factor, OrthogonalFactor, independent_rows
 
 from taupath.metric import Metric, natural_metric
+from taupath.problem import Line
 from taupath.rows import make_rows
 
 pytestmark = pytest.mark.core
@@ -269,22 +270,23 @@ def walk_and_look(
     comes out is put again, with as much as is left.
     """
     w, rate = pairs[::2], pairs[1::2]
-    R = metric.R if metric else np.eye(2)
+    R = metric.R if metric else np.eye(3)
     n_looks, t = 0, 0.0
     put_at = {i: (w.copy(), t, distance) for i, distance in enumerate(distances)}
     for i, distance in enumerate(distances):
         wheel.schedule(i, distance)
     for length, angle, dt in steps:
         # a straight line through w and t; its length is what both make together
-        direction = np.array([np.cos(angle), np.sin(angle)])
-        rate[:] = direction * np.sqrt(max(0.0, 1.0 - dt**2)) / np.linalg.norm(R @ direction)
+        direction = np.array([np.cos(angle), np.sin(angle), dt])
+        direction /= np.linalg.norm(R @ direction)
+        rate[:], dt = direction[:2], direction[2]
         found = wheel.due(length, t + length * dt)
         assert len(set(found)) == len(found)
         w += length * rate
         t += length * dt
         n_looks += len(found)
         for i, (there, then, distance) in put_at.items():
-            gone = np.hypot(np.linalg.norm(R @ (w - there)), t - then)
+            gone = np.linalg.norm(R @ np.append(w - there, t - then))
             if i in found:
                 wheel.schedule(i, max(distance - gone, 0.0))
                 put_at[i] = (w.copy(), t, max(distance - gone, 0.0))
@@ -306,8 +308,8 @@ STEPS = st.lists(
 # without one there are no balls
 METRICS = [
     None,
-    Metric(np.eye(2), np.zeros(0)),
-    Metric(np.array([[3.0, -2.0], [0.0, 0.1]]), np.zeros(0)),
+    Metric(np.eye(3), np.zeros(0)),
+    Metric(np.array([[3.0, -2.0, 0.5], [0.0, 0.1, -1.0], [0.0, 0.0, 0.7]]), np.zeros(0)),
 ]
 
 
@@ -358,20 +360,25 @@ def test_going_round_in_circles_does_not_wake_points_that_balls_keep():
     d=st.integers(1, 8),
     spread=st.sampled_from([0.0, 3.0, 12.0]),
     dependent=st.booleans(),
+    moving=st.booleans(),
 )
 @settings(max_examples=200)
-def test_no_margin_moves_farther_than_the_metric_says(seed, n, d, spread, dependent):
+def test_no_margin_moves_farther_than_the_metric_says(seed, n, d, spread, dependent, moving):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-spread, spread, d)
     if dependent:
         X[:, -1] = X[:, 0] + 1e-9 * X[:, -1]
-    rows = make_rows(X, np.ones(n), 1.0)
-    metric = natural_metric(rows)
-    Z = np.column_stack([X, np.ones(n)])
+    Z = np.column_stack([X, np.ones(n), np.zeros(n)])
+    zero, one = np.zeros(n), np.ones(n)
+    target = rng.standard_normal(n) if moving else zero
+    Z[:, -1] = -target
+    line = Line(zero, zero, one, rng.integers(0, 2, n).astype(float), zero, target)
+    metric = natural_metric(make_rows(X, one, 1.0), line)
+    regular = metric.R.T @ metric.R + np.diag([0.0] * (d + 1) + [0.0 if moving else 1.0])
     for _ in range(10):
         # steps of all sizes, and the one that comes closest to the bound of a row
-        step = rng.standard_normal(d + 1) * 10.0 ** rng.uniform(-spread, spread, d + 1)
-        tight = np.linalg.solve(metric.R.T @ metric.R, Z[rng.integers(n)])
+        step = rng.standard_normal(d + 2) * 10.0 ** rng.uniform(-spread, spread, d + 2)
+        tight = np.linalg.solve(regular, Z[rng.integers(n)])
         for v in (step, tight):
             moved, bound = np.abs(Z @ v), metric.length * np.linalg.norm(metric.R @ v)
             rounding = 1e-12 * np.abs(Z) @ np.abs(v)
@@ -379,6 +386,8 @@ def test_no_margin_moves_farther_than_the_metric_says(seed, n, d, spread, depend
 
 
 def test_the_metric_of_a_zero_matrix_is_finite():
-    metric = natural_metric(make_rows(np.zeros((3, 2)), np.ones(3), 0.0))
+    zero, one = np.zeros(3), np.ones(3)
+    line = Line(zero, zero, one, one, one, one)
+    metric = natural_metric(make_rows(np.zeros((3, 2)), one, 0.0), line)
     assert np.all(np.isfinite(metric.R))
     assert_array_equal(metric.length, 0.0)

@@ -4,6 +4,8 @@ For every invertible R, |<z_i, Δw>| ≤ ‖R⁻ᵀ z_i‖ ‖R Δw‖. With R�
 ‖R Δw‖ is the root mean square of what Δw does to the margins, and the bound is about √d times
 what really happens, however the columns are scaled and however they depend on each other. Plain
 lengths are worse by the spread of the eigenvalues, where w moves in the narrow directions.
+
+Where targets move, too, slacks change by <(z_i, -ṗ_i), (Δw, Δt)>: t is one more column.
 """
 
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupath._core._rows import Rows
+from taupath.problem import Line
 
 __all__ = ["Metric", "natural_metric"]
 
@@ -25,35 +28,45 @@ UPWARD = 1e-6
 
 @dataclass(frozen=True)
 class Metric:
-    """A way to measure w, and the rows' lengths that go with it.
+    """A way to measure (w, t), and the rows' lengths that go with it.
 
     Attributes
     ----------
-    R : ndarray of shape (n_cols, n_cols)
-        Upper triangular; w is as long as ‖R w‖.
+    R : ndarray of shape (n_cols + 1, n_cols + 1)
+        Upper triangular; (w, t) is as long as ‖R (w, t)‖. Zero for t where targets rest.
     length : ndarray of shape (n_rows,)
-        ‖R⁻ᵀ z_i‖, rounded up.
+        ‖R⁻ᵀ (z_i, -ṗ_i)‖, rounded up.
     """
 
     R: np.ndarray
     length: np.ndarray
 
 
-def natural_metric(rows: Rows) -> Metric:
-    """Return the metric of the rows' second moments."""
-    moments = np.zeros((rows.n_cols, rows.n_cols))
-    for block in _blocks(rows):
+def natural_metric(rows: Rows, line: Line) -> Metric:
+    """Return the metric of the second moments of the rows that can meet the margin at all."""
+    moving = bool(np.any(line.target_rate))
+    size = rows.n_cols + moving
+    used = (line.upper0 > line.lower0) | (line.upper1 > line.lower1)
+    moments = np.zeros((size, size))
+    for block in _blocks(rows, line, moving, np.flatnonzero(used)):
         moments += block.T @ block
     scale = np.sqrt(np.diag(moments))
     scale[scale == 0.0] = 1.0
     moments /= np.outer(scale, scale)
-    moments.flat[:: rows.n_cols + 1] += RIDGE
+    moments.flat[:: size + 1] += RIDGE
     R = np.linalg.cholesky(moments).T * scale
     inverse = np.linalg.inv(R)
-    squared = [np.square(block @ inverse).sum(axis=1) for block in _blocks(rows)]
-    return Metric(np.ascontiguousarray(R), (1.0 + UPWARD) * np.sqrt(np.concatenate(squared)))
+    squared = [
+        np.square(block @ inverse).sum(axis=1)
+        for block in _blocks(rows, line, moving, np.arange(rows.n_rows))
+    ]
+    with_time = np.zeros((rows.n_cols + 1, rows.n_cols + 1))
+    with_time[:size, :size] = R
+    return Metric(with_time, (1.0 + UPWARD) * np.sqrt(np.concatenate(squared)))
 
 
-def _blocks(rows: Rows) -> Iterator[np.ndarray]:
-    for first in range(0, rows.n_rows, BLOCK):
-        yield rows.block(np.arange(first, min(first + BLOCK, rows.n_rows), dtype=np.int32))
+def _blocks(rows: Rows, line: Line, moving: bool, indices: np.ndarray) -> Iterator[np.ndarray]:
+    for first in range(0, len(indices), BLOCK):
+        some = indices[first : first + BLOCK].astype(np.int32)
+        block = rows.block(some)
+        yield np.column_stack([block, -line.target_rate[some]]) if moving else block

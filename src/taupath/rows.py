@@ -44,4 +44,4 @@ def _by_frequency(indices: np.ndarray, n_cols: int) -> np.ndarray:
     order = np.argsort(-np.bincount(indices, minlength=n_cols), kind="stable")
     rank = np.empty(n_cols, dtype=np.int32)
     rank[order] = np.arange(n_cols, dtype=np.int32)
-    return rank[indices]
+    return np.asarray(rank[indices])

@@ -18,7 +18,7 @@ from taupath._core._factor import independent_rows
 from taupath._core._rows import Rows
 from taupath._core._walk import Walk
 from taupath.exceptions import WalkFailed
-from taupath.metric import natural_metric
+from taupath.metric import Metric, natural_metric
 from taupath.problem import Line, correction, rising_targets
 from taupath.status import FREE, FREE_TO_LOWER, FREE_TO_UPPER, LOWER, UPPER, Outcome
 
@@ -137,7 +137,6 @@ class _Solver:
     ) -> None:
         self.rows = rows
         self.squared_norm = squared_norm
-        self.metric = natural_metric(rows) if rows.n_cols <= ORTHOGONAL_UP_TO else None
         self.line = line.with_target(raised_targets(line.target0))
         self.begin, self.end = begin, end
         self.progress = progress
@@ -193,7 +192,8 @@ class _Solver:
         n = self.rows.n_rows
         first = -np.random.default_rng(SEED + 1).uniform(0.5, 1.0, n)
         none = _State(np.full(n, LOWER, dtype=np.int8), np.zeros(0, dtype=np.int32), np.zeros(0))
-        walk = self._new_walk(rising_targets(line, 0.0, first), 0.0, 1.0, none)
+        rising = rising_targets(line, 0.0, first)
+        walk = self._new_walk(rising, 0.0, 1.0, none, self._metric(rising))
         outcome = self._run(walk)
         self._count(walk, "start_events")
         state = _State(walk.statuses, walk.free, walk.theta_free)
@@ -210,9 +210,9 @@ class _Solver:
         self, line: Line, begin: float, end: float, state: _State, events: Events, name: str
     ) -> _State:
         """Walk from `begin` to `end`, adding to `events`; returns the solution at the end."""
-        t, repairs, careful = begin, 0, False
+        t, repairs, careful, metric = begin, 0, False, self._metric(line)
         while True:
-            walk = self._new_walk(line, t, end, state, careful)
+            walk = self._new_walk(line, t, end, state, metric, careful)
             outcome = self._run(
                 walk, report=name == "kinks", limit=CAREFUL_EVENTS if careful else None
             )
@@ -252,7 +252,7 @@ class _Solver:
             state = self._independent(line, t, state, events)
             w = self.rows.combine(self._theta(line, state, t))
             back = correction(line, t, self.rows.products(w), state.status)
-            walk = self._new_walk(back, 0.0, 1.0, state)
+            walk = self._new_walk(back, 0.0, 1.0, state, self._metric(back))
             outcome = self._run(walk)
             self._count(walk, "start_events")
             times, index, move = walk.events
@@ -275,13 +275,22 @@ class _Solver:
         free = state.free[kept]
         return _State(status, free, np.clip(state.theta[kept], lower[free], upper[free]))
 
+    def _metric(self, line: Line) -> Metric | None:
+        return natural_metric(self.rows, line) if self.rows.n_cols <= ORTHOGONAL_UP_TO else None
+
     def _theta(self, line: Line, state: _State, t: float) -> np.ndarray:
         theta = np.where(state.status == UPPER, line.upper(t), line.lower(t))
         theta[state.free] = state.theta
         return theta
 
     def _new_walk(
-        self, line: Line, begin: float, end: float, state: _State, careful: bool = False
+        self,
+        line: Line,
+        begin: float,
+        end: float,
+        state: _State,
+        metric: Metric | None,
+        careful: bool = False,
     ) -> Walk:
         return Walk(
             self.rows,
@@ -292,7 +301,7 @@ class _Solver:
             state.status,
             state.free,
             state.theta,
-            self.metric,
+            metric,
             careful,
         )
 

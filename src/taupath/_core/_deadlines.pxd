@@ -1,13 +1,28 @@
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    static inline int trailing_zeros(unsigned long long x) { return __builtin_ctzll(x); }
+    #else
+    static inline int trailing_zeros(unsigned long long x) {
+        int n = 0;
+        while (!(x & 1)) { x >>= 1; n++; }
+        return n;
+    }
+    #endif
+    """
+    int trailing_zeros(unsigned long long x) noexcept nogil
+
+
 cdef enum:
     LEVELS = 50         # of the wheel; widths double from level to level, over all that ties need
     SLOTS = 32          # a power of two
-    BALLS = 36          # radii double from ball to ball
+    BALLS = 60          # radii double from ball to ball; the middle one is a step at first
 
 
 cdef class Deadlines:
     """Points waiting for w to have moved so far that they could reach the margin."""
 
-    # where w is: w0 + a rate, and (scaled) t as one more coordinate
+    # where w is: w0 + a rate, and t as one more coordinate
     cdef const double* pairs                 # w0 and rate interleaved
     cdef double a, t
     cdef Py_ssize_t n_cols
@@ -27,7 +42,8 @@ cdef class Deadlines:
     cdef double per_radius                   # one over the smallest
     cdef double since[BALLS]                 # travelled - since bounds w's distance to the centre
     cdef double[:, ::1] centre
-    cdef const double[:, ::1] R              # distances are ‖R(w - centre)‖
+    cdef const double[:, ::1] R              # distances are ‖R (w - centre, t - centre_t)‖
+    cdef double stride                       # mean length of the last steps
     cdef double[::1] gone
     cdef double centre_t[BALLS]
     cdef int level                           # where `pop` goes on

@@ -28,29 +28,21 @@ cdef extern from *:
         memcpy(&bits, &x, sizeof bits);
         return (int) ((bits >> 52) & 0x7ff) - 1022;
     }
-    #if defined(__GNUC__) || defined(__clang__)
-    static inline int trailing_zeros(unsigned long long x) { return __builtin_ctzll(x); }
-    #else
-    static inline int trailing_zeros(unsigned long long x) {
-        int n = 0;
-        while (!(x & 1)) { x >>= 1; n++; }
-        return n;
-    }
-    #endif
     static inline uint32_t rotated(uint64_t x, int by) {
         uint32_t y = (uint32_t) x;
         return by ? (y << by) | (y >> (32 - by)) : y;
     }
     """
     int exponent_of(double x) noexcept nogil
-    int trailing_zeros(unsigned long long x) noexcept nogil
     unsigned int rotated(unsigned long long x, int by) noexcept nogil
 
 
 # Rounding in a distance must not make a point late.
 cdef double EARLY = 1.0 - 1e-9
-# The smallest ball, in steps.
+# Balls are for points so many steps away.
 cdef double STRIDES = 4.0
+# Weight of the last step in their mean length.
+cdef double LATELY = 1.0 / 64.0
 
 
 cdef class Deadlines:
@@ -85,16 +77,18 @@ cdef class Deadlines:
             self.per_width[level] = 1.0 / self.width[level]
             for k in range(SLOTS):
                 self.head[level][k] = -1
-        self.per_radius = 1.0 / (STRIDES * stride)
+        self.stride = stride
         for k in range(self.n_balls):
             self.inside[k] = -1
-            self.radius[k] = STRIDES * stride * 2.0 ** k
+            self.radius[k] = stride * 2.0 ** (k - BALLS // 2)
+        if self.n_balls:
+            self.per_radius = 1.0 / self.radius[0]
 
     cdef void put(self, int i, double distance) noexcept nogil:
         cdef int level
         cdef long long slot, last
         distance = EARLY * distance
-        if self.n_balls and distance >= self.radius[0] and self._put_in_ball(i, distance):
+        if self.n_balls and distance >= STRIDES * self.stride and self._put_in_ball(i, distance):
             return
         level = exponent_of(distance * self.per_width[0]) - 4
         if level < 0:
@@ -118,6 +112,8 @@ cdef class Deadlines:
         cdef double moved
         # radius ≤ distance < 2 radius
         cdef int ball = min(exponent_of(distance * self.per_radius) - 1, <int> self.n_balls - 1)
+        if ball < 0:
+            return False
         while True:
             if self.inside[ball] < 0:
                 self._move_centre(ball)
@@ -139,6 +135,7 @@ cdef class Deadlines:
 
     cdef void advance(self, double length) noexcept nogil:
         self.travelled = self.travelled + length
+        self.stride = self.stride + LATELY * (length - self.stride)
 
     cdef int pop(self, double reach) noexcept nogil:
         cdef int level = self.level, i, slot, ball
@@ -207,12 +204,14 @@ cdef class Deadlines:
     cdef double _distance(self, int ball) noexcept nogil:
         cdef Py_ssize_t j, k
         cdef const double* centre = &self.centre[ball, 0]
-        cdef double total = (self.t - self.centre_t[ball]) ** 2, entry
-        for k in range(self.n_cols):
+        cdef Py_ssize_t d = self.n_cols
+        cdef double later = self.t - self.centre_t[ball], entry
+        cdef double total = (self.R[d, d] * later) ** 2
+        for k in range(d):
             self.gone[k] = self.pairs[2 * k] + self.a * self.pairs[2 * k + 1] - centre[k]
-        for k in range(self.n_cols):
-            entry = 0.0
-            for j in range(k, self.n_cols):
+        for k in range(d):
+            entry = self.R[k, d] * later
+            for j in range(k, d):
                 entry = entry + self.R[k, j] * self.gone[j]
             total = total + entry * entry
         return sqrt(total) * (1.0 + 1e-12)

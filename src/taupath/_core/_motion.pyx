@@ -23,6 +23,8 @@ cdef double CANCELLED = 1e-4
 # The same for a free point this close (as part of its length) to the span of others: the Gram
 # matrix squares what is lost there.
 cdef double NEARLY_DEPENDENT = 1e-2
+# Up to so many columns w is brought up to date at every event.
+cdef Py_ssize_t SHORT = 1024
 # Travelled length is rounded up by this, to be on the safe side of rounding in ‖ẇ‖.
 cdef double UPWARD = 1.0 + 1e-9
 
@@ -111,8 +113,8 @@ cdef class Motion:
         cdef Py_ssize_t b
         cdef double squared = self.factor.column(a, &self.column[0]), c
         cdef int i
-        if self.rows.n_cols * self.rows.n_rows < 2 * self.factor.size * self.rows.n_stored:
-            self._rebase()      # costs little beside the rest, and rounds less
+        if self.rows.n_cols <= SHORT:
+            self._rebase()      # costs little here, and rounds less
         self.terms = 0.0
         for b in range(self.factor.size):
             i = self.factor.members[b]

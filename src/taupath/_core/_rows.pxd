@@ -1,3 +1,14 @@
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    #define prefetch_line(address) __builtin_prefetch(address)
+    #else
+    #define prefetch_line(address) ((void) 0)
+    #endif
+    """
+    void prefetch_line(const void* address) noexcept nogil
+
+
 cdef class Rows:
     """Rows z_i of the canonical problem, seen only through inner products and axpys."""
 

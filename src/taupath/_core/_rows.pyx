@@ -8,16 +8,6 @@ from scipy.linalg.blas import dsyrk
 
 from taupath._core._pairs cimport pair_of, pair_plus, pair_t, pair_times
 
-cdef extern from *:
-    """
-    #if defined(__GNUC__) || defined(__clang__)
-    #define prefetch_line(address) __builtin_prefetch(address)
-    #else
-    #define prefetch_line(address) ((void) 0)
-    #endif
-    """
-    void prefetch_line(const void* address) noexcept nogil
-
 # Gram matrices go through a dense block and BLAS while that has at most so many entries.
 cdef Py_ssize_t DENSE_BLOCK = 1 << 22
 # Entries of a row to ask the memory for in advance; it goes on by itself from there.

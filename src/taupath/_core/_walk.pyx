@@ -14,9 +14,9 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from taupath._core._deadlines cimport Deadlines
+from taupath._core._deadlines cimport Deadlines, trailing_zeros
 from taupath._core._motion cimport Motion, lower_now, target_now, upper_now
-from taupath._core._rows cimport Rows
+from taupath._core._rows cimport Rows, prefetch_line
 from taupath._core._status cimport (
     FREE, FREE_TO_LOWER, FREE_TO_UPPER, LOWER, LOWER_TO_FREE, UPPER, UPPER_TO_FREE
 )
@@ -32,7 +32,9 @@ cdef enum:
     NOTHING = -1    # no event before t_end
 
 cdef enum:
-    BATCH = 8       # points evaluated at once; the next ones are asked for meanwhile
+    BATCH = 8           # points evaluated at once
+    PREFETCHED = 16     # points ahead of them that the memory is asked for
+    SORTED_FROM = 512   # so many points are looked at in the order of memory
 
 # Rows with fewer entries than this are near the processor anyway.
 cdef Py_ssize_t CACHED = 1 << 16
@@ -86,10 +88,10 @@ cdef class Walk(Motion):
     cdef Deadlines deadlines
     cdef readonly double t_end
     cdef Point* points
-    # How far w moves is measured in a metric: ‖R ẇ‖; without one, plainly.
+    # How far w moves is measured in a metric: ‖R (ẇ, 1)‖; without one, plainly.
     cdef const double[:, ::1] R
     cdef bint measuring
-    cdef double pace, pace_part              # speed and time part in the metric
+    cdef double pace                         # speed in the metric
     cdef double rate_scale, box_scale        # largest rate of a bound, largest width of a box
     cdef double longest                      # the longest row
     cdef bint screening, prefetching
@@ -99,6 +101,7 @@ cdef class Walk(Motion):
     cdef Sighting* seen
     # points looked at in this search
     cdef int[::1] chain, due
+    cdef unsigned long long[::1] bits        # to sort the chain with, all zero between
     cdef double[::1] due_slack, due_rate
     cdef Py_ssize_t n_due
     cdef int[::1] left_out                   # dependent on the free points until those change
@@ -147,16 +150,17 @@ cdef class Walk(Motion):
         norms = np.asarray(self.row_norm)
         self.longest = norms.max()
         lengths, self.time_part = self._with_targets(norms, line.target_rate)
-        in_metric, self.pace_part = lengths, self.time_part
+        in_metric = lengths
         if metric is not None:
             self.measuring = True
             self.R = metric.R
-            in_metric, self.pace_part = self._with_targets(metric.length, line.target_rate)
+            in_metric = metric.length
         self.screening = not orthogonal      # few dimensions: directions do not last
         self.prefetching = rows.n_stored > CACHED
         self.polish_every = 1 if careful else 20 if orthogonal else 100
         self.deadlines = Deadlines(n, self.pairs, metric)
         self.chain = np.zeros(n, dtype=np.int32)
+        self.bits = np.zeros(n // 64 + 1, dtype=np.uint64)
         self.due = np.zeros(n, dtype=np.int32)
         self.due_slack = np.zeros(n)
         self.due_rate = np.zeros(n)
@@ -270,27 +274,56 @@ cdef class Walk(Motion):
             return
         self._measure_pace()
         self.still = max(STILL * self.speed, SUMMED * self.terms)
-        self.deadlines.locate(self.since_base, self.pace_part * self.t)
+        self.deadlines.locate(self.since_base, self.t)
         self.deadlines.rewind()
         while True:
             i = self.deadlines.pop(self.step * self.pace)
             if i < 0:
                 return
-            k = 0
-            while i >= 0:
-                self.chain[k] = i
-                k += 1
-                i = self.deadlines.following[i]
+            k = self._unchain(i)
+            if k >= SORTED_FROM:
+                self._sort_chain(k)
             self._look_at(&self.chain[0], k)
+
+    cdef Py_ssize_t _unchain(self, int i) noexcept nogil:
+        """Write down the list that begins with i; returns its length."""
+        cdef Py_ssize_t k = 0
+        while i >= 0:
+            if self.prefetching and k < PREFETCHED:
+                self.rows.prefetch(i)
+                prefetch_line(&self.points[i])
+            self.chain[k] = i
+            k += 1
+            i = self.deadlines.following[i]
+        return k
+
+    cdef void _sort_chain(self, Py_ssize_t count) noexcept nogil:
+        """Put the points in the order of memory: one bit each, then from bit to bit."""
+        cdef Py_ssize_t k, word, first = self.bits.shape[0], last = 0
+        cdef unsigned long long rest
+        for k in range(count):
+            word = self.chain[k] >> 6
+            self.bits[word] |= 1ull << (self.chain[k] & 63)
+            first = min(first, word)
+            last = max(last, word)
+        k = 0
+        for word in range(first, last + 1):
+            rest = self.bits[word]
+            self.bits[word] = 0
+            while rest:
+                self.chain[k] = <int> (64 * word + trailing_zeros(rest))
+                rest &= rest - 1
+                k += 1
 
     cdef void _measure_pace(self) noexcept nogil:
         cdef Py_ssize_t j, k, d = self.rows.n_cols
-        cdef double total = self.pace_part * self.pace_part, entry
+        cdef double total, entry
         if not self.measuring:
             self.pace = self.speed
             return
+        total = self.R[d, d] * self.R[d, d]
         for k in range(d):
-            entry = 0.0
+            entry = self.R[k, d]
             for j in range(k, d):
                 entry = entry + self.R[k, j] * self.pairs[2 * j + 1]
             total = total + entry * entry
@@ -310,8 +343,9 @@ cdef class Walk(Motion):
             m = min(<Py_ssize_t> BATCH, count - first)
             first += BATCH
             if self.prefetching:
-                for k in range(first, min(first + BATCH, count)):
+                for k in range(first + PREFETCHED - BATCH, min(first + PREFETCHED, count)):
                     self.rows.prefetch(points[k])
+                    prefetch_line(&self.points[points[k]])
             if self.screening:
                 m = self._screen(batch, m)
             self.rows.dot_pairs(batch, m, &self.pairs[0], both)
@@ -393,7 +427,7 @@ cdef class Walk(Motion):
         if self.speed > 0.0:
             self.n_strides += 1
             self.deadlines.advance(self.step * self.pace)
-            self.deadlines.locate(self.since_base, self.pace_part * self.t)
+            self.deadlines.locate(self.since_base, self.t)
         for k in range(self.n_due):
             i = self.due[k]
             if self.event_kind == FREE and i == self.event:
@@ -601,7 +635,7 @@ cdef class Walk(Motion):
         stride = self.deadlines.travelled / self.n_strides if self.n_strides else farthest
         self.deadlines.clear(farthest, stride)
         self.n_strides = 0
-        self.deadlines.locate(self.since_base, self.pace_part * self.t)
+        self.deadlines.locate(self.since_base, self.t)
         for a in range(self.n_due):
             self._wait_unseen(self.due[a], self.due_slack[a])
         self.worst_seen = worst
