@@ -21,13 +21,14 @@ def make_rows(
     ----------
     X : C-contiguous float64 ndarray, or CSR with sorted unique indices
         Features.
-    sign : ndarray of float64
+    sign : ndarray
         ±1 per row.
     bias : float
         Constant feature; 0 for none.
     rearranged : bool
         Whether columns may come in another order, for speed.
     """
+    sign = sign.astype(np.int8)
     if isinstance(X, np.ndarray):
         return DenseRows(X, sign, bias)
     indices = X.indices.astype(np.int32, copy=False)

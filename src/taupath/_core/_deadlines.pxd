@@ -19,6 +19,16 @@ cdef enum:
     BALLS = 60          # radii double from ball to ball; the middle one is a step at first
 
 
+cdef enum:
+    ITEMS = 14          # points of a chunk, which is then as long as a cache line
+
+
+cdef struct Chunk:
+    int following
+    int count
+    int items[ITEMS]
+
+
 cdef class Deadlines:
     """Points waiting for w to have moved so far that they could reach the margin."""
 
@@ -26,7 +36,11 @@ cdef class Deadlines:
     cdef const double* pairs                 # w0 and rate interleaved
     cdef double a, t
     cdef Py_ssize_t n_cols
-    cdef int[::1] following                  # linked lists through the points
+    cdef Py_ssize_t n_points
+    # Lists of points are linked chunks: a cache line holds several points.
+    cdef int[:, ::1] pool
+    cdef Chunk* chunks
+    cdef int vacant                          # first of the chunks that no list uses
     # the wheel, for deadlines on the scale of travelled length
     cdef double travelled                    # ∫ ‖ẇ‖ dt since the last `clear`
     cdef int head[LEVELS][SLOTS]
@@ -54,14 +68,16 @@ cdef class Deadlines:
     cdef void put(self, int i, double distance) noexcept nogil
     # Begin a search.
     cdef void rewind(self) noexcept nogil
-    # The first of a list (go on by `following`) of points that may be due before w has moved by
-    # `reach`, or -1. Points may come early, never late. `reach` may shrink from call to call.
-    cdef int pop(self, double reach) noexcept nogil
+    # Write down some points that may be due before w has moved by `reach`; returns how many, 0 if
+    # there are none left. Points may come early, never late. `reach` may shrink from call to call.
+    cdef Py_ssize_t pop(self, double reach, int* points) noexcept nogil
     # w has moved by `length`, in a straight line.
     cdef void advance(self, double length) noexcept nogil
     # Forget all points. `farthest` is the largest distance to come, `stride` the mean length of a
     # step.
     cdef void clear(self, double farthest, double stride) noexcept nogil
+    cdef void _add(self, int* first, int i) noexcept nogil
+    cdef Py_ssize_t _empty(self, int* first, int* points) noexcept nogil
     cdef bint _put_in_ball(self, int i, double distance) noexcept nogil
     cdef bint _leaves(self, int ball, double reach) noexcept nogil
     cdef void _move_centre(self, int ball) noexcept nogil

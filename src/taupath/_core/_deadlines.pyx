@@ -15,6 +15,7 @@ When w is about to leave the ball its points come out, and its centre moves to w
 """
 
 from libc.math cimport frexp, sqrt
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -52,7 +53,11 @@ cdef class Deadlines:
         # w and its rate, interleaved, belong to the caller, who keeps them
         self.pairs = &pairs[0]
         self.n_cols = pairs.shape[0] // 2
-        self.following = np.full(n_points, -1, dtype=np.int32)
+        self.n_points = n_points
+        # all chunks of a list are full but its first
+        self.pool = np.zeros((n_points // ITEMS + min(n_points, LEVELS * SLOTS + BALLS) + 1,
+                              sizeof(Chunk) // sizeof(int)), dtype=np.int32)
+        self.chunks = <Chunk*> &self.pool[0, 0]
         self.n_balls = 0
         if metric is not None:
             self.n_balls = BALLS
@@ -71,6 +76,9 @@ cdef class Deadlines:
         self.travelled = 0.0
         self.levels = 0
         self.balls = 0
+        self.vacant = 0
+        for k in range(<int> self.pool.shape[0]):
+            self.chunks[k].following = k + 1
         for level in range(LEVELS):
             self.occupied[level] = 0
             self.width[level] = 2.0 ** (exponent - 3 + level - (LEVELS - 1))
@@ -103,8 +111,7 @@ cdef class Deadlines:
         else:
             slot = last
         slot = slot & (SLOTS - 1)
-        self.following[i] = self.head[level][slot]
-        self.head[level][slot] = i
+        self._add(&self.head[level][slot], i)
         self.occupied[level] |= 1u << slot
         self.levels |= 1ull << level
 
@@ -125,10 +132,35 @@ cdef class Deadlines:
                 return False
         if 4.0 * (self.radius[ball] - moved) < distance:
             return False
-        self.following[i] = self.inside[ball]
-        self.inside[ball] = i
+        self._add(&self.inside[ball], i)
         self.balls |= 1ull << ball
         return True
+
+    cdef void _add(self, int* first, int i) noexcept nogil:
+        """Put point i in the list whose first chunk that is."""
+        cdef int k = first[0]
+        if k < 0 or self.chunks[k].count == ITEMS:
+            k = self.vacant
+            self.vacant = self.chunks[k].following
+            self.chunks[k].following = first[0]
+            self.chunks[k].count = 0
+            first[0] = k
+        self.chunks[k].items[self.chunks[k].count] = i
+        self.chunks[k].count += 1
+
+    cdef Py_ssize_t _empty(self, int* first, int* points) noexcept nogil:
+        """Write down the points of a list, which is empty then; returns their number."""
+        cdef int k = first[0], following
+        cdef Py_ssize_t n = 0
+        while k >= 0:
+            memcpy(points + n, self.chunks[k].items, self.chunks[k].count * sizeof(int))
+            n += self.chunks[k].count
+            following = self.chunks[k].following
+            self.chunks[k].following = self.vacant
+            self.vacant = k
+            k = following
+        first[0] = -1
+        return n
 
     cdef void rewind(self) noexcept nogil:
         self.level = 0
@@ -137,8 +169,8 @@ cdef class Deadlines:
         self.travelled = self.travelled + length
         self.stride = self.stride + LATELY * (length - self.stride)
 
-    cdef int pop(self, double reach) noexcept nogil:
-        cdef int level = self.level, i, slot, ball
+    cdef Py_ssize_t pop(self, double reach, int* points) noexcept nogil:
+        cdef int level = self.level, slot, ball
         cdef long long first, n_due
         cdef unsigned int due
         cdef unsigned long long rest
@@ -158,13 +190,11 @@ cdef class Deadlines:
                                                      first & (SLOTS - 1))
             if due:
                 slot = trailing_zeros(due)
-                i = self.head[level][slot]
-                self.head[level][slot] = -1
                 self.occupied[level] &= ~(1u << slot)
                 if self.occupied[level] == 0:
                     self.levels &= ~(1ull << level)
                 self.level = level
-                return i
+                return self._empty(&self.head[level][slot], points)
             level += 1
         while level < LEVELS + self.n_balls:
             rest = self.balls >> (level - LEVELS)
@@ -175,13 +205,11 @@ cdef class Deadlines:
             ball = level - LEVELS
             level += 1
             if self._leaves(ball, reach):
-                i = self.inside[ball]
-                self.inside[ball] = -1
                 self.balls &= ~(1ull << ball)
                 self.level = level
-                return i
+                return self._empty(&self.inside[ball], points)
         self.level = level
-        return -1
+        return 0
 
     cdef bint _leaves(self, int ball, double reach) noexcept nogil:
         """Whether w may leave the ball within `reach`; if so, its centre has moved to w."""
@@ -231,17 +259,16 @@ cdef class Deadlines:
 
         The caller moves w afterwards. `t` is the time there.
         """
+        cdef int[::1] points = np.empty(self.n_points, dtype=np.int32)
+        cdef Py_ssize_t count
         found = []
-        cdef int i
         self.locate(0.0, self.t)
         self.rewind()
         while True:
-            i = self.pop(length)
-            if i < 0:
+            count = self.pop(length, &points[0])
+            if count == 0:
                 break
-            while i >= 0:
-                found.append(i)
-                i = self.following[i]
+            found.extend(points[:count])
         self.advance(length)
         self.locate(0.0, t)
         return found

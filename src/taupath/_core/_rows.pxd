@@ -15,7 +15,7 @@ cdef class Rows:
     cdef readonly Py_ssize_t n_rows
     cdef readonly Py_ssize_t n_cols          # length of every v below, the bias included
     cdef readonly Py_ssize_t n_stored        # entries touched by a sweep over all rows
-    cdef const double[::1] sign              # z_i = sign_i * [x_i, bias]
+    cdef const signed char[::1] sign         # z_i = sign_i * [x_i, bias]
     cdef double bias                         # 0 means: no bias coordinate
     cdef double[::1] scratch                 # always zero between calls
 

@@ -61,10 +61,9 @@ cdef double STEADY = 1e-11
 
 # What a look at a point needs, side by side in memory.
 cdef struct Point:
-    double target0, target1     # at t = 0 and t = 1
+    double target0              # the target, where targets rest
     double target_rate
-    double length               # ‖z_i‖, enlarged for moving targets
-    double per_length           # one over that in the metric; 0 for a point that never moves
+    double per_length           # one over the length in the metric; 0: the point never moves
     double sense                # turns the slack of a bound point positive
 
 
@@ -88,6 +87,7 @@ cdef class Walk(Motion):
     cdef Deadlines deadlines
     cdef readonly double t_end
     cdef Point* points
+    cdef const double[::1] length            # ‖z_i‖, enlarged for moving targets
     # How far w moves is measured in a metric: ‖R (ẇ, 1)‖; without one, plainly.
     cdef const double[:, ::1] R
     cdef bint measuring
@@ -102,7 +102,7 @@ cdef class Walk(Motion):
     # points looked at in this search
     cdef int[::1] chain, due
     cdef unsigned long long[::1] bits        # to sort the chain with, all zero between
-    cdef double[::1] due_slack, due_rate
+    cdef double[::1] due_distance, due_rate  # slack and rate in the metric: per length
     cdef Py_ssize_t n_due
     cdef int[::1] left_out                   # dependent on the free points until those change
     cdef Py_ssize_t n_left_out
@@ -149,12 +149,10 @@ cdef class Walk(Motion):
         self.box_scale = max(np.abs(line.width(t)).max(), np.abs(line.width(t_end)).max(), 1e-300)
         norms = np.asarray(self.row_norm)
         self.longest = norms.max()
-        lengths, self.time_part = self._with_targets(norms, line.target_rate)
-        in_metric = lengths
+        self.length, self.time_part = self._with_targets(norms, line.target_rate)
         if metric is not None:
             self.measuring = True
             self.R = metric.R
-            in_metric = metric.length
         self.screening = not orthogonal      # few dimensions: directions do not last
         self.prefetching = rows.n_stored > CACHED
         self.polish_every = 1 if careful else 20 if orthogonal else 100
@@ -162,7 +160,7 @@ cdef class Walk(Motion):
         self.chain = np.zeros(n, dtype=np.int32)
         self.bits = np.zeros(n // 64 + 1, dtype=np.uint64)
         self.due = np.zeros(n, dtype=np.int32)
-        self.due_slack = np.zeros(n)
+        self.due_distance = np.zeros(n)
         self.due_rate = np.zeros(n)
         self.left_out = np.zeros(n, dtype=np.int32)
         self.record_t = np.zeros(0)
@@ -175,7 +173,7 @@ cdef class Walk(Motion):
         self.points = <Point*> malloc(max(n, 1) * sizeof(Point))
         if self.seen == NULL or self.points == NULL:
             raise MemoryError(f"no room for {n} points")
-        self._fill_points(lengths, in_metric)
+        self._fill_points(self.length if metric is None else metric.length)
         self.good_status = np.zeros(n, dtype=np.int8)
         self._reserve_good()
         self._keep()
@@ -189,14 +187,12 @@ cdef class Walk(Motion):
         kappa = (lengths.max() or 1.0) / np.abs(target_rate).max()
         return np.sqrt(lengths**2 + (kappa * target_rate)**2), 1.0 / kappa
 
-    cdef _fill_points(self, const double[::1] length, const double[::1] in_metric):
+    cdef _fill_points(self, const double[::1] length):
         cdef Py_ssize_t i
         for i in range(self.rows.n_rows):
             self.points[i].target0 = self.target0[i]
-            self.points[i].target1 = self.target1[i]
             self.points[i].target_rate = self.target_rate[i]
-            self.points[i].length = length[i]
-            self.points[i].per_length = 1.0 / in_metric[i] if in_metric[i] > 0.0 else 0.0
+            self.points[i].per_length = 1.0 / length[i] if length[i] > 0.0 else 0.0
             self.points[i].sense = -1.0 if self.status[i] == UPPER else 1.0
 
     cdef _reserve_good(self):
@@ -277,25 +273,16 @@ cdef class Walk(Motion):
         self.deadlines.locate(self.since_base, self.t)
         self.deadlines.rewind()
         while True:
-            i = self.deadlines.pop(self.step * self.pace)
-            if i < 0:
+            k = self.deadlines.pop(self.step * self.pace, &self.chain[0])
+            if k == 0:
                 return
-            k = self._unchain(i)
             if k >= SORTED_FROM:
                 self._sort_chain(k)
+            elif self.prefetching:
+                for a in range(min(k, <Py_ssize_t> PREFETCHED)):
+                    self.rows.prefetch(self.chain[a])
+                    prefetch_line(&self.points[self.chain[a]])
             self._look_at(&self.chain[0], k)
-
-    cdef Py_ssize_t _unchain(self, int i) noexcept nogil:
-        """Write down the list that begins with i; returns its length."""
-        cdef Py_ssize_t k = 0
-        while i >= 0:
-            if self.prefetching and k < PREFETCHED:
-                self.rows.prefetch(i)
-                prefetch_line(&self.points[i])
-            self.chain[k] = i
-            k += 1
-            i = self.deadlines.following[i]
-        return k
 
     cdef void _sort_chain(self, Py_ssize_t count) noexcept nogil:
         """Put the points in the order of memory: one bit each, then from bit to bit."""
@@ -354,16 +341,14 @@ cdef class Walk(Motion):
                 i = batch[k]
                 # a slack that is positive, and an event when it has fallen to zero
                 point = &self.points[i]
-                target = point.target0
-                if self.moving_targets:
-                    target = <double> (target * self.to_one + point.target1 * self.from_zero)
+                target = target_now(self, i) if self.moving_targets else point.target0
                 rate = point.sense * (both[2 * k + 1] - point.target_rate)
                 slack = point.sense * (both[2 * k] + since_base * both[2 * k + 1] - target)
                 if self.screening:
                     self._see(i, slack, rate)
                 self._note(i, slack, rate)
                 # hardly ever, and only then is there more to ask
-                if (slack + self.step * rate < 0.0 and rate < -point.length * self.still
+                if (slack + self.step * rate < 0.0 and rate < -self.length[i] * self.still
                         and not self._is_left_out(i) and self._propose(i, FREE, slack / -rate)):
                     self.event_rate = point.sense * rate
 
@@ -378,9 +363,9 @@ cdef class Walk(Motion):
             seen = &self.seen[i]
             dt = (self.t - seen.t) + (self.t_rest - seen.t_rest)
             spread = self.variation - seen.variation
-            rate = seen.rate - self.points[i].length * spread
+            rate = seen.rate - self.length[i] * spread
             slack = (seen.slack + dt * seen.rate
-                     - self.points[i].length * (self.area - seen.area - dt * seen.variation))
+                     - self.length[i] * (self.area - seen.area - dt * seen.variation))
             if slack > 0.0 and slack + self.step * rate > 0.0:
                 self._note(i, slack, rate)
             else:
@@ -398,8 +383,8 @@ cdef class Walk(Motion):
 
     cdef inline void _note(self, int i, double slack, double rate) noexcept nogil:
         self.due[self.n_due] = i
-        self.due_slack[self.n_due] = slack
-        self.due_rate[self.n_due] = rate
+        self.due_distance[self.n_due] = slack * self.points[i].per_length
+        self.due_rate[self.n_due] = rate * self.points[i].per_length
         self.n_due += 1
 
     cdef inline bint _propose(self, Py_ssize_t event, int kind, double step) noexcept nogil:
@@ -421,6 +406,7 @@ cdef class Walk(Motion):
 
     cdef void _advance(self) noexcept nogil:
         cdef Py_ssize_t k
+        cdef double distance
         cdef int i
         self._move(self.step)
         self.area = self.area + self.step * self.variation
@@ -432,7 +418,8 @@ cdef class Walk(Motion):
             i = self.due[k]
             if self.event_kind == FREE and i == self.event:
                 continue
-            self._wait(i, self.due_slack[k] + self.step * self.due_rate[k])
+            distance = self.due_distance[k] + self.step * self.due_rate[k]
+            self.deadlines.put(i, distance if distance > 0.0 else 0.0)
         if self.event == NOTHING:
             self._move_to(self.t_end)
         else:
@@ -468,14 +455,12 @@ cdef class Walk(Motion):
         if dt != 0.0 and -ULPS <= dt <= ULPS and self.t + dt <= self.t_end:
             self._move(dt)
 
-    cdef void _wait(self, int i, double slack) noexcept nogil:
+    cdef void _wait_unseen(self, int i, double slack) noexcept nogil:
+        """Let a bound point wait of which no rate is known."""
+        if self.screening:
+            self._see(i, -1.0, 0.0)     # a sighting that bounds nothing
         if self.points[i].per_length > 0.0:
             self.deadlines.put(i, slack * self.points[i].per_length if slack > 0.0 else 0.0)
-
-    cdef void _wait_unseen(self, int i, double slack) noexcept nogil:
-        """The same where no rate is known: a sighting that bounds nothing."""
-        self._see(i, -1.0, 0.0)
-        self._wait(i, slack)
 
     # -- apply ----------------------------------------------------------------------------
 
@@ -498,7 +483,7 @@ cdef class Walk(Motion):
             self.left_out[self.n_left_out] = i
             self.n_left_out += 1
             self.n_left_out_total += 1
-            self._wait(i, 0.0)
+            self.deadlines.put(i, 0.0)
             return
         self.theta[a] = lower_now(self, i) if was_lower else upper_now(self, i)
         self.theta_rate[a] = bound_rate
@@ -628,7 +613,9 @@ cdef class Walk(Motion):
             if self.status[i] == UPPER:
                 slack = -slack
             worst = max(worst, -slack)
-            self._note(point, slack, 0.0)
+            self.due[self.n_due] = point
+            self.due_distance[self.n_due] = slack
+            self.n_due += 1
             farthest = max(farthest, slack * self.points[i].per_length)
         if farthest == 0.0:
             farthest = 1.0
@@ -637,7 +624,7 @@ cdef class Walk(Motion):
         self.n_strides = 0
         self.deadlines.locate(self.since_base, self.t)
         for a in range(self.n_due):
-            self._wait_unseen(self.due[a], self.due_slack[a])
+            self._wait_unseen(self.due[a], self.due_distance[a])
         self.worst_seen = worst
         self.since_refresh = 0
         if worst <= WRONG_SIDE:
