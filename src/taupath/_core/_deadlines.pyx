@@ -41,7 +41,7 @@ cdef extern from *:
 # Rounding in a distance must not make a point late.
 cdef double EARLY = 1.0 - 1e-9
 # Balls are for points so many steps away.
-cdef double STRIDES = 4.0
+cdef double STRIDES = 8.0
 # Weight of the last step in their mean length.
 cdef double LATELY = 1.0 / 64.0
 

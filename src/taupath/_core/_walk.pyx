@@ -255,6 +255,7 @@ cdef class Walk(Motion):
         cdef Py_ssize_t a, k
         cdef int i
         cdef double rate
+        cdef bint ask
         self.step = (self.t_end - self.t) - self.t_rest
         self.event = NOTHING
         self.n_due = 0
@@ -276,13 +277,14 @@ cdef class Walk(Motion):
             k = self.deadlines.pop(self.step * self.pace, &self.chain[0])
             if k == 0:
                 return
+            ask = self.prefetching and k < SORTED_FROM
             if k >= SORTED_FROM:
                 self._sort_chain(k)
-            elif self.prefetching:
+            if ask:
                 for a in range(min(k, <Py_ssize_t> PREFETCHED)):
                     self.rows.prefetch(self.chain[a])
                     prefetch_line(&self.points[self.chain[a]])
-            self._look_at(&self.chain[0], k)
+            self._look_at(&self.chain[0], k, ask)
 
     cdef void _sort_chain(self, Py_ssize_t count) noexcept nogil:
         """Put the points in the order of memory: one bit each, then from bit to bit."""
@@ -316,8 +318,11 @@ cdef class Walk(Motion):
             total = total + entry * entry
         self.pace = UPWARD * sqrt(total)
 
-    cdef void _look_at(self, int* points, Py_ssize_t count) noexcept nogil:
-        """Evaluate slack and rate of these bound points; propose their entering."""
+    cdef void _look_at(self, int* points, Py_ssize_t count, bint ask) noexcept nogil:
+        """Evaluate slack and rate of these bound points; propose their entering.
+
+        `ask`: the memory is to be asked for points ahead.
+        """
         cdef double both[2 * BATCH]
         cdef double target, slack, rate
         cdef Py_ssize_t first = 0, m, k
@@ -329,7 +334,7 @@ cdef class Walk(Motion):
             batch = points + first
             m = min(<Py_ssize_t> BATCH, count - first)
             first += BATCH
-            if self.prefetching:
+            if ask:
                 for k in range(first + PREFETCHED - BATCH, min(first + PREFETCHED, count)):
                     self.rows.prefetch(points[k])
                     prefetch_line(&self.points[points[k]])
