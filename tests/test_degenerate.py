@@ -64,6 +64,14 @@ REMEMBERED = {
     "a small rate that is no rounding": make_problem(
         "large_columns", "one_of_a_class", "no_weight", 3643, 14, 1, 3.0, is_sparse=True
     ),
+    "a lattice in a larger box": Problem(
+        np.array([[0, -2], [2, 2], [3, 1], [0, -3], [3, 0]], dtype=float),
+        np.array([-1, -1, -1, -1, 1]),
+        C=1e4,
+    ),
+    "large columns, one of a class": make_problem(
+        "large_columns", "one_of_a_class", "no_weight", 199, 13, 3, -1.0
+    ),
 }
 
 

@@ -101,6 +101,17 @@ def resolve_C(n_samples: int, C: float | None, lam: float | None) -> float:
     return 1.0 / (n_samples * lam)
 
 
+def augmented(X: Any, bias: float = 1.0, dtype: type = np.float64) -> tuple[Any, Any]:
+    """Return X with a last column for the bias, and the same in absolute values."""
+    n = X.shape[0] if sparse.issparse(X) else len(X)
+    if sparse.issparse(X) and dtype is np.float64:
+        z = sparse.hstack([sparse.csr_array(X), np.full((n, 1), bias)], format="csr", dtype=dtype)
+    else:
+        dense = X.toarray() if sparse.issparse(X) else np.asarray(X)
+        z = np.column_stack([dense.astype(dtype), np.full(n, bias, dtype=dtype)])
+    return z, abs(z)
+
+
 def verdict(
     X: Any,
     y: npt.ArrayLike,
@@ -113,20 +124,18 @@ def verdict(
     sample_weight: npt.ArrayLike | None = None,
     bias: float = 1.0,
     dtype: type = np.float64,
+    rows: tuple[Any, Any] | None = None,
 ) -> Verdict:
     """Recompute everything from the data.
 
     ``weights`` is a primal solution, bias last; without it w(theta) stands in. Without C, lam
     gives it. ``bias=0`` judges a path without intercept. ``dtype=numpy.longdouble`` recomputes in
-    extended precision (small data only).
+    extended precision (small data only). ``rows`` is what :func:`augmented` returns, for callers
+    that judge often.
     """
     sign: Array = signed(y).astype(dtype)
     n = len(sign)
-    if sparse.issparse(X) and dtype is np.float64:
-        z = sparse.hstack([sparse.csr_array(X), np.full((n, 1), bias)], format="csr", dtype=dtype)
-    else:
-        dense = X.toarray() if sparse.issparse(X) else np.asarray(X)
-        z = np.column_stack([dense.astype(dtype), np.full(n, bias, dtype=dtype)])
+    z, abs_z = augmented(X, bias, dtype) if rows is None else rows
     big_c = dtype(resolve_C(n, C, lam))
     share: Array = np.ones(n, dtype) if sample_weight is None else np.asarray(sample_weight, dtype)
     upper = 2 * big_c * share * np.where(sign > 0, 1 - dtype(tau), dtype(tau))
@@ -161,7 +170,7 @@ def verdict(
         kkt_violation=float(max(too_low.max(), too_high.max())),
         weights=w,
         weights_error=float(np.max(np.abs(off))),
-        weights_rounding=float(4 * np.finfo(np.float64).eps * (abs(z).T @ theta).max()),
+        weights_rounding=float(4 * np.finfo(np.float64).eps * (abs_z.T @ theta).max()),
         margins=margins,
         theta=theta,
         upper=upper,
@@ -241,6 +250,7 @@ def assert_certified(
     Dual solution, coefficients and intercept make an optimal pair, the coefficients follow from
     the dual solution, and the index sets fit. The keywords of :func:`verdict` are passed on.
     """
+    kw["rows"] = augmented(X, kw.get("bias", 1.0), kw.get("dtype", np.float64))
     for tau in map(float, np.atleast_1d(np.asarray(taus, dtype=np.float64))):
         said = np.append(np.ravel(path.coef(tau)), path.intercept(tau))
         found = assert_optimal(X, y, C, tau, path.alpha(tau), weights=said, gap=gap, kkt=kkt, **kw)

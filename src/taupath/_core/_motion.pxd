@@ -25,6 +25,7 @@ cdef class Motion:
     cdef double time_part                    # slacks also move with p: ‖(ẇ, time_part)‖ is speed
     cdef double speed, speed_exact
     cdef double terms                        # Σ |θ̇_a| ‖z_a‖, what ẇ is summed from
+    cdef double theta_speed, rounded         # that alone, and the most that was ever added to it
     cdef bint broken
     cdef readonly Py_ssize_t n_refactorizations
 

@@ -18,7 +18,8 @@ from taupath._core._status cimport FREE, LOWER
 cdef double FLAT = 1e-12
 # ‖ẇ‖² is updated by differences; below this part of its last exact value it is taken anew.
 cdef double FADED = 1e-6
-# ‖ẇ‖ below this part of the terms it is summed from: take ẇ afresh after every event.
+# ‖ẇ‖ below this part of the terms it is summed from, or θ̇ below this part of what was added to
+# it since it was last taken afresh: take both afresh.
 cdef double CANCELLED = 1e-4
 # The same for a free point this close (as part of its length) to the span of others: the Gram
 # matrix squares what is lost there.
@@ -111,23 +112,26 @@ cdef class Motion:
 
     cdef double _turn(self, Py_ssize_t a, double change, bint moving) noexcept nogil:
         cdef Py_ssize_t b
-        cdef double squared = self.factor.column(a, &self.column[0]), c
+        cdef double squared = self.factor.column(a, &self.column[0]), c, left = 0.0, added = 0.0
         cdef int i
         if self.rows.n_cols <= SHORT:
             self._rebase()      # costs little here, and rounds less
-        self.terms = 0.0
         for b in range(self.factor.size):
             i = self.factor.members[b]
             c = change * self.column[b]
             self.theta_rate[b] = self.theta_rate[b] + c
-            self.terms = self.terms + ((fabs(c) + fabs(<double> self.theta_rate[b]))
-                                       * self.row_norm[i])
+            left = left + fabs(<double> self.theta_rate[b]) * self.row_norm[i]
+            added = added + fabs(c) * self.row_norm[i]
             if moving:
                 self.rows.axpy_pair(i, -self.since_base * c, c, &self.pairs[0])
+        self.terms = left + added
+        self.rounded = max(self.rounded, added)
+        self.theta_speed = left
         return squared
 
     cdef bint _needs_care(self) noexcept nogil:
         return ((self.speed < CANCELLED * self.terms and not self._is_flat())
+                or self.theta_speed < CANCELLED * self.rounded
                 or self.factor.smallest_pivot() < NEARLY_DEPENDENT)
 
     cdef bint _is_flat(self) noexcept nogil:
@@ -143,6 +147,7 @@ cdef class Motion:
                                        * self.row_norm[self.factor.members[a]])
         for k in range(self.rows.n_cols):
             squared = squared + self.pairs[2 * k + 1] * self.pairs[2 * k + 1]
+        self.theta_speed = self.terms
         if sqrt(squared) <= FLAT * self.terms or self._is_flat():
             self._rest()
         else:
@@ -204,6 +209,7 @@ cdef class Motion:
         v = self.factor.meet(&self.rhs[0], &self.theta_rate[0], &self.exact[0])
         for k in range(self.rows.n_cols):
             self.pairs[2 * k + 1] = v[k]
+        self.rounded = 0.0
         self._measure_speed()
 
     cdef void _correct_w(self) noexcept nogil:
