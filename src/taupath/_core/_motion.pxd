@@ -22,6 +22,7 @@ cdef class Motion:
     cdef long double[::1] exact              # a vector like w while it is being summed up
     cdef double[::1] column, rhs
     cdef double[::1] row_norm
+    cdef double longest                      # the largest of them
     cdef double time_part                    # slacks also move with p: ‖(ẇ, time_part)‖ is speed
     cdef double speed, speed_exact
     cdef double terms                        # Σ |θ̇_a| ‖z_a‖, what ẇ is summed from

@@ -24,6 +24,10 @@ cdef double CANCELLED = 1e-4
 # The same for a free point this close (as part of its length) to the span of others: the Gram
 # matrix squares what is lost there.
 cdef double NEARLY_DEPENDENT = 1e-2
+# Where w rests, θ̇ may be off by so much, as a change of margins from one end of the line to the
+# other.
+cdef double UNNOTICED = 1e-10
+cdef double EPSILON = 2.2e-16
 # Up to so many columns w is brought up to date at every event.
 cdef Py_ssize_t SHORT = 1024
 # Travelled length is rounded up by this, to be on the safe side of rounding in ‖ẇ‖.
@@ -59,6 +63,7 @@ cdef class Motion:
         self._weigh_ends()
         self.status = np.array(status, dtype=np.int8)
         self.row_norm = np.sqrt(np.asarray(squared_norm))
+        self.longest = np.asarray(self.row_norm).max()
         self.pairs = np.zeros(2 * rows.n_cols)
         self.s = np.zeros(rows.n_cols, dtype=np.longdouble)
         self.exact = np.zeros(rows.n_cols, dtype=np.longdouble)
@@ -130,8 +135,13 @@ cdef class Motion:
         return squared
 
     cdef bint _needs_care(self) noexcept nogil:
-        return ((self.speed < CANCELLED * self.terms and not self._is_flat())
-                or self.theta_speed < CANCELLED * self.rounded
+        if self._is_flat():
+            # w rests, whatever rounding does to θ̇: what they differ by adds up
+            if EPSILON * self.rounded * self.longest > UNNOTICED:
+                return True
+        elif self.speed < CANCELLED * self.terms:
+            return True
+        return (self.theta_speed < CANCELLED * self.rounded
                 or self.factor.smallest_pivot() < NEARLY_DEPENDENT)
 
     cdef bint _is_flat(self) noexcept nogil:

@@ -93,7 +93,6 @@ cdef class Walk(Motion):
     cdef bint measuring
     cdef double pace                         # speed in the metric
     cdef double rate_scale, box_scale        # largest rate of a bound, largest width of a box
-    cdef double longest                      # the longest row
     cdef bint screening, prefetching
     # Since ‖ẇ(t) - ẇ(t')‖ is at most the variation of ẇ between, what was seen at t' bounds the
     # slack at t: the extrapolated slack less ‖z_i‖ ∫ (variation - variation') dt.
@@ -147,9 +146,8 @@ cdef class Walk(Motion):
         self.t_end = t_end
         self.rate_scale = max(np.abs(line.lower_rate).max(), np.abs(line.upper_rate).max(), 1e-300)
         self.box_scale = max(np.abs(line.width(t)).max(), np.abs(line.width(t_end)).max(), 1e-300)
-        norms = np.asarray(self.row_norm)
-        self.longest = norms.max()
-        self.length, self.time_part = self._with_targets(norms, line.target_rate)
+        self.length, self.time_part = self._with_targets(np.asarray(self.row_norm),
+                                                         line.target_rate)
         if metric is not None:
             self.measuring = True
             self.R = metric.R
