@@ -48,7 +48,8 @@ def natural_metric(rows: Rows, line: Line) -> Metric:
     size = rows.n_cols + moving
     used = (line.upper0 > line.lower0) | (line.upper1 > line.lower1)
     moments = np.zeros((size, size))
-    for block in _blocks(rows, line, moving, np.flatnonzero(used)):
+    for some, block in _blocks(rows, line, moving):
+        block = block[used[some]]
         moments += block.T @ block
     scale = np.sqrt(np.diag(moments))
     scale[scale == 0.0] = 1.0
@@ -56,17 +57,17 @@ def natural_metric(rows: Rows, line: Line) -> Metric:
     moments.flat[:: size + 1] += RIDGE
     R = np.linalg.cholesky(moments).T * scale
     inverse = np.linalg.inv(R)
-    squared = [
-        np.square(block @ inverse).sum(axis=1)
-        for block in _blocks(rows, line, moving, np.arange(rows.n_rows))
-    ]
+    length = np.empty(rows.n_rows)
+    for some, block in _blocks(rows, line, moving):
+        length[some] = np.sqrt(np.square(block @ inverse).sum(axis=1))
     with_time = np.zeros((rows.n_cols + 1, rows.n_cols + 1))
     with_time[:size, :size] = R
-    return Metric(with_time, (1.0 + UPWARD) * np.sqrt(np.concatenate(squared)))
+    return Metric(with_time, (1.0 + UPWARD) * length)
 
 
-def _blocks(rows: Rows, line: Line, moving: bool, indices: np.ndarray) -> Iterator[np.ndarray]:
-    for first in range(0, len(indices), BLOCK):
-        some = indices[first : first + BLOCK].astype(np.int32)
-        block = rows.block(some)
-        yield np.column_stack([block, -line.target_rate[some]]) if moving else block
+def _blocks(rows: Rows, line: Line, moving: bool) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield the rows (z_i, -ṗ_i), some at a time."""
+    for first in range(0, rows.n_rows, BLOCK):
+        some = slice(first, min(first + BLOCK, rows.n_rows))
+        block = rows.block(np.arange(some.start, some.stop, dtype=np.int32))
+        yield some, np.column_stack([block, -line.target_rate[some]]) if moving else block

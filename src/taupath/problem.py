@@ -6,6 +6,7 @@ with l, h and p affine in t. Every job is a choice of rows z_i and of one such l
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -51,17 +52,17 @@ class Line:
         """Return h(t) - l(t)."""
         return np.asarray(self.upper(t) - self.lower(t))
 
-    @property
+    @cached_property
     def lower_rate(self) -> np.ndarray:
         """Rate of l."""
         return np.asarray(self.lower1 - self.lower0)
 
-    @property
+    @cached_property
     def upper_rate(self) -> np.ndarray:
         """Rate of h."""
         return np.asarray(self.upper1 - self.upper0)
 
-    @property
+    @cached_property
     def target_rate(self) -> np.ndarray:
         """Rate of p."""
         return np.asarray(self.target1 - self.target0)
