@@ -40,7 +40,7 @@ N_RECOVERED = 100
 N_JUDGED = 200
 # Without --repeats, the path is run again until so many seconds are spent, within these limits.
 PATH_SECONDS = 3.0
-FEWEST_RUNS, MOST_RUNS = 2, 15
+FEWEST_RUNS, MOST_RUNS = 2, 60
 # L-BFGS-B over all τ is run again only while it has taken less than this.
 LBFGSB_SECONDS = 1.0
 

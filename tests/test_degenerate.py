@@ -205,3 +205,38 @@ def test_thousands_of_problems_of_wild_scale_are_certified(problem):
 @settings(max_examples=300)
 def test_hundreds_of_larger_problems_are_certified(problem):
     assert_whole_path(problem, at_most=200)
+
+
+# --- more free points than there are dimensions for ------------------------------------------------
+
+
+def full_rank_problem(seed: int, n: int, d: int) -> Problem:
+    """Return a problem whose free points soon span all there is, so that points are exchanged."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(3)
+    if kind == 0:
+        X = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-2.0, 2.0, d)
+    elif kind == 1:
+        X = rng.integers(-2, 3, (n, d)).astype(float)
+    else:
+        rank = -(-d // 4)
+        X = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, d))
+    noise = rng.choice([0.1, 3.0]) * np.abs(X).mean() * np.sqrt(d)
+    y = np.where(X @ rng.standard_normal(d) + noise * rng.standard_normal(n) > 0.0, 1, -1)
+    intercept = str(rng.choice(["augmented", "none"]))
+    return Problem(X, y, C=10.0 ** rng.uniform(-3.0, 2.0), intercept=intercept)
+
+
+@pytest.mark.parametrize("d", [5, 129, 160])
+@pytest.mark.parametrize("seed", range(6))
+def test_exchanges_need_no_repair(seed, d):
+    path = assert_whole_path(full_rank_problem(seed, 400, d), at_most=60)
+    assert path.counters["repairs"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("d", [3, 30, 128, 129, 200, 600])
+@pytest.mark.parametrize("seed", range(100, 110))
+def test_more_exchanges_need_no_repair(seed, d):
+    path = assert_whole_path(full_rank_problem(seed, 1200, d), at_most=100)
+    assert path.counters["repairs"] == 0

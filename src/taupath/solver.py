@@ -193,12 +193,7 @@ class _Solver:
         first = -np.random.default_rng(SEED + 1).uniform(0.5, 1.0, n)
         none = _State(np.full(n, LOWER, dtype=np.int8), np.zeros(0, dtype=np.int32), np.zeros(0))
         rising = rising_targets(line, 0.0, first)
-        walk = self._new_walk(rising, 0.0, 1.0, none, self._metric(rising))
-        outcome = self._run(walk)
-        self._count(walk, "start_events")
-        state = _State(walk.statuses, walk.free, walk.theta_free)
-        if outcome != Outcome.DONE:
-            state = self._repair(line, 0.0, state, [])
+        state = self._walk(rising, 0.0, 1.0, none, [], "start_events")
         # a box that is still empty says nothing about its side; the slack does
         w = self.rows.combine(self._theta(line, state, 0.0))
         slack = self.rows.products(w) - line.target(0.0)

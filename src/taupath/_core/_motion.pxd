@@ -20,6 +20,7 @@ cdef class Motion:
     cdef double since_base                   # w(t) = w + since_base ẇ
     cdef long double[::1] s                  # bound points' part of ẇ: Σ l̇_i z_i + Σ ḣ_i z_i
     cdef long double[::1] exact              # a vector like w while it is being summed up
+    cdef long double[::1] share              # of the free points in another one, see `_express`
     cdef double[::1] column, rhs
     cdef double[::1] row_norm
     cdef double longest                      # the largest of them
@@ -48,6 +49,8 @@ cdef class Motion:
     cdef bint _is_flat(self) noexcept nogil
     # ẇ = 0: only θ moves.
     cdef void _rest(self) noexcept nogil
+    # Solve Σ share_a z_a = z_i, or come as close as the free points can.
+    cdef void _express(self, int i) noexcept nogil
     # Whether turning from direction to direction would lose too many digits here.
     cdef bint _needs_care(self) noexcept nogil
     # Bring the base of w to t.

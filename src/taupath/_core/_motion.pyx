@@ -82,6 +82,7 @@ cdef class Motion:
         cdef Py_ssize_t used = self.factor.size
         self.theta = _grown(self.theta, used, capacity)
         self.theta_rate = _grown(self.theta_rate, used, capacity)
+        self.share = np.zeros(capacity, dtype=np.longdouble)
         self.column = np.zeros(capacity)
         self.rhs = np.zeros(capacity)
         self.factor.reserve(capacity)
@@ -186,6 +187,16 @@ cdef class Motion:
             self.speed = sqrt(squared)
             if self.speed > self.speed_exact:
                 self.speed_exact = self.speed
+
+    cdef void _express(self, int i) noexcept nogil:
+        cdef Py_ssize_t a, k
+        for k in range(self.rows.n_cols):
+            self.exact[k] = 0.0
+        self.rows.axpy_long(i, -1.0, &self.exact[0])
+        for a in range(self.factor.size):
+            self.share[a] = 0.0
+            self.rhs[a] = 0.0
+        self.factor.meet(&self.rhs[0], &self.share[0], &self.exact[0])
 
     # -- keeping rounding down --------------------------------------------------------------
 

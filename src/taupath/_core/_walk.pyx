@@ -508,14 +508,14 @@ cdef class Walk(Motion):
         cdef bint was_lower = self.status[i] == LOWER
         cdef double sense = 1.0 if was_lower else -1.0
         cdef double most = <double> (upper_now(self, i) - lower_now(self, i)), largest = 0.0, rate, room
+        cdef double speed = self.speed
         cdef long double at = lower_now(self, i) if was_lower else upper_now(self, i)
         cdef int kind = UPPER if was_lower else LOWER, k
-        self.rows.inner(i, &self.factor.members[0], m, &self.column[0])
-        self.factor.solve(&self.column[0])
+        self._express(i)
         for a in range(m):
-            largest = max(largest, fabs(self.column[a]))
+            largest = max(largest, fabs(<double> self.share[a]))
         for a in range(m):
-            rate = -sense * self.column[a]
+            rate = -sense * <double> self.share[a]
             if fabs(rate) <= NEGLIGIBLE * largest:
                 continue
             k = self.factor.members[a]
@@ -528,7 +528,7 @@ cdef class Walk(Motion):
                 leaving = a
                 kind = LOWER if rate < 0.0 else UPPER
         for a in range(m):
-            self.theta[a] = self.theta[a] - sense * most * self.column[a]
+            self.theta[a] = self.theta[a] - sense * most * self.share[a]
         self.n_exchanges += 1
         self._record(i, LOWER_TO_FREE if was_lower else UPPER_TO_FREE)
         if leaving < 0:
@@ -545,6 +545,7 @@ cdef class Walk(Motion):
                 self.broken = True
         self._take_s()
         self._straighten()
+        self.variation = self.variation + UPWARD * (speed + self.speed)     # at most
 
     cdef void _settle(self, int i, int kind) noexcept nogil:
         """Free point i goes to a bound."""
