@@ -207,7 +207,7 @@ def test_hundreds_of_larger_problems_are_certified(problem):
     assert_whole_path(problem, at_most=200)
 
 
-# --- more free points than there are dimensions for ------------------------------------------------
+# --- more free points than there are dimensions for ----------------------------------------------
 
 
 def full_rank_problem(seed: int, n: int, d: int) -> Problem:
