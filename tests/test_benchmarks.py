@@ -103,7 +103,7 @@ def test_growth_reports_one_line_for_each_size(module):
 
 
 def test_table2_reports_the_diabetes_data(module, paper_data):
-    pytest.importorskip("liblinear")
+    pytest.importorskip("liblinear", reason="LIBLINEAR is not installed")
     table2 = module("table2")
     row = table2.measure(paper_data("diabetes"), repeats=1)
     assert row.path_gap <= 1e-9 and row.path_kkt <= 1e-7

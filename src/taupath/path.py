@@ -41,8 +41,9 @@ class SolutionPath:
         Regularisation, C = 1 / (n λ).
     counters : dict
         What the walk did: ``kinks`` (events on the path), ``start_events``, ``rows_evaluated``,
-        ``zero_length_steps``, ``refactorizations``, ``repairs``, ``left_out`` (points found
-        dependent on the free ones), ``sum_free`` and ``max_free`` (size of the free set).
+        ``zero_length_steps``, ``refactorizations``, ``rewinds`` (stretches walked again with more
+        care), ``repairs``, ``left_out`` and ``exchanges`` (points found dependent on the free
+        ones), ``sum_free`` and ``max_free`` (size of the free set).
     """
 
     def __init__(

@@ -192,18 +192,33 @@ cdef class DenseRows(Rows):
             self.scratch[j] = 0.0
 
 
-cdef class CsrRows(Rows):
-    """Rows in compressed sparse row form, indices sorted and without duplicates."""
+cdef class SparseRows(Rows):
+    """Compressed sparse rows, indices without duplicates."""
+
+    def __init__(self, const int[::1] indices, const Py_ssize_t[::1] indptr,
+                 Py_ssize_t n_features, sign, double bias):
+        super().__init__(indptr.shape[0] - 1, n_features, sign, bias)
+        self.indices = indices
+        self.indptr = indptr
+        self.indices_start = &indices[0] if indices.shape[0] else NULL
+        self.n_stored = indices.shape[0] + (self.n_rows if bias != 0.0 else 0)
+
+    cdef void _clear(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(self.indptr[i], self.indptr[i + 1]):
+            self.scratch[self.indices[k]] = 0.0
+        if self.bias != 0.0:
+            self.scratch[self.n_cols - 1] = 0.0
+
+
+cdef class CsrRows(SparseRows):
+    """Compressed sparse rows with their values."""
 
     def __init__(self, const double[::1] data, const int[::1] indices,
                  const Py_ssize_t[::1] indptr, Py_ssize_t n_features, sign, double bias):
-        super().__init__(indptr.shape[0] - 1, n_features, sign, bias)
+        super().__init__(indices, indptr, n_features, sign, bias)
         self.data = data
-        self.indices = indices
-        self.indptr = indptr
         self.data_start = &data[0] if data.shape[0] else NULL
-        self.indices_start = &indices[0] if indices.shape[0] else NULL
-        self.n_stored = data.shape[0] + (self.n_rows if bias != 0.0 else 0)
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
@@ -289,27 +304,12 @@ cdef class CsrRows(Rows):
             prefetch_line(self.data_start + k)
             prefetch_line(self.data_start + k + 8)
 
-    cdef void _clear(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k
-        for k in range(self.indptr[i], self.indptr[i + 1]):
-            self.scratch[self.indices[k]] = 0.0
-        if self.bias != 0.0:
-            self.scratch[self.n_cols - 1] = 0.0
 
-
-cdef class PatternRows(Rows):
+cdef class PatternRows(SparseRows):
     """Compressed sparse rows whose stored values are all one: one-hot and bag-of-words data.
 
     The walk is bound by memory traffic here, and two thirds of it are values that say nothing.
     """
-
-    def __init__(self, const int[::1] indices, const Py_ssize_t[::1] indptr,
-                 Py_ssize_t n_features, sign, double bias):
-        super().__init__(indptr.shape[0] - 1, n_features, sign, bias)
-        self.indices = indices
-        self.indptr = indptr
-        self.indices_start = &indices[0] if indices.shape[0] else NULL
-        self.n_stored = indices.shape[0] + (self.n_rows if bias != 0.0 else 0)
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
@@ -394,10 +394,3 @@ cdef class PatternRows(Rows):
         cdef Py_ssize_t start = self.indptr[i], k
         for k in range(start, min(start + PREFETCHED, self.indptr[i + 1]), 16):
             prefetch_line(self.indices_start + k)
-
-    cdef void _clear(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k
-        for k in range(self.indptr[i], self.indptr[i + 1]):
-            self.scratch[self.indices[k]] = 0.0
-        if self.bias != 0.0:
-            self.scratch[self.n_cols - 1] = 0.0

@@ -623,7 +623,9 @@ cdef class Walk(Motion):
             farthest = max(farthest, slack * self.points[i].per_length)
         if farthest == 0.0:
             farthest = 1.0
-        stride = self.deadlines.travelled / self.n_strides if self.n_strides else farthest
+        stride = farthest
+        if self.deadlines.travelled > 0.0:
+            stride = self.deadlines.travelled / self.n_strides
         self.deadlines.clear(farthest, stride)
         self.n_strides = 0
         self.deadlines.locate(self.since_base, self.t)

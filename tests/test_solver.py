@@ -1,0 +1,72 @@
+"""What the solver does when a walk has gone wrong, and with many sparse columns."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+import taupath
+import verify
+from taupath import solver
+from taupath.problem import quantile_classification
+from taupath.rows import FAR_APART, make_rows
+from taupath.status import FREE, LOWER, UPPER, Outcome
+
+pytestmark = pytest.mark.core
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 4))
+    return X, np.where(X @ [1.0, -1.0, 0.5, 0.0] + rng.standard_normal(80) > 0.0, 1, -1)
+
+
+def test_a_repair_finds_the_solution_again(data):
+    X, y = data
+    rows = make_rows(X, y, 1.0)
+    line = quantile_classification(y > 0, np.ones(80), 1.0)
+    made = solver._Solver(rows, rows.squared_norms(), line, 0.0, 1.0, None)
+    right = made._walk(made.line, 0.0, 0.3, made._start(), [], "start_events")
+    status = right.status.copy()
+    bound = np.flatnonzero(status != FREE)[:10]
+    status[bound] = np.where(status[bound] == LOWER, UPPER, LOWER)
+    wrong = solver._State(status, right.free, 0.5 * right.theta)
+    found = made._repair(made.line, 0.3, wrong, [])
+    assert made.counters["repairs"] == 1
+    assert_array_equal(found.status, right.status)
+    assert_array_equal(np.sort(found.free), np.sort(right.free))
+    assert_allclose(
+        made._theta(made.line, found, 0.3), made._theta(made.line, right, 0.3), atol=1e-8
+    )
+
+
+def test_a_walk_that_goes_wrong_is_walked_again_with_care(data, monkeypatch):
+    X, y = data
+    right = taupath.quantile_path(X, y)
+    run, wrong = solver._Solver._run, []
+
+    def once_wrong(self, walk, report=False, limit=None):
+        if report and not wrong:
+            wrong.append(walk.run(70))
+            return Outcome.WRONG
+        return run(self, walk, report, limit)
+
+    monkeypatch.setattr(solver._Solver, "_run", once_wrong)
+    path = taupath.quantile_path(X, y)
+    assert wrong and path.counters["rewinds"] == 1
+    assert_array_equal(path._record.index, right._record.index)
+    assert_array_equal(path._record.move, right._record.move)
+    assert_allclose(path.taus, right.taus, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("ones", [True, False])
+def test_many_sparse_columns_are_rearranged_without_a_trace(ones):
+    rng = np.random.default_rng(1)
+    X = sparse.random(60, FAR_APART + 10, density=0.01, random_state=2, format="csr")
+    if ones:
+        X.data[:] = 1.0
+    y = np.where(rng.random(60) < 0.5, 1, -1)
+    path = taupath.quantile_path(X, y, C=10.0)
+    taus = verify.kinks_and_midpoints(path.taus, 100)
+    verify.assert_certified(path, X, y, 10.0, taus)
