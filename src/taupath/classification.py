@@ -6,7 +6,7 @@ import numpy as np
 
 from taupath.path import SolutionPath
 from taupath.problem import quantile_classification
-from taupath.rows import make_rows
+from taupath.rows import make_rows, order_in_memory
 from taupath.solver import Progress, solve_path
 from taupath.validation import (
     check_choice,
@@ -96,7 +96,12 @@ def quantile_path(
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be callable or None, got {progress!r}")
 
-    rows = make_rows(features, np.where(positive, 1.0, -1.0), bias, rearranged=True)
+    sign = np.where(positive, 1.0, -1.0)
+    order = order_in_memory(features, sign)
+    if order is None:
+        rows = make_rows(features, sign, bias, rearranged=True)
+    else:
+        rows = make_rows(features[order], sign[order], bias)
     line = quantile_classification(positive, weight, C)
-    record = solve_path(rows, rows.squared_norms(), line, begin, end, progress)
+    record = solve_path(rows, rows.squared_norms(), line, begin, end, order, progress)
     return SolutionPath(features, positive, classes, weight, C, bias, line, record)

@@ -71,6 +71,11 @@ class Line:
         """Return the same line walked from its other end, t → 1 - t."""
         return Line(self.lower1, self.lower0, self.upper1, self.upper0, self.target1, self.target0)
 
+    def take(self, order: np.ndarray) -> "Line":
+        """Return the same line with its points in another order."""
+        ends = (self.lower0, self.lower1, self.upper0, self.upper1, self.target0, self.target1)
+        return Line(*(end[order] for end in ends))
+
     def with_target(self, target: np.ndarray) -> "Line":
         """Return the same bounds with other, resting targets."""
         return replace(self, target0=target, target1=target)

@@ -10,7 +10,7 @@ box, and no optimality condition is off by more than δ p_i. Lowering them would
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -71,6 +71,13 @@ class Record:
     move: np.ndarray
     counters: dict[str, int] = field(default_factory=dict)
 
+    def in_order(self, order: np.ndarray) -> "Record":
+        """Return the same record where point k is called `order[k]`."""
+        order = order.astype(np.int32)
+        status = np.empty_like(self.status)
+        status[order] = self.status
+        return replace(self, status=status, free=order[self.free], index=order[self.index])
+
 
 def raised_targets(target: np.ndarray) -> np.ndarray:
     """Return the targets that walk and solutions go by: p_i (1 + δ u_i), u_i in [½, 1)."""
@@ -84,6 +91,7 @@ def solve_path(
     line: Line,
     begin: float,
     end: float,
+    order: np.ndarray | None = None,
     progress: Progress | None = None,
 ) -> Record:
     """Walk `line` from `begin` to `end`.
@@ -98,6 +106,8 @@ def solve_path(
         Bounds and (true) targets.
     begin, end : float
         Where the walk begins and ends.
+    order : ndarray of shape (n_samples,), optional
+        Row k stands for sample `order[k]` of the line.
     progress : callable, optional
         Called as ``progress(fraction, n_events)`` about ten times a second.
 
@@ -111,7 +121,11 @@ def solve_path(
     WalkFailed
         Where repairs do not help or the event budget is used up.
     """
-    return _Solver(rows, squared_norm, line, begin, end, progress).solve()
+    raised = line.with_target(raised_targets(line.target0))
+    if order is None:
+        return _Solver(rows, squared_norm, raised, begin, end, progress).solve()
+    solver = _Solver(rows, squared_norm, raised.take(order), begin, end, progress)
+    return solver.solve().in_order(order)
 
 
 @dataclass
@@ -137,7 +151,7 @@ class _Solver:
     ) -> None:
         self.rows = rows
         self.squared_norm = squared_norm
-        self.line = line.with_target(raised_targets(line.target0))
+        self.line = line
         self.begin, self.end = begin, end
         self.progress = progress
         self.budget = EVENTS_PER_SAMPLE * rows.n_rows + 1000

@@ -28,6 +28,8 @@ cdef class Motion:
     cdef double speed, speed_exact
     cdef double terms                        # Σ |θ̇_a| ‖z_a‖, what ẇ is summed from
     cdef double theta_speed, rounded         # that alone, and the most that was ever added to it
+    cdef double since_straight               # time since the direction was last taken afresh
+    cdef double longest_step, usual_step     # since the last refresh, and before it
     cdef bint broken
     cdef readonly Py_ssize_t n_refactorizations
 

@@ -24,9 +24,9 @@ cdef double CANCELLED = 1e-4
 # The same for a free point this close (as part of its length) to the span of others: the Gram
 # matrix squares what is lost there.
 cdef double NEARLY_DEPENDENT = 1e-2
-# Where w rests, θ̇ may be off by so much, as a change of margins from one end of the line to the
-# other.
-cdef double UNNOTICED = 1e-10
+# Where w rests, rounding in θ̇ may move θ by so much, as a change of margins, before θ̇ is taken
+# afresh. The next step counts as long as the longest between the last two refreshes.
+cdef double UNNOTICED = 1e-12
 cdef double EPSILON = 2.2e-16
 # Up to so many columns w is brought up to date at every event.
 cdef Py_ssize_t SHORT = 1024
@@ -60,6 +60,7 @@ cdef class Motion:
         self.moving_targets = bool(np.any(line.target_rate))
         self.moving_bounds = bool(np.any(line.lower_rate) or np.any(line.upper_rate))
         self.t = t
+        self.longest_step = 1.0
         self._weigh_ends()
         self.status = np.array(status, dtype=np.int8)
         self.row_norm = np.sqrt(np.asarray(squared_norm))
@@ -95,6 +96,8 @@ cdef class Motion:
             self.theta[a] = self.theta[a] + dt * self.theta_rate[a]
         self._add_to_t(dt)
         self.since_base = self.since_base + dt
+        self.since_straight = self.since_straight + dt
+        self.longest_step = max(self.longest_step, dt)
 
     cdef void _move_to(self, double t) noexcept nogil:
         self.t = t
@@ -138,7 +141,8 @@ cdef class Motion:
     cdef bint _needs_care(self) noexcept nogil:
         if self._is_flat():
             # w rests, whatever rounding does to θ̇: what they differ by adds up
-            if EPSILON * self.rounded * self.longest > UNNOTICED:
+            if (EPSILON * self.rounded * self.longest
+                    * (self.since_straight + self.usual_step) > UNNOTICED):
                 return True
         elif self.speed < CANCELLED * self.terms:
             return True
@@ -231,6 +235,7 @@ cdef class Motion:
         for k in range(self.rows.n_cols):
             self.pairs[2 * k + 1] = v[k]
         self.rounded = 0.0
+        self.since_straight = 0.0
         self._measure_speed()
 
     cdef void _correct_w(self) noexcept nogil:
@@ -284,6 +289,7 @@ cdef class Motion:
         self._meet_targets()
         self._take_s()
         self._straighten()
+        self.usual_step, self.longest_step = self.longest_step, 0.0
         return sqrt(drift)
 
     # -- the same from Python ----------------------------------------------------------------

@@ -32,6 +32,7 @@ cdef enum:
     NOTHING = -1    # no event before t_end
 
 cdef enum:
+    TOGETHER = 8        # see `_gather`
     BATCH = 8           # points evaluated at once
     PREFETCHED = 16     # points ahead of them that the memory is asked for
     SORTED_FROM = 512   # so many points are looked at in the order of memory
@@ -94,6 +95,7 @@ cdef class Walk(Motion):
     cdef double pace                         # speed in the metric
     cdef double rate_scale, box_scale        # largest rate of a bound, largest width of a box
     cdef bint screening, prefetching
+    cdef Py_ssize_t together                 # short lists are taken together up to so many points
     # Since ‖ẇ(t) - ẇ(t')‖ is at most the variation of ẇ between, what was seen at t' bounds the
     # slack at t: the extrapolated slack less ‖z_i‖ ∫ (variation - variation') dt.
     cdef double variation, area              # Σ ‖jumps of ẇ‖, and its integral over t
@@ -153,6 +155,7 @@ cdef class Walk(Motion):
             self.R = metric.R
         self.screening = not orthogonal      # few dimensions: directions do not last
         self.prefetching = rows.n_stored > CACHED
+        self.together = TOGETHER if self.prefetching and orthogonal else 1
         self.polish_every = 1 if careful else 20 if orthogonal else 100
         self.deadlines = Deadlines(n, self.pairs, metric)
         self.chain = np.zeros(n, dtype=np.int32)
@@ -253,7 +256,6 @@ cdef class Walk(Motion):
         cdef Py_ssize_t a, k
         cdef int i
         cdef double rate
-        cdef bint ask
         self.step = (self.t_end - self.t) - self.t_rest
         self.event = NOTHING
         self.n_due = 0
@@ -272,17 +274,28 @@ cdef class Walk(Motion):
         self.deadlines.locate(self.since_base, self.t)
         self.deadlines.rewind()
         while True:
-            k = self.deadlines.pop(self.step * self.pace, &self.chain[0])
+            k = self._gather()
             if k == 0:
                 return
-            ask = self.prefetching and k < SORTED_FROM
             if k >= SORTED_FROM:
                 self._sort_chain(k)
-            if ask:
-                for a in range(min(k, <Py_ssize_t> PREFETCHED)):
+            self._look_at(&self.chain[0], k, self.prefetching and k < SORTED_FROM)
+
+    cdef Py_ssize_t _gather(self) noexcept nogil:
+        """Write down some points that may be due; returns their number.
+
+        Where the memory is slow, short lists are taken together, so that it can be asked for all
+        their points before the first is looked at.
+        """
+        cdef Py_ssize_t a, k = 0, more = 1
+        while k < self.together and more:
+            more = self.deadlines.pop(self.step * self.pace, &self.chain[k])
+            if self.prefetching:
+                for a in range(k, min(k + more, <Py_ssize_t> PREFETCHED)):
                     self.rows.prefetch(self.chain[a])
                     prefetch_line(&self.points[self.chain[a]])
-            self._look_at(&self.chain[0], k, ask)
+            k += more
+        return k
 
     cdef void _sort_chain(self, Py_ssize_t count) noexcept nogil:
         """Put the points in the order of memory: one bit each, then from bit to bit."""
