@@ -55,8 +55,8 @@ def test_a_walk_that_goes_wrong_is_walked_again_with_care(data, monkeypatch):
     monkeypatch.setattr(solver._Solver, "_run", once_wrong)
     path = taupath.quantile_path(X, y)
     assert wrong and path.counters["rewinds"] == 1
-    assert_array_equal(path._record.index, right._record.index)
-    assert_array_equal(path._record.move, right._record.move)
+    assert_array_equal(path._stretches[0].record.index, right._stretches[0].record.index)
+    assert_array_equal(path._stretches[0].record.move, right._stretches[0].record.move)
     assert_allclose(path.taus, right.taus, rtol=0.0, atol=1e-12)
 
 

@@ -3,10 +3,20 @@
 from importlib.metadata import version as _version
 
 from taupath.certificate import Certificate
-from taupath.classification import quantile_path
-from taupath.exceptions import WalkFailed
+from taupath.classification import quantile_path, regularization_path
+from taupath.exceptions import IndefiniteKernelWarning, WalkFailed
 from taupath.path import SolutionPath
+from taupath.regression import quantile_regression_path
 
 __version__ = _version("taupath")
 
-__all__ = ["Certificate", "SolutionPath", "WalkFailed", "__version__", "quantile_path"]
+__all__ = [
+    "Certificate",
+    "IndefiniteKernelWarning",
+    "SolutionPath",
+    "WalkFailed",
+    "__version__",
+    "quantile_path",
+    "quantile_regression_path",
+    "regularization_path",
+]

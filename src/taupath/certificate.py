@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
-__all__ = ["Certificate", "HingeProblem", "Measure"]
+from taupath.problem import Line
+
+__all__ = ["Certificate", "Measure", "measure"]
 
 # A dual variable this close to its bound, as part of its box, is at the bound.
 AT_BOUND = 1e-12
@@ -23,7 +24,7 @@ class Measure:
     kkt : float
         Largest violation of an optimality condition, in units of the margin.
     primal, dual : float
-        The objectives, in the paper's scale (Eqs. 3 and 8, the latter with its sign turned).
+        The objectives of the canonical problem, the latter with its sign turned.
     """
 
     gap: float
@@ -60,61 +61,46 @@ class Certificate:
         return self.worst_gap <= gap and self.worst_kkt <= kkt
 
 
-@dataclass(frozen=True)
-class HingeProblem:
-    """The asymmetric-cost SVM at one τ, for judging solutions (the paper's Eqs. 3 and 8).
+def measure(
+    theta: np.ndarray,
+    margin: np.ndarray,
+    line: Line,
+    t: float,
+    squared_primal: float,
+    squared_dual: float,
+    off: float,
+) -> Measure:
+    """Judge a primal and a dual point of the canonical problem.
 
-    Attributes
+    The primal is ½‖w‖² + Σ max(h_i (p_i - m_i), l_i (p_i - m_i)) with margins m_i = <z_i, w>: the
+    hinge loss where l = 0, the pinball loss of quantile regression where l < 0 < h.
+
+    Parameters
     ----------
-    X : ndarray or CSR of shape (n_samples, n_features)
-        Features.
-    y : ndarray of ±1.
-        Labels.
-    bias : float
-        Constant feature appended to each sample; 0 for none.
-    lam : float
-        λ.
+    theta : ndarray of shape (n_samples,)
+        Dual point.
+    margin : ndarray of shape (n_samples,)
+        <z_i, w> of the primal point.
+    line : Line
+        Bounds and targets.
+    t : float
+        Where on the line.
+    squared_primal, squared_dual : float
+        ‖w‖² of the primal point, and of Σ θ_i z_i.
+    off : float
+        How far these two are apart, as part of the terms of the sum.
     """
-
-    X: "np.ndarray | sp.csr_array"
-    y: np.ndarray
-    bias: float
-    lam: float
-
-    def measure(
-        self, alpha: np.ndarray, coef: np.ndarray, intercept: float, box: np.ndarray
-    ) -> Measure:
-        """Judge a primal and a dual point, each from its own numbers.
-
-        Parameters
-        ----------
-        alpha : ndarray of shape (n_samples,)
-            Dual point, to lie within 0 ≤ α_i ≤ box_i.
-        coef, intercept : ndarray of shape (n_features,), float
-            Primal point.
-        box : ndarray of shape (n_samples,)
-            c_i(τ).
-
-        Returns
-        -------
-        Measure
-            The gap between the two objectives bounds the error of both. Conditions are judged
-            by the margins of the primal point, the box, and by how well w = Σ α_i y_i x_i / λ
-            holds, as part of the largest terms of this sum.
-        """
-        signed = self.y * alpha / self.lam
-        b = intercept / self.bias if self.bias else 0.0
-        stationary = np.append(self.X.T @ signed, self.bias * signed.sum())
-        terms = np.append(abs(self.X).T @ np.abs(signed), abs(self.bias) * np.abs(signed).sum())
-        w = np.append(coef, b)
-        margin = self.y * (np.asarray(self.X @ coef) + intercept)
-        short, beyond = np.maximum(1.0 - margin, 0.0), np.maximum(margin - 1.0, 0.0)
-        primal = float(0.5 * self.lam * (w @ w) + box @ short)
-        dual = float(alpha.sum() - 0.5 * self.lam * (stationary @ stationary))
-        kkt = max(
-            float(((alpha < box * (1.0 - AT_BOUND)) * short).max()),
-            float(((alpha > box * AT_BOUND) * beyond).max()),
-            float(np.maximum(-alpha, alpha - box).max()) / max(float(box.max()), TINY),
-            float(np.abs(w - stationary).max()) / max(float(terms.max()), TINY),
-        )
-        return Measure((primal - dual) / max(primal, TINY), kkt, primal, dual)
+    lower, upper, target = line.lower(t), line.upper(t), line.target(t)
+    width = upper - lower
+    short, beyond = np.maximum(target - margin, 0.0), np.maximum(margin - target, 0.0)
+    primal = float(0.5 * squared_primal + upper @ short - lower @ beyond)
+    dual = float(target @ theta - 0.5 * squared_dual)
+    unit = max(float(np.abs(target).max()), TINY)
+    kkt = max(
+        float(((theta < upper - AT_BOUND * width) * short).max()) / unit,
+        float(((theta > lower + AT_BOUND * width) * beyond).max()) / unit,
+        float(np.maximum(lower - theta, theta - upper).max()) / max(float(width.max()), TINY),
+        off,
+    )
+    gap = (primal - dual) / primal if primal > TINY else 0.0
+    return Measure(gap, kkt, primal, dual)

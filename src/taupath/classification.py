@@ -1,28 +1,30 @@
-"""The paper's job: the SVM for every misclassification cost."""
+"""The SVM for every misclassification cost (the paper's job), and for every C."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from taupath.path import SolutionPath
-from taupath.problem import quantile_classification
-from taupath.rows import make_rows, order_in_memory
-from taupath.solver import Progress, solve_path
+from taupath.path import ClassificationPath, RegularizationPath
+from taupath.problem import Line, quantile_classification, regularization
+from taupath.samples import make_samples
+from taupath.solver import RAISE, Progress, solve_path
+from taupath.stretch import Stretch
 from taupath.validation import (
-    check_choice,
     check_features,
     check_labels,
+    check_progress,
     check_range,
+    check_real,
     check_weight,
     check_weighted_classes,
     regularization_to_C,
 )
 
-__all__ = ["quantile_path"]
+__all__ = ["quantile_path", "regularization_path"]
 
 # The default of C, told apart from a 1.0 that somebody wrote beside `lam` by being this object.
 _DEFAULT_C = float("1.0")
-_BIAS = {"augmented": 1.0, "none": 0.0}
 
 
 def quantile_path(
@@ -31,11 +33,15 @@ def quantile_path(
     C: float = _DEFAULT_C,
     lam: float | None = None,
     *,
+    kernel: str | Callable[[Any, Any], Any] = "linear",
+    gamma: float | str = "scale",
+    degree: float = 3,
+    coef0: float = 0.0,
     intercept: str = "augmented",
     sample_weight: Any = None,
     tau_range: tuple[float, float] = (0.0, 1.0),
     progress: Progress | None = None,
-) -> SolutionPath:
+) -> ClassificationPath:
     """Follow the exact solution of the asymmetric-cost SVM over τ.
 
     For every τ of `tau_range`, minimises
@@ -48,13 +54,22 @@ def quantile_path(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Features, dense or sparse. float64 in C order and CSR are used where they lie.
+        Features, dense or sparse. float64 in C order and CSR are used where they lie. With
+        ``kernel="precomputed"`` the kernel matrix, shape (n_samples, n_samples).
     y : array-like of shape (n_samples,)
         Two classes; the larger label is the positive one.
     C : float, default 1.0
         1 / (n λ), as in scikit-learn.
     lam : float, optional
         λ; give this or C.
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
+        As in `sklearn.svm.SVC`; a callable gets two matrices and returns the kernel of all pairs
+        of their rows.
+    gamma : {"scale", "auto"} or float
+        Of "rbf", "poly" and "sigmoid". "scale" is 1 / (n_features X.var()), "auto"
+        1 / n_features.
+    degree, coef0 : float
+        Of "poly", and "poly" and "sigmoid".
     intercept : {"augmented", "none"}
         "augmented": a constant feature 1, regularised like the others (the paper's choice).
         "none": the decision function passes through the origin.
@@ -67,7 +82,7 @@ def quantile_path(
 
     Returns
     -------
-    SolutionPath
+    ClassificationPath
         All solutions, with their certificates.
 
     Raises
@@ -77,6 +92,11 @@ def quantile_path(
     WalkFailed
         Where the walk could not be finished; this should not happen.
 
+    Warns
+    -----
+    IndefiniteKernelWarning
+        For a kernel matrix with negative eigenvalues.
+
     Examples
     --------
     >>> import numpy as np, taupath
@@ -85,23 +105,92 @@ def quantile_path(
     >>> bool(path.duality_gap(0.3) < 1e-12)
     True
     """
-    features = check_features(X)
-    n_samples = features.shape[0]
-    classes, positive = check_labels(y, n_samples)
-    C = regularization_to_C(None if C is _DEFAULT_C else C, lam, n_samples)
-    bias = _BIAS[check_choice(intercept, "intercept", tuple(_BIAS))]
-    weight = check_weight(sample_weight, n_samples)
-    check_weighted_classes(weight, classes, positive)
+    data = _Data(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, progress)
+    C = regularization_to_C(None if C is _DEFAULT_C else C, lam, len(data.weight))
     begin, end = check_range(tau_range)
-    if progress is not None and not callable(progress):
-        raise TypeError(f"progress must be callable or None, got {progress!r}")
+    line = quantile_classification(data.positive, data.weight, C)
+    stretch = data.walk(line, begin, end)
+    return ClassificationPath(data.samples, line, [stretch], data.classes, data.weight, C=C)
 
-    sign = np.where(positive, 1.0, -1.0)
-    order = order_in_memory(features, sign)
-    if order is None:
-        rows = make_rows(features, sign, bias, rearranged=True)
-    else:
-        rows = make_rows(features[order], sign[order], bias)
-    line = quantile_classification(positive, weight, C)
-    record = solve_path(rows, rows.squared_norms(), line, begin, end, order, progress)
-    return SolutionPath(features, positive, classes, weight, C, bias, line, record)
+
+def regularization_path(
+    X: Any,
+    y: Any,
+    tau: float = 0.5,
+    *,
+    C_max: float,
+    kernel: str | Callable[[Any, Any], Any] = "linear",
+    gamma: float | str = "scale",
+    degree: float = 3,
+    coef0: float = 0.0,
+    intercept: str = "augmented",
+    sample_weight: Any = None,
+    progress: Progress | None = None,
+) -> RegularizationPath:
+    """Follow the exact solution of the SVM over C, from 0 to C_max, at a fixed τ.
+
+    For every C, minimises
+
+        ½ ‖w‖² + C Σ c_i max(0, 1 - y_i wᵀx_i),   c_i = 2(1-τ) for y_i = +1, 2τ for -1.
+
+    Parameters
+    ----------
+    X, y, kernel, gamma, degree, coef0, intercept, sample_weight, progress
+        As in `quantile_path`.
+    tau : float, default 0.5
+        cost_fp / (cost_fp + cost_fn), strictly between 0 and 1. At ½ this is the ordinary SVM.
+    C_max : float
+        Where the path ends.
+
+    Returns
+    -------
+    RegularizationPath
+        The same face as that of `quantile_path`, with C as the parameter.
+
+    Examples
+    --------
+    >>> import numpy as np, taupath
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> path = taupath.regularization_path(X, [0, 1, 0, 1], C_max=10.0)
+    >>> bool(path.duality_gap(2.5) < 1e-9)
+    True
+    """
+    data = _Data(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, progress)
+    tau = check_real(tau, "tau")
+    if not 0.0 < tau < 1.0:
+        raise ValueError(f"tau must lie strictly between 0 and 1, got {tau!r}")
+    C_max = regularization_to_C(C_max, None, len(data.weight), "C_max")
+    line = regularization(data.positive, data.weight, tau, C_max)
+    stretch = data.walk(line, 0.0, 1.0, scale=C_max)
+    return RegularizationPath(data.samples, line, [stretch], data.classes, data.weight, tau=tau)
+
+
+class _Data:
+    """The arguments that all paths of classifiers share, checked."""
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        kernel: Any,
+        gamma: Any,
+        degree: Any,
+        coef0: Any,
+        intercept: Any,
+        sample_weight: Any,
+        progress: Any,
+    ) -> None:
+        features = check_features(X)
+        n_samples = features.shape[0]
+        self.classes, self.positive = check_labels(y, n_samples)
+        self.weight = check_weight(sample_weight, n_samples)
+        check_weighted_classes(self.weight, self.classes, self.positive)
+        self.progress = check_progress(progress)
+        sign = np.where(self.positive, 1.0, -1.0)
+        self.samples = make_samples(features, sign, sign, intercept, kernel, gamma, degree, coef0)
+
+    def walk(self, line: Line, begin: float, end: float, scale: float = 1.0) -> Stretch:
+        rows, order = self.samples.rows_to_walk()
+        raised = line.raised(RAISE)
+        record = solve_path(rows, raised, begin, end, order, self.progress)
+        return Stretch(self.samples, raised, record, scale=scale)

@@ -1,6 +1,6 @@
 """What can go wrong on a walk."""
 
-__all__ = ["WalkFailed"]
+__all__ = ["IndefiniteKernelWarning", "WalkFailed"]
 
 
 class WalkFailed(RuntimeError):
@@ -18,3 +18,7 @@ class WalkFailed(RuntimeError):
         super().__init__(f"{reason} at {t!r}; please report this with the data")
         self.reason = reason
         self.t = t
+
+
+class IndefiniteKernelWarning(UserWarning):
+    """A kernel matrix has negative eigenvalues: the problem has no optimum to follow."""

@@ -1,44 +1,29 @@
 """A whole path of solutions: recover any of them, and certify all."""
 
-import threading
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from taupath._core._replay import Replay
-from taupath.certificate import Certificate, HingeProblem, Measure
+from taupath.certificate import Certificate, Measure
 from taupath.problem import Line
-from taupath.rows import make_rows
-from taupath.solver import ORTHOGONAL_UP_TO, Record, raised_targets
+from taupath.samples import Samples
 from taupath.status import FREE, LOWER, UPPER
-from taupath.validation import check_new_features, check_tau
+from taupath.stretch import Solution, Stretch
+from taupath.validation import check_within
 
-__all__ = ["SolutionPath"]
-
-# Distance from a kink, in units of τ's last digit, within which its rounding may matter.
-NEAR_A_KINK = 4.0
-# Index sets to try there, and the slack on the wrong side with which one of them is right.
-MOST_CANDIDATES = 16
-RIGHT_SIDE = 1e-11
+__all__ = ["ClassificationPath", "RegressionPath", "RegularizationPath", "SolutionPath"]
 
 
 class SolutionPath:
-    """The solution of the asymmetric-cost SVM for every τ of a stretch.
+    """Solutions for every value of a parameter within a stretch.
 
-    Made by `quantile_path`. What it keeps are the kinks and the index sets between them; each
-    solution is computed from these and the training data when it is asked for, so it carries no
-    error from the walk.
+    What it keeps are the kinks and the index sets between them; each solution is computed from
+    these and the training data when it is asked for, so it carries no error from the walk.
 
     Attributes
     ----------
     taus : ndarray
         The kinks, increasing; the first and the last are the ends of the stretch.
-    classes : ndarray of shape (2,)
-        The labels; the second one is positive.
-    C, lam : float
-        Regularisation, C = 1 / (n λ).
     counters : dict
         What the walk did: ``kinks`` (events on the path), ``start_events``, ``rows_evaluated``,
         ``zero_length_steps``, ``refactorizations``, ``rewinds`` (stretches walked again with more
@@ -46,81 +31,31 @@ class SolutionPath:
         ones), ``sum_free`` and ``max_free`` (size of the free set).
     """
 
-    def __init__(
-        self,
-        X: "np.ndarray | sp.csr_array",
-        positive: np.ndarray,
-        classes: np.ndarray,
-        weight: np.ndarray,
-        C: float,
-        bias: float,
-        line: Line,
-        record: Record,
-    ) -> None:
-        self.classes = classes
-        self.C = C
-        self.lam = 1.0 / (len(positive) * C)
-        self.counters = record.counters
-        self._X, self._positive, self._weight, self._bias = X, positive, weight, bias
-        self._line, self._record = line, record
-        kinks = np.concatenate(([record.begin], record.t, [record.end]))
-        self.taus = kinks[np.concatenate(([True], np.diff(kinks) > 0.0))]
+    _parameter = "tau"
+    _symbol = "τ"
+
+    def __init__(self, samples: Samples, line: Line, stretches: list[Stretch]) -> None:
+        self._samples, self._line, self._stretches = samples, line, stretches
+        self.taus = np.concatenate([stretch.kinks[k > 0 :] for k, stretch in enumerate(stretches)])
         self.taus.flags.writeable = False
-        self._start_afresh()
-
-    # What follows from the data and the record is made when it is first needed.
-
-    @cached_property
-    def _sign(self) -> np.ndarray:
-        return np.where(self._positive, 1.0, -1.0)
-
-    @cached_property
-    def _replay(self) -> Replay:
-        rows = make_rows(self._X, self._sign, self._bias)
-        record = self._record
-        return Replay(
-            rows,
-            rows.squared_norms(),
-            self._line,
-            record.status,
-            record.free,
-            record.index,
-            record.move,
-            ORTHOGONAL_UP_TO,
-        )
-
-    @cached_property
-    def _target(self) -> np.ndarray:
-        return raised_targets(self._line.target0)
-
-    @cached_property
-    def _judge(self) -> HingeProblem:
-        return HingeProblem(self._X, self._sign, self._bias, self.lam)
-
-    def __getstate__(self) -> dict[str, Any]:
-        derived = ("_sign", "_replay", "_target", "_judge", "_lock", "_last")
-        return {name: value for name, value in self.__dict__.items() if name not in derived}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._start_afresh()
-
-    def _start_afresh(self) -> None:
-        self._lock = threading.Lock()
-        self._last: tuple[float, np.ndarray, np.ndarray, np.ndarray] | None = None
+        self.counters = dict(stretches[0].record.counters)
+        for stretch in stretches[1:]:
+            for name, count in stretch.record.counters.items():
+                before = self.counters[name]
+                self.counters[name] = max(before, count) if name == "max_free" else before + count
 
     def __repr__(self) -> str:
-        n, d = self._X.shape
+        n, d = self._samples.shape
         begin, end = self.tau_range
         return (
-            f"<SolutionPath of {n} samples and {d} features, C={self.C:g}: "
-            f"{self.n_kinks} kinks over τ in [{begin:g}, {end:g}]>"
+            f"<{type(self).__name__} of {n} samples and {d} features, {self._settings()}: "
+            f"{self.n_kinks} kinks over {self._symbol} in [{begin:g}, {end:g}]>"
         )
 
     @property
     def tau_range(self) -> tuple[float, float]:
-        """The stretch of τ that was walked."""
-        return self._record.begin, self._record.end
+        """The stretch that was walked."""
+        return float(self.taus[0]), float(self.taus[-1])
 
     @property
     def n_kinks(self) -> int:
@@ -130,14 +65,12 @@ class SolutionPath:
     @property
     def nbytes(self) -> int:
         """Bytes of the record: kinks and index sets. The training data are not counted."""
-        record = self._record
-        arrays = (self.taus, record.status, record.free, record.t, record.index, record.move)
-        return sum(array.nbytes for array in arrays)
+        return self.taus.nbytes + sum(stretch.nbytes for stretch in self._stretches)
 
     # -- solutions -----------------------------------------------------------------------------
 
     def alpha(self, tau: float) -> np.ndarray:
-        """Return the dual solution in the paper's scale, 0 ≤ α_i ≤ c_i(τ).
+        """Return the dual solution.
 
         Parameters
         ----------
@@ -147,17 +80,20 @@ class SolutionPath:
         Returns
         -------
         ndarray of shape (n_samples,)
-            α.
+            α: for classification in the paper's scale, 0 ≤ α_i ≤ c_i(τ); for regression
+            C (τ - 1) ≤ α_i ≤ C τ.
         """
-        _, alpha, _ = self._solution(check_tau(tau, self.tau_range))
-        return alpha.copy()
+        tau = self._check(tau)
+        status, theta, _ = self._solution(tau)
+        return self._to_alpha(status, theta, tau)
 
     def index_sets(self, tau: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return L, M, R: samples in error, on the margin, and well classified.
 
-        At a kink these are the sets just after it.
+        For regression: above the quantile, on it, and below. At a kink these are the sets just
+        after it.
         """
-        status, _, _ = self._solution(check_tau(tau, self.tau_range))
+        status, _, _ = self._solution(self._check(tau))
         return (
             np.flatnonzero(status == UPPER),
             np.flatnonzero(status == FREE),
@@ -165,22 +101,24 @@ class SolutionPath:
         )
 
     def coef(self, tau: float) -> np.ndarray:
-        """Return the weights of the features, shape (n_features,)."""
-        _, _, w = self._solution(check_tau(tau, self.tau_range))
-        return w[: self._X.shape[1]].copy()
+        """Return the weights of the features, shape (n_features,), for the linear kernel."""
+        _, _, w = self._solution(self._check(tau))
+        return self._samples.coef(w)
 
     def intercept(self, tau: float) -> float:
         """Return the intercept."""
-        _, _, w = self._solution(check_tau(tau, self.tau_range))
-        return float(self._bias * w[-1]) if self._bias else 0.0
+        _, theta, w = self._solution(self._check(tau))
+        return self._samples.intercept(theta, w)
 
     def decision_function(self, X: Any, tau: Any) -> np.ndarray:
         """Return f_τ(x); the positive class is decided for where it is ≥ 0.
 
+        For regression f_τ(x) is the τ-quantile.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
+            Samples; with a precomputed kernel, their kernel with the training samples.
         tau : float or array-like of shape (n_taus,)
             One τ, or several.
 
@@ -189,89 +127,62 @@ class SolutionPath:
         ndarray of shape (n_samples,) or (n_samples, n_taus)
             One column for each τ where several are asked for.
         """
-        X = check_new_features(X, self._X.shape[1])
+        X = self._samples.check_new(X)
         taus = np.asarray(tau)
         if taus.ndim == 0:
-            return np.asarray(X @ self.coef(tau)) + self.intercept(tau)
+            return self._samples.decide(X, *self._solution(self._check(tau))[1:])
         if taus.ndim != 1:
-            raise ValueError(f"tau must be a number or have one dimension, got shape {taus.shape}")
-        W = np.empty((len(taus), X.shape[1]))
-        b = np.empty(len(taus))
+            raise ValueError(
+                f"{self._parameter} must be a number or have one dimension, got shape {taus.shape}"
+            )
+        decisions = np.empty((X.shape[0], len(taus)))
         for k in np.argsort(taus, kind="stable"):  # neighbours on the path share their factor
-            W[k], b[k] = self.coef(taus[k]), self.intercept(taus[k])
-        return np.asarray(X @ W.T) + b
+            decisions[:, k] = self._samples.decide(X, *self._solution(self._check(taus[k]))[1:])
+        return decisions
 
-    def _box(self, tau: float) -> np.ndarray:
-        """Return c_i(τ) (the paper's Eq. 4, times the sample's weight)."""
-        cost = np.where(self._positive, 2.0 * (1.0 - tau), 2.0 * tau)
-        return np.asarray(cost * self._weight / len(self._positive))
+    def _check(self, value: Any) -> float:
+        return check_within(value, self._parameter, self.tau_range)
 
-    def _solution(self, tau: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return status, α and w at τ."""
-        with self._lock:
-            if self._last is None or self._last[0] != tau:
-                self._last = (tau, *self._solve(tau))
-            return self._last[1:]
+    def _solution(self, value: float) -> Solution:
+        for stretch in self._stretches[:-1]:
+            if value < stretch.kinks[-1]:
+                return stretch.solution(value)
+        return self._stretches[-1].solution(value)
 
-    def _solve(self, tau: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        status, theta, w = self._at_its_kink(tau)
-        box = self._box(tau)
-        absent = (box == 0.0) & (status != FREE)
-        if absent.any():  # on either side of the margin its α is 0
-            slack = self._replay.products(w, np.flatnonzero(absent).astype(np.int32)) - 1.0
-            status[absent] = np.where(slack < 0.0, UPPER, LOWER)
-        alpha = np.where(status == UPPER, box, np.minimum(theta * self.lam, box))
-        return status, alpha, w
+    # -- what differs from job to job ----------------------------------------------------------
 
-    def _at_its_kink(self, tau: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return status, θ and w at τ, by the sets that fit best where τ is all but a kink.
+    def _settings(self) -> str:
+        raise NotImplementedError
 
-        A kink is recorded to the last digit of τ or two, and where rows are long that much of τ
-        moves w visibly. The points that change sides thereabouts tell before from after.
-        """
-        times = self._record.t
-        near = NEAR_A_KINK * np.spacing(tau)
-        position = int(np.searchsorted(times, tau, side="right"))
-        first = int(np.searchsorted(times, tau - near, side="left"))
-        last = int(np.searchsorted(times, tau + near, side="right"))
-        if first == last:
-            self._replay.seek(position)
-            status, theta, w = self._replay.solution(tau, self._target)
-            return status, theta, w
-        movers = np.unique(self._record.index[first:last])
-        candidates = sorted(range(first, last + 1), key=lambda k: abs(k - position))
-        least = np.inf
-        for k in candidates[:MOST_CANDIDATES]:
-            self._replay.seek(k)
-            status, theta, w = self._replay.solution(tau, self._target)
-            slack = self._replay.products(w, movers) - self._target[movers]
-            side = status[movers]
-            wrong = np.where(side == UPPER, slack, np.where(side == LOWER, -slack, 0.0))
-            most_wrong = wrong.max(initial=0.0)
-            if most_wrong < least:
-                least, best = most_wrong, (status, theta, w)
-            if most_wrong <= RIGHT_SIDE:
-                break
-        return best
+    def _to_alpha(self, status: np.ndarray, theta: np.ndarray, value: float) -> np.ndarray:
+        raise NotImplementedError
+
+    def _to_theta(self, alpha: np.ndarray, value: float) -> np.ndarray:
+        raise NotImplementedError
+
+    def _to_t(self, value: float) -> float:
+        """Return where on its line the path is."""
+        return value
 
     # -- certificates --------------------------------------------------------------------------
 
     def duality_gap(self, tau: float) -> float:
         """Return primal minus dual objective at τ as part of the primal, from the data."""
-        return self._measure(check_tau(tau, self.tau_range)).gap
+        return self._measure(self._check(tau)).gap
 
     def kkt_violation(self, tau: float) -> float:
         """Return the largest violation of an optimality condition at τ, from the data.
 
         In units of the margin: how far 1 - y f(x) has the wrong sign for a sample at a bound,
-        or how far it is from zero for one strictly between.
+        or how far it is from zero for one strictly between. For regression in units of the
+        largest |y|: the same of y - f(x).
         """
-        return self._measure(check_tau(tau, self.tau_range)).kkt
+        return self._measure(self._check(tau)).kkt
 
-    def _measure(self, tau: float) -> Measure:
-        return self._judge.measure(
-            self.alpha(tau), self.coef(tau), self.intercept(tau), self._box(tau)
-        )
+    def _measure(self, value: float) -> Measure:
+        status, theta, w = self._solution(value)
+        theta = self._to_theta(self._to_alpha(status, theta, value), value)
+        return self._samples.measure(theta, w, self._line, self._to_t(value))
 
     def certify(self, max_points: int | None = 4000) -> Certificate:
         """Measure gap and optimality conditions along the whole path, from the data.
@@ -309,3 +220,120 @@ class SolutionPath:
             n_checked=len(points),
             complete=bool(complete),
         )
+
+
+class _SVMPath(SolutionPath):
+    """What paths of classifiers have in common: α = λ θ, up to c_i(τ)."""
+
+    def __init__(
+        self,
+        samples: Samples,
+        line: Line,
+        stretches: list[Stretch],
+        classes: np.ndarray,
+        weight: np.ndarray,
+    ) -> None:
+        super().__init__(samples, line, stretches)
+        self.classes, self._weight = classes, weight
+
+    def _cost(self, tau: float) -> np.ndarray:
+        """Return c_i(τ) (the paper's Eq. 4, times the sample's weight)."""
+        cost = np.where(self._samples.sign > 0.0, 2.0 * (1.0 - tau), 2.0 * tau)
+        return np.asarray(cost * self._weight / len(cost))
+
+    def _at(self, value: float) -> tuple[float, float]:
+        """Return τ and λ."""
+        raise NotImplementedError
+
+    def _to_alpha(self, status: np.ndarray, theta: np.ndarray, value: float) -> np.ndarray:
+        tau, lam = self._at(value)
+        cost = self._cost(tau)
+        # where there is no cost yet, λ is infinite
+        alpha = np.minimum(theta * lam, cost) if np.isfinite(lam) else np.zeros_like(theta)
+        return np.where(status == UPPER, cost, alpha)
+
+    def _to_theta(self, alpha: np.ndarray, value: float) -> np.ndarray:
+        return alpha / self._at(value)[1]
+
+
+class ClassificationPath(_SVMPath):
+    """The asymmetric-cost SVM for every τ of a stretch, made by `quantile_path`.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (2,)
+        The labels; the second one is positive.
+    C, lam : float
+        Regularisation, C = 1 / (n λ).
+    """
+
+    def __init__(self, *args: Any, C: float) -> None:
+        super().__init__(*args)
+        self.C, self.lam = C, 1.0 / (self._samples.shape[0] * C)
+
+    def _settings(self) -> str:
+        return f"C={self.C:g}"
+
+    def _at(self, value: float) -> tuple[float, float]:
+        return value, self.lam
+
+
+class RegularizationPath(_SVMPath):
+    """The SVM for every C up to a largest one, made by `regularization_path`.
+
+    The parameter of all methods is C instead of τ.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (2,)
+        The labels; the second one is positive.
+    tau : float
+        The τ of all solutions.
+    """
+
+    _parameter = "C"
+    _symbol = "C"
+
+    def __init__(self, *args: Any, tau: float) -> None:
+        super().__init__(*args)
+        self.tau = tau
+
+    @property
+    def Cs(self) -> np.ndarray:
+        """The kinks, increasing, from 0 to C_max."""
+        return self.taus
+
+    def _settings(self) -> str:
+        return f"tau={self.tau:g}"
+
+    def _at(self, value: float) -> tuple[float, float]:
+        n = self._samples.shape[0]
+        return self.tau, 1.0 / (n * value) if value > 0.0 else np.inf
+
+    def _to_t(self, value: float) -> float:
+        return value / float(self.taus[-1])
+
+
+class RegressionPath(SolutionPath):
+    """Quantile regression for every τ of a stretch, made by `quantile_regression_path`.
+
+    Attributes
+    ----------
+    C : float
+        Weight of the loss against ½‖w‖².
+    """
+
+    def __init__(self, *args: Any, C: float) -> None:
+        super().__init__(*args)
+        self.C = C
+
+    def _settings(self) -> str:
+        return f"C={self.C:g}"
+
+    def _to_alpha(self, status: np.ndarray, theta: np.ndarray, value: float) -> np.ndarray:
+        lower, upper = self._line.lower(value), self._line.upper(value)
+        inside = np.clip(theta, lower, upper)
+        return np.where(status == FREE, inside, np.where(status == UPPER, upper, lower))
+
+    def _to_theta(self, alpha: np.ndarray, value: float) -> np.ndarray:
+        return alpha

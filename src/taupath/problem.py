@@ -12,7 +12,18 @@ import numpy as np
 
 from taupath.status import FREE, LOWER, UPPER
 
-__all__ = ["Line", "correction", "quantile_classification", "rising_targets"]
+__all__ = [
+    "Line",
+    "correction",
+    "quantile_classification",
+    "quantile_regression",
+    "quantile_regression_from_an_end",
+    "regularization",
+    "rising_targets",
+]
+
+
+SEED = 20090618
 
 
 @dataclass(frozen=True)
@@ -76,9 +87,10 @@ class Line:
         ends = (self.lower0, self.lower1, self.upper0, self.upper1, self.target0, self.target1)
         return Line(*(end[order] for end in ends))
 
-    def with_target(self, target: np.ndarray) -> "Line":
-        """Return the same bounds with other, resting targets."""
-        return replace(self, target0=target, target1=target)
+    def raised(self, by: float) -> "Line":
+        """Return the line with targets p_i + by u_i, fixed random u_i in [½, 1)."""
+        u = np.random.default_rng(SEED).uniform(0.5, 1.0, len(self.target0))
+        return replace(self, target0=self.target0 + by * u, target1=self.target1 + by * u)
 
 
 def _between(begin: np.ndarray, end: np.ndarray, t: float) -> np.ndarray:
@@ -101,6 +113,47 @@ def quantile_classification(positive: np.ndarray, weight: np.ndarray, C: float) 
     zero, one = np.zeros(len(positive)), np.ones(len(positive))
     cost = 2.0 * C * weight
     return Line(zero, zero, np.where(positive, cost, 0.0), np.where(positive, 0.0, cost), one, one)
+
+
+def regularization(positive: np.ndarray, weight: np.ndarray, tau: float, C_max: float) -> Line:
+    """Return the line t = C / C_max of the SVM with fixed τ (Hastie et al. 2004).
+
+    Parameters
+    ----------
+    positive : ndarray of bool, shape (n_samples,)
+        Which samples have the positive label.
+    weight : ndarray of shape (n_samples,)
+        Factor of each sample's cost.
+    tau, C_max : float
+        A positive sample's box ends at 2 C (1 - τ), a negative one's at 2 C τ.
+    """
+    zero, one = np.zeros(len(positive)), np.ones(len(positive))
+    cost = 2.0 * C_max * weight * np.where(positive, 1.0 - tau, tau)
+    return Line(zero, zero, zero, cost, one, one)
+
+
+def quantile_regression(y: np.ndarray, weight: np.ndarray, C: float) -> Line:
+    """Return the line t = τ of quantile regression (Takeuchi et al. 2006).
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        What is to be predicted.
+    weight : ndarray of shape (n_samples,)
+        Factor of each sample's loss.
+    C : float
+        Boxes are C (τ - 1) ≤ θ ≤ C τ.
+    """
+    zero, cost = np.zeros(len(y)), C * weight
+    return Line(-cost, zero, zero, cost, y, y)
+
+
+def quantile_regression_from_an_end(y: np.ndarray, weight: np.ndarray, C: float) -> Line:
+    """Return the same line from its other end, t = 1 - τ, where boxes begin at zero.
+
+    With -y instead of y it is the line t = τ of -θ: quantile regression upside down.
+    """
+    return quantile_regression(y, weight, C).reversed()
 
 
 def rising_targets(line: Line, t: float, first: np.ndarray) -> Line:

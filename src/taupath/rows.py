@@ -54,17 +54,19 @@ def _by_frequency(indices: np.ndarray, n_cols: int) -> np.ndarray:
     return np.asarray(rank[indices])
 
 
-def order_in_memory(X: "np.ndarray | sp.csr_array", sign: np.ndarray) -> np.ndarray | None:
+def order_in_memory(
+    X: "np.ndarray | sp.csr_array", sign: np.ndarray, response: np.ndarray
+) -> np.ndarray | None:
     """Return an order of the samples such that those near the margin together lie together.
 
     While τ goes on the decision function is shifted more than it is turned, so points meet the
-    margin class by class and roughly in the order of any reasonable decision function: here least
-    squares on some of the rows. Returns None where the order hardly matters.
+    margin class by class and roughly in the order of what any reasonable function leaves of their
+    response: here least squares on some of the rows. Returns None where the order hardly matters.
     """
     n_samples, n_features = X.shape
     if not isinstance(X, np.ndarray) or X.size <= NEARBY or n_features >= LONG_ROW:
         return None
     some = slice(None, None, -(-n_samples // SAMPLED))
     centred = X[some] - X[some].mean(axis=0)
-    coef, *_ = np.linalg.lstsq(centred, sign[some] - sign[some].mean(), rcond=None)
-    return np.lexsort((X @ coef, sign))
+    coef, *_ = np.linalg.lstsq(centred, response[some] - response[some].mean(), rcond=None)
+    return np.lexsort((response - X @ coef, sign))

@@ -14,10 +14,14 @@ __all__ = [
     "check_labels",
     "check_new_features",
     "check_positive",
+    "check_progress",
     "check_range",
-    "check_tau",
+    "check_real",
+    "check_targets",
     "check_weight",
     "check_weighted_classes",
+    "check_within",
+    "first_not_finite",
     "regularization_to_C",
 ]
 
@@ -169,7 +173,8 @@ def check_weighted_classes(weight: np.ndarray, classes: np.ndarray, positive: np
             raise ValueError(f"sample_weight is zero for every sample of class {label!r}")
 
 
-def _check_real(value: Any, name: str) -> float:
+def check_real(value: Any, name: str) -> float:
+    """Return a number that is real and no truth value."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
@@ -179,7 +184,7 @@ def _check_real(value: Any, name: str) -> float:
 
 def check_positive(value: Any, name: str) -> float:
     """Return a finite number above zero."""
-    number = _check_real(value, name)
+    number = check_real(value, name)
     if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} must be finite and above 0, got {value!r}")
     return number
@@ -191,10 +196,10 @@ def _check_C(C: float, given: str) -> float:
     return C
 
 
-def regularization_to_C(C: Any, lam: Any, n_samples: int) -> float:
+def regularization_to_C(C: Any, lam: Any, n_samples: int, name: str = "C") -> float:
     """Return C; from λ as 1 / (n λ). Giving both is an error unless they mean the same."""
     if lam is None:
-        return _check_C(check_positive(1.0 if C is None else C, "C"), "C")
+        return _check_C(check_positive(1.0 if C is None else C, name), name)
     from_lam = 1.0 / n_samples / check_positive(lam, "lam")
     _check_C(from_lam, f"lam={lam!r} means C = 1/(n lam), which")
     if C is not None and not math.isclose(check_positive(C, "C"), from_lam, rel_tol=1e-9):
@@ -211,25 +216,56 @@ def check_range(tau_range: Any, name: str = "tau_range") -> tuple[float, float]:
         begin, end = tau_range
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a pair of numbers, got {tau_range!r}") from None
-    begin, end = _check_real(begin, name), _check_real(end, name)
+    begin, end = check_real(begin, name), check_real(end, name)
     if not 0.0 <= begin < end <= 1.0:
         raise ValueError(f"{name} must satisfy 0 <= a < b <= 1, got {tau_range!r}")
     return begin, end
 
 
-def check_tau(tau: Any, tau_range: tuple[float, float]) -> float:
-    """Return τ if it lies within the walked stretch."""
-    number = _check_real(tau, "tau")
-    begin, end = tau_range
+def check_within(value: Any, name: str, walked: tuple[float, float]) -> float:
+    """Return the parameter of a path if it lies within the walked stretch."""
+    number = check_real(value, name)
+    begin, end = walked
     if not begin <= number <= end:
-        raise ValueError(f"tau must lie in the walked range [{begin:g}, {end:g}], got {tau!r}")
+        raise ValueError(f"{name} must lie in the walked range [{begin:g}, {end:g}], got {value!r}")
     return number
 
 
-def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
-    """Return one of `choices`."""
+def check_choice(
+    value: Any, name: str, choices: tuple[str, ...], or_else: str | None = None
+) -> str:
+    """Return one of `choices`; `or_else` says what else the caller would have taken."""
+    expected = ", ".join(map(repr, choices)) + (f" or {or_else}" if or_else else "")
     if not isinstance(value, str):
-        raise TypeError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+        raise TypeError(f"{name} must be one of {expected}, got {value!r}")
     if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+        raise ValueError(f"{name} must be one of {expected}, got {value!r}")
     return value
+
+
+def check_targets(y: Any, n_samples: int) -> np.ndarray:
+    """Return the numbers to be predicted."""
+    targets = _as_real(y, "y").astype(np.float64)
+    if targets.ndim == 2 and targets.shape[1] == 1:
+        targets = targets[:, 0]
+    if targets.ndim != 1:
+        raise ValueError(f"y must have one dimension, got shape {targets.shape}")
+    if len(targets) != n_samples:
+        raise ValueError(f"y has {len(targets)} values, X has {n_samples} rows")
+    _check_size_of_values(targets, "y")
+    return targets
+
+
+def first_not_finite(values: np.ndarray) -> tuple[int, ...] | None:
+    """Return where an array first is infinite or no number, None if nowhere."""
+    finite = np.isfinite(values)
+    if finite.all():
+        return None
+    return tuple(int(k) for k in np.unravel_index(int(finite.argmin()), values.shape))
+
+
+def check_progress(progress: Any) -> Any:
+    """Return something to call, or None."""
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be callable or None, got {progress!r}")
+    return progress

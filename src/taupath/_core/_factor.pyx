@@ -11,14 +11,13 @@ from libc.string cimport memcpy, memmove
 
 import numpy as np
 
-from taupath._core._blas cimport axpy, dot, norm
+from taupath._core._blas cimport axpy, dot
 
 # A pivot below this part of ‖z‖² may be rounding where the members are nearly dependent: form the
 # residual vector itself and take the pivot from there.
 cdef double CANCELLED = 1e-4
-# Closer than this part of its length to the span of the members, a row counts as dependent: in
-# terms of the Gram matrix, and with an orthonormal basis.
-cdef double DEPENDENT = 1e-10
+# Closer than this part of its length to the span of the members, a row counts as dependent on an
+# orthonormal basis. (Without one, the rows know how far they can be resolved.)
 cdef double DEPENDENT_ON_BASIS = 1e-12
 # Refinement of a solve stops at this residual, relative to the terms it is the difference of.
 cdef double ROUNDING = 4e-16
@@ -105,7 +104,7 @@ cdef class Factor:
         pivot = self.squared_norm[i] - dot(m, r, r)
         if pivot <= CANCELLED * self.squared_norm[i]:
             pivot = self._refined_pivot(i, r)
-        if pivot <= DEPENDENT * DEPENDENT * self.squared_norm[i]:
+        if pivot <= self.rows.resolution * self.squared_norm[i]:
             return 0.0
         r[m] = sqrt(pivot)
         self.members[m] = i
@@ -118,7 +117,6 @@ cdef class Factor:
         cdef Py_ssize_t a, k, m = self.size
         cdef double* q = &self.vector[0]
         cdef double* x = &self.work[0]
-        cdef double length
         for k in range(self.rows.n_cols):
             q[k] = 0.0
         self.rows.axpy(i, 1.0, q)
@@ -135,8 +133,7 @@ cdef class Factor:
                 for a in range(m):
                     r[a] = r[a] + x[a]
         self.n_refined += 1
-        length = norm(self.rows.n_cols, q)
-        return length * length
+        return self.rows.squared_rest(i, q)
 
     cdef void remove(self, Py_ssize_t a) noexcept nogil:
         # Row a goes; the rows below get one entry too many, which rotations of neighbouring
@@ -251,7 +248,7 @@ cdef class Factor:
         for k in range(n):
             v[k] = <double> exact[k]
         for attempt in range(MOST_REFINEMENTS):
-            length = norm(n, v)
+            length = self.rows.length(v, 1)
             worst = 0.0
             lack = 0.0          # in units of v: comparable from round to round, as v shrinks
             for a in range(m):
@@ -391,7 +388,7 @@ cdef class OrthogonalFactor(Factor):
 def independent_rows(Rows rows, const double[::1] squared_norm, const int[::1] members,
                      Py_ssize_t orthogonal_up_to):
     """Return for each member whether it is independent of those before it."""
-    cls = OrthogonalFactor if rows.n_cols <= orthogonal_up_to else Factor
+    cls = OrthogonalFactor if rows.n_cols <= orthogonal_up_to and not rows.dual else Factor
     cdef Factor factor = cls(rows, squared_norm, members.shape[0] + 1)
     kept = np.zeros(members.shape[0], dtype=bool)
     cdef Py_ssize_t a

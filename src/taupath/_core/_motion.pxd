@@ -46,6 +46,7 @@ cdef class Motion:
     # ‖ẇ‖² has changed by `change`.
     cdef void _update_speed(self, double change) noexcept nogil
     cdef void _measure_speed(self) noexcept nogil
+    cdef double _dual_speed(self) noexcept nogil
     cdef void _set_speed(self, double speed) noexcept nogil
     # Whether the free points span everything, so that w rests between events.
     cdef bint _is_flat(self) noexcept nogil

@@ -154,19 +154,35 @@ cdef class Motion:
 
     cdef void _measure_speed(self) noexcept nogil:
         """‖ẇ‖ itself; where it is rounding only, ẇ becomes zero."""
-        cdef Py_ssize_t a, k
-        cdef double squared = 0.0
+        cdef Py_ssize_t a
+        cdef double length = self.rows.length(&self.pairs[1], 2)
         self.terms = 0.0
         for a in range(self.factor.size):
             self.terms = self.terms + (fabs(<double> self.theta_rate[a])
                                        * self.row_norm[self.factor.members[a]])
-        for k in range(self.rows.n_cols):
-            squared = squared + self.pairs[2 * k + 1] * self.pairs[2 * k + 1]
         self.theta_speed = self.terms
-        if sqrt(squared) <= FLAT * self.terms or self._is_flat():
+        if length <= FLAT * self.terms or self._is_flat():
             self._rest()
+        elif self.rows.dual:
+            self._set_speed(max(length, self._dual_speed()))
         else:
-            self._set_speed(sqrt(squared))
+            self._set_speed(length)
+
+    cdef double _dual_speed(self) noexcept nogil:
+        """‖ẇ‖ from ‖ẇ‖² = Σ θ̇_i <z_i, ẇ>, rounded up."""
+        cdef Py_ssize_t i
+        cdef double squared = 0.0, terms = 0.0, part
+        for i in range(self.rows.n_rows):
+            if self.status[i] != FREE:
+                part = self.lower_rate[i] if self.status[i] == LOWER else self.upper_rate[i]
+                part = part * self.pairs[2 * i + 1]
+                squared = squared + part
+                terms = terms + fabs(part)
+        for i in range(self.factor.size):
+            part = <double> self.theta_rate[i] * self.pairs[2 * self.factor.members[i] + 1]
+            squared = squared + part
+            terms = terms + fabs(part)
+        return sqrt(max(squared, 0.0) + EPSILON * terms)
 
     cdef void _set_speed(self, double speed) noexcept nogil:
         self.speed_exact = speed
@@ -272,7 +288,7 @@ cdef class Motion:
     cdef double _take_w(self) noexcept nogil:
         cdef Py_ssize_t i, k
         cdef long double at
-        cdef double drift = 0.0, gone
+        cdef double drift
         self._rebase()
         for k in range(self.rows.n_cols):
             self.exact[k] = 0.0
@@ -284,13 +300,13 @@ cdef class Motion:
         for k in range(self.factor.size):
             self.rows.axpy_long(self.factor.members[k], self.theta[k], &self.exact[0])
         for k in range(self.rows.n_cols):
-            gone = <double> (self.pairs[2 * k] - self.exact[k])
-            drift = drift + gone * gone
+            self.pairs[2 * k] = <double> (self.pairs[2 * k] - self.exact[k])
+        drift = self.rows.length(&self.pairs[0], 2)
         self._meet_targets()
         self._take_s()
         self._straighten()
         self.usual_step, self.longest_step = self.longest_step, 0.0
-        return sqrt(drift)
+        return drift
 
     # -- the same from Python ----------------------------------------------------------------
 

@@ -41,7 +41,7 @@ cdef class Replay:
         self.first_free = first_free
         self.index = index
         self.move = move
-        self.orthogonal = rows.n_cols <= orthogonal_up_to
+        self.orthogonal = rows.n_cols <= orthogonal_up_to and not rows.dual
         self.status = np.array(first_status)
 
     def seek(self, Py_ssize_t position, bint factor=True):

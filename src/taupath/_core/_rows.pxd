@@ -15,6 +15,8 @@ cdef class Rows:
     cdef readonly Py_ssize_t n_rows
     cdef readonly Py_ssize_t n_cols          # length of every v below, the bias included
     cdef readonly Py_ssize_t n_stored        # entries touched by a sweep over all rows
+    cdef readonly bint dual                  # vectors v are kept as <z_i, v> for every i
+    cdef readonly double resolution          # part of ‖z‖² below which a squared length is rounding
     cdef const signed char[::1] sign         # z_i = sign_i * [x_i, bias]
     cdef double bias                         # 0 means: no bias coordinate
     cdef double[::1] scratch                 # always zero between calls
@@ -33,6 +35,10 @@ cdef class Rows:
     # out[k] = <z_i, z_members[k]> for k < m
     cdef void inner(self, Py_ssize_t i, const int* members, Py_ssize_t m,
                     double* out) noexcept nogil
+    # about the length of v, whose entries are `stride` apart
+    cdef double length(self, const double* v, Py_ssize_t stride) noexcept nogil
+    # ‖q‖² of q = z_i minus its projection on other rows
+    cdef double squared_rest(self, Py_ssize_t i, const double* q) noexcept nogil
     # ask the memory for row i
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil
     # scratch back to zero where row i touched it
@@ -43,6 +49,11 @@ cdef class DenseRows(Rows):
     cdef const double[:, ::1] X
     cdef const double* first                 # X's first entry
     cdef Py_ssize_t n_features
+
+
+cdef class KernelRows(Rows):
+    cdef const double[:, ::1] Q              # <z_i, z_j>
+    cdef double[::1] norms
 
 
 cdef class SparseRows(Rows):

@@ -1,17 +1,26 @@
 """Data access: the only place that knows how rows are stored.
 
 Row i of the canonical problem is z_i = sign_i * [x_i, bias]; X itself is never copied or changed.
+With a kernel the z_i are not at hand. There a vector v is known by its products <z_i, v> with all
+rows, and everything works as before: a product is one entry, and a row is a row of the Gram matrix.
 """
+
+from libc.math cimport fabs, sqrt
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
+from taupath._core._blas cimport norm
 from taupath._core._pairs cimport pair_of, pair_plus, pair_t, pair_times
 
 # Gram matrices go through a dense block and BLAS while that has at most so many entries.
 cdef Py_ssize_t DENSE_BLOCK = 1 << 22
 # Entries of a row to ask the memory for in advance; it goes on by itself from there.
 cdef Py_ssize_t PREFETCHED = 64
+# Squared lengths are differences of entries of the Gram matrix where there is nothing else, and
+# of vectors otherwise.
+cdef double GRAM_RESOLUTION = 1e-15
+cdef double VECTOR_RESOLUTION = 1e-20
 
 
 cdef class Rows:
@@ -22,6 +31,7 @@ cdef class Rows:
         self.n_cols = n_features + (1 if bias != 0.0 else 0)
         self.sign = sign
         self.bias = bias
+        self.resolution = VECTOR_RESOLUTION
         self.scratch = np.zeros(self.n_cols)
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
@@ -48,6 +58,19 @@ cdef class Rows:
         for k in range(m):
             out[k] = self.dot(members[k], &self.scratch[0])
         self._clear(i)
+
+    cdef double length(self, const double* v, Py_ssize_t stride) noexcept nogil:
+        cdef Py_ssize_t k
+        cdef double squared = 0.0
+        if stride == 1:
+            return norm(self.n_cols, v)
+        for k in range(self.n_cols):
+            squared = squared + v[stride * k] * v[stride * k]
+        return sqrt(squared)
+
+    cdef double squared_rest(self, Py_ssize_t i, const double* q) noexcept nogil:
+        cdef double length = self.length(q, 1)
+        return length * length
 
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
         pass
@@ -190,6 +213,74 @@ cdef class DenseRows(Rows):
         cdef Py_ssize_t j
         for j in range(self.n_cols):
             self.scratch[j] = 0.0
+
+
+cdef class KernelRows(Rows):
+    """Rows known by their Gram matrix only, which is symmetric."""
+
+    def __init__(self, const double[:, ::1] Q):
+        super().__init__(Q.shape[0], Q.shape[0], np.ones(Q.shape[0], dtype=np.int8), 0.0)
+        self.Q = Q
+        self.n_stored = self.n_rows
+        self.dual = True
+        self.resolution = GRAM_RESOLUTION
+        self.norms = np.sqrt(np.maximum(np.diagonal(Q), 0.0))
+
+    cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
+        return v[i]
+
+    cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
+                        double* out) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(m):
+            out[2 * k] = pair[2 * members[k]]
+            out[2 * k + 1] = pair[2 * members[k] + 1]
+
+    cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef const double* q = &self.Q[i, 0]
+        for j in range(self.n_cols):
+            v[j] = v[j] + a * q[j]
+
+    cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef const double* q = &self.Q[i, 0]
+        for j in range(self.n_cols):
+            v[j] = v[j] + a * q[j]
+
+    cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef const double* q = &self.Q[i, 0]
+        cdef pair_t* p = <pair_t*> pair
+        cdef pair_t both = pair_of(a, b)
+        for j in range(self.n_cols):
+            p[j] = pair_plus(p[j], pair_times(q[j], both))
+
+    cdef void inner(self, Py_ssize_t i, const int* members, Py_ssize_t m,
+                    double* out) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(m):
+            out[k] = self.Q[i, members[k]]
+
+    cdef double length(self, const double* v, Py_ssize_t stride) noexcept nogil:
+        # no less than its part along any row
+        cdef Py_ssize_t i
+        cdef double longest = 0.0
+        for i in range(self.n_rows):
+            if fabs(v[stride * i]) > longest * self.norms[i]:
+                longest = fabs(v[stride * i]) / (self.norms[i] + 1e-300)
+        return longest
+
+    cdef double squared_rest(self, Py_ssize_t i, const double* q) noexcept nogil:
+        return q[i]
+
+    def combine(self, const double[::1] theta):
+        """Return the sum of theta_i z_i, as its products with all rows."""
+        return np.asarray(self.Q) @ np.asarray(theta)
+
+    def gram(self, const int[::1] members):
+        """Return the lower triangle of <z_a, z_b> over the members (the rest is zero)."""
+        return np.tril(np.asarray(self.Q)[np.ix_(members, members)])
 
 
 cdef class SparseRows(Rows):

@@ -95,6 +95,7 @@ cdef class Walk(Motion):
     cdef double pace                         # speed in the metric
     cdef double rate_scale, box_scale        # largest rate of a bound, largest width of a box
     cdef bint screening, prefetching
+    cdef bint sweeping                       # every bound point is looked at in every search
     cdef Py_ssize_t together                 # short lists are taken together up to so many points
     # Since ‖ẇ(t) - ẇ(t')‖ is at most the variation of ẇ between, what was seen at t' bounds the
     # slack at t: the extrapolated slack less ‖z_i‖ ∫ (variation - variation') dt.
@@ -153,7 +154,8 @@ cdef class Walk(Motion):
         if metric is not None:
             self.measuring = True
             self.R = metric.R
-        self.screening = not orthogonal      # few dimensions: directions do not last
+        self.sweeping = rows.dual            # where a look is only one at a number
+        self.screening = not orthogonal and not self.sweeping   # few dimensions: directions do not last
         self.prefetching = rows.n_stored > CACHED
         self.together = TOGETHER if self.prefetching and orthogonal else 1
         self.polish_every = 1 if careful else 20 if orthogonal else 100
@@ -271,6 +273,10 @@ cdef class Walk(Motion):
             return
         self._measure_pace()
         self.still = max(STILL * self.speed, SUMMED * self.terms)
+        if self.sweeping:
+            self._look_at(&self.chain[0], self._bound_points(), False)
+            self.n_due = 0
+            return
         self.deadlines.locate(self.since_base, self.t)
         self.deadlines.rewind()
         while True:
@@ -280,6 +286,18 @@ cdef class Walk(Motion):
             if k >= SORTED_FROM:
                 self._sort_chain(k)
             self._look_at(&self.chain[0], k, self.prefetching and k < SORTED_FROM)
+
+    cdef Py_ssize_t _bound_points(self) noexcept nogil:
+        """Write down the points whose box is more than one point; returns their number."""
+        cdef Py_ssize_t i, k = 0
+        for i in range(self.rows.n_rows):
+            if self.status[i] != FREE and not self._is_fixed(i):
+                self.chain[k] = <int> i
+                k += 1
+        return k
+
+    cdef inline bint _is_fixed(self, Py_ssize_t i) noexcept nogil:
+        return self.lower0[i] == self.upper0[i] and self.lower1[i] == self.upper1[i]
 
     cdef Py_ssize_t _gather(self) noexcept nogil:
         """Write down some points that may be due; returns their number.
@@ -426,7 +444,7 @@ cdef class Walk(Motion):
         cdef int i
         self._move(self.step)
         self.area = self.area + self.step * self.variation
-        if self.speed > 0.0:
+        if self.speed > 0.0 and not self.sweeping:
             self.n_strides += 1
             self.deadlines.advance(self.step * self.pace)
             self.deadlines.locate(self.since_base, self.t)
@@ -475,7 +493,7 @@ cdef class Walk(Motion):
         """Let a bound point wait of which no rate is known."""
         if self.screening:
             self._see(i, -1.0, 0.0)     # a sighting that bounds nothing
-        if self.points[i].per_length > 0.0:
+        if self.points[i].per_length > 0.0 and not self.sweeping:
             self.deadlines.put(i, slack * self.points[i].per_length if slack > 0.0 else 0.0)
 
     # -- apply ----------------------------------------------------------------------------
@@ -499,7 +517,7 @@ cdef class Walk(Motion):
             self.left_out[self.n_left_out] = i
             self.n_left_out += 1
             self.n_left_out_total += 1
-            self.deadlines.put(i, 0.0)
+            self._wait_unseen(i, 0.0)
             return
         self.theta[a] = lower_now(self, i) if was_lower else upper_now(self, i)
         self.theta_rate[a] = bound_rate
@@ -621,8 +639,7 @@ cdef class Walk(Motion):
             worst = max(worst, <double> beyond / self.box_scale)
         self.n_due = 0
         for i in range(n):
-            if self.status[i] == FREE or (self.lower0[i] == self.upper0[i]
-                                          and self.lower1[i] == self.upper1[i]):
+            if self.status[i] == FREE or self._is_fixed(i):
                 continue
             point = <int> i
             self.rows.dot_pairs(&point, 1, &self.pairs[0], both)

@@ -1,0 +1,165 @@
+"""Kernels: k(x, x') by name, with scikit-learn's parameters, or by a function of the user's."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kernel
+
+from taupath.exceptions import IndefiniteKernelWarning
+from taupath.validation import check_choice, check_positive, check_real, first_not_finite
+
+__all__ = ["Kernel", "check_precomputed", "low_rank_factor", "make_kernel", "warn_if_indefinite"]
+
+KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
+# Part of the largest entry by which a matrix may differ from its transpose.
+ASYMMETRY = 1e-10
+# What is left of the diagonal, as part of its largest entry, where a matrix has been taken apart.
+NOTHING_LEFT = 1e-14
+# Rows that are looked at to see whether a matrix is positive semidefinite, and how far below zero,
+# as part of the largest, an eigenvalue counts as rounding.
+LOOKED_AT = 1000
+NEGATIVE = 1e-8
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with its parameters.
+
+    Attributes
+    ----------
+    function : str or callable
+        "rbf", "poly", "sigmoid", "precomputed", or a function of two matrices.
+    gamma, coef0 : float
+    degree : float
+        As in scikit-learn.
+    """
+
+    function: str | Callable[[Any, Any], Any]
+    gamma: float = 1.0
+    degree: float = 3
+    coef0: float = 0.0
+
+    @property
+    def precomputed(self) -> bool:
+        """Whether matrices come from the user instead of features."""
+        return self.function == "precomputed"
+
+    @property
+    def positive(self) -> bool:
+        """Whether the kernel is known to be positive semidefinite."""
+        return self.function == "rbf" or (self.function == "poly" and self.coef0 >= 0.0)
+
+    def __call__(self, A: Any, B: Any) -> np.ndarray:
+        """Return k(a, b) for every row a of A and b of B."""
+        if self.function == "rbf":
+            return np.asarray(rbf_kernel(A, B, gamma=self.gamma))
+        if self.function == "poly":
+            return np.asarray(
+                polynomial_kernel(A, B, degree=self.degree, gamma=self.gamma, coef0=self.coef0)
+            )
+        if self.function == "sigmoid":
+            return np.asarray(sigmoid_kernel(A, B, gamma=self.gamma, coef0=self.coef0))
+        assert callable(self.function)
+        return _check_values(self.function(A, B), (A.shape[0], B.shape[0]))
+
+
+def make_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any, X: Any) -> Kernel | None:
+    """Return the kernel of these arguments for training features X; None for the linear one."""
+    if callable(kernel):
+        return Kernel(kernel)
+    name = check_choice(kernel, "kernel", KERNELS, or_else="a function of two matrices")
+    if name == "linear":
+        return None
+    if name == "precomputed":
+        return Kernel(name)
+    degree = check_real(degree, "degree")
+    if name == "poly" and not (degree >= 0.0 and degree == int(degree)):
+        raise ValueError(f"degree must be a whole number, at least 0, got {degree!r}")
+    return Kernel(name, _check_gamma(gamma, X), degree, check_real(coef0, "coef0"))
+
+
+def _check_gamma(gamma: Any, X: Any) -> float:
+    n_features = max(int(X.shape[1]), 1)
+    if isinstance(gamma, str):
+        if check_choice(gamma, "gamma", ("scale", "auto"), or_else="a number") == "auto":
+            return 1.0 / n_features
+        variance = float(_sparse_variance(X) if sp.issparse(X) else X.var())
+        return 1.0 / (n_features * variance) if variance > 0.0 else 1.0
+    return check_positive(gamma, "gamma")
+
+
+def _sparse_variance(X: Any) -> Any:
+    return X.multiply(X).mean() - X.mean() ** 2
+
+
+def _check_values(values: Any, shape: tuple[int, int]) -> np.ndarray:
+    try:
+        K = np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"kernel must return a real matrix of shape {shape}, got {type(values).__name__}"
+        ) from None
+    if K.shape != shape:
+        raise ValueError(f"kernel returned shape {K.shape}, expected {shape}")
+    at = first_not_finite(K)
+    if at is not None:
+        raise ValueError(f"kernel returned {K[at]} (first at [{at[0]}, {at[1]}])")
+    return K
+
+
+def check_precomputed(K: np.ndarray) -> None:
+    """Refuse what cannot be the kernel matrix of training samples."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"a precomputed kernel needs a square matrix of training samples, got shape {K.shape}"
+        )
+    difference = np.abs(K - K.T)
+    worst = np.unravel_index(int(difference.argmax()), K.shape)
+    if difference[worst] > ASYMMETRY * max(float(np.abs(K).max()), 1e-300):
+        i, j = (int(k) for k in worst)
+        raise ValueError(
+            f"the kernel matrix is not symmetric: [{i}, {j}] is {K[i, j]}, [{j}, {i}] is {K[j, i]}"
+        )
+    diagonal = K.diagonal()
+    if (diagonal < 0.0).any():
+        at = int(diagonal.argmin())
+        raise ValueError(f"the kernel matrix has {diagonal[at]} on its diagonal (at {at})")
+
+
+def warn_if_indefinite(K: np.ndarray) -> None:
+    """Warn if some of the rows show that the matrix is not positive semidefinite."""
+    step = -(-len(K) // LOOKED_AT)
+    eigenvalues = np.linalg.eigvalsh(K[::step, ::step])
+    if eigenvalues[0] < -NEGATIVE * max(eigenvalues[-1], 1e-300):
+        warnings.warn(
+            f"the kernel is not positive semidefinite (eigenvalues from {eigenvalues[0]:.3g} to "
+            f"{eigenvalues[-1]:.3g}): there is no optimum to follow, the path stops being exact "
+            "and its certificate says by how much",
+            IndefiniteKernelWarning,
+            stacklevel=4,
+        )
+
+
+def low_rank_factor(K: np.ndarray, most: int) -> np.ndarray | None:
+    """Return B with B Bᵀ = K up to rounding and at most `most` columns; None if there is none.
+
+    Cholesky factorisation with pivots, stopped early.
+    """
+    left = K.diagonal().copy()
+    enough = NOTHING_LEFT * max(float(left.max()), 1e-300)
+    B = np.zeros((len(K), most))
+    for k in range(most + 1):
+        pivot = int(left.argmax())
+        if left[pivot] <= enough:
+            return np.ascontiguousarray(B[:, : max(k, 1)])
+        if k == most:
+            return None
+        column = K[:, pivot] - B[:, :k] @ B[pivot, :k]
+        B[:, k] = column / np.sqrt(left[pivot])
+        left -= B[:, k] ** 2
+        left[pivot] = 0.0
+    return None

@@ -1,0 +1,121 @@
+"""Quantile regression for every quantile at once."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from taupath.path import RegressionPath
+from taupath.problem import quantile_regression, quantile_regression_from_an_end
+from taupath.samples import make_samples
+from taupath.solver import RAISE, Progress, solve_path
+from taupath.stretch import Stretch
+from taupath.validation import (
+    check_features,
+    check_progress,
+    check_range,
+    check_targets,
+    check_weight,
+    regularization_to_C,
+)
+
+__all__ = ["quantile_regression_path"]
+
+# Of the largest |y|: y that vary by less are taken to vary so much, so that targets are raised
+# visibly beside what rounding does to them.
+LEAST_UNIT = 1e-3
+# Where C is so large that functions pass through the samples, raised targets cost C times their
+# number: they are raised by less, but not by less than this part.
+LEAST_RAISE = 1e-2
+
+
+def quantile_regression_path(
+    X: Any,
+    y: Any,
+    C: float = 1.0,
+    *,
+    kernel: str | Callable[[Any, Any], Any] = "linear",
+    gamma: float | str = "scale",
+    degree: float = 3,
+    coef0: float = 0.0,
+    intercept: str = "augmented",
+    sample_weight: Any = None,
+    tau_range: tuple[float, float] = (0.0, 1.0),
+    progress: Progress | None = None,
+) -> RegressionPath:
+    """Follow the exact solution of quantile regression over τ.
+
+    For every τ of `tau_range`, minimises
+
+        ½ ‖w‖² + C Σ max(τ (y_i - f(x_i)), (τ - 1) (y_i - f(x_i))),
+
+    so that f_τ(x) estimates the τ-quantile of y at x (Takeuchi, Le, Sears & Smola, JMLR 2006).
+
+    Parameters
+    ----------
+    X, kernel, gamma, degree, coef0, intercept, sample_weight, tau_range, progress
+        As in `quantile_path`.
+    y : array-like of shape (n_samples,)
+        What is to be predicted.
+    C : float, default 1.0
+        Weight of the loss. As C grows, with the linear kernel, the unregularised quantiles.
+
+    Returns
+    -------
+    RegressionPath
+        The same face as that of `quantile_path`; `decision_function` is the quantile.
+
+    Examples
+    --------
+    >>> import numpy as np, taupath
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])
+    >>> path = taupath.quantile_regression_path(X, [0.0, 1.0, 5.0, 3.0, 4.0], C=100.0)
+    >>> path.decision_function(X, 0.5).round(6)
+    array([0., 1., 2., 3., 4.])
+    """
+    features = check_features(X)
+    targets = check_targets(y, features.shape[0])
+    C = regularization_to_C(C, None, len(targets))
+    weight = check_weight(sample_weight, len(targets))
+    begin, end = check_range(tau_range)
+    progress = check_progress(progress)
+    samples = make_samples(
+        features, np.ones(len(targets)), targets, intercept, kernel, gamma, degree, coef0
+    )
+    rows, order = samples.rows_to_walk()
+    unit = _unit(targets, weight)
+    # From either end of the line to its middle: at the ends boxes begin at zero. Raising the
+    # targets costs Σ (θ_i - l_i) δ, and raising those of -θ costs Σ (h_i - θ_i) δ: each vanishes
+    # with the objective at its own end.
+    strength = C / unit * float(weight.max()) * float(rows.squared_norms().max())
+    rise = RAISE * max(LEAST_RAISE, min(1.0, 1.0 / max(strength, 1e-300)))
+    stretches = []
+    for turned in (True, False):
+        first, last = (begin, min(end, 0.5)) if turned else (1.0 - end, min(1.0 - begin, 0.5))
+        if first >= last:
+            continue
+        aim = -targets / unit if turned else targets / unit
+        line = quantile_regression_from_an_end(aim, weight, C / unit).raised(rise)
+        record = solve_path(rows, line, first, last, order, _part_of(progress, turned, begin, end))
+        stretches.append(
+            Stretch(samples, line, record, backward=not turned, turned=turned, unit=unit)
+        )
+    return RegressionPath(samples, quantile_regression(targets, weight, C), stretches, C=C)
+
+
+def _unit(y: np.ndarray, weight: np.ndarray) -> float:
+    """Return the scale on which y varies."""
+    present = y[weight > 0.0]
+    spread = float(np.abs(present - np.median(present)).mean())
+    return max(spread, LEAST_UNIT * float(np.abs(present).max())) or 1.0
+
+
+def _part_of(progress: Progress | None, turned: bool, begin: float, end: float) -> Progress | None:
+    """Return what to call on the one or the other half of the way."""
+    if progress is None:
+        return None
+    whole = progress
+    middle = min(max(0.5, begin), end)
+    done = 0.0 if turned else (middle - begin) / (end - begin)
+    share = ((middle - begin) if turned else (end - middle)) / (end - begin)
+    return lambda fraction, events: whole(done + share * fraction, events)

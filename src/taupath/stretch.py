@@ -1,0 +1,152 @@
+"""A walked stretch of a path: any of its solutions, from the data and the recorded index sets."""
+
+import threading
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from taupath._core._replay import Replay
+from taupath.problem import Line
+from taupath.samples import Samples
+from taupath.solver import ORTHOGONAL_UP_TO, Record
+from taupath.status import FREE, LOWER, UPPER
+
+__all__ = ["Solution", "Stretch"]
+
+# Status, θ and w.
+Solution = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+# Distance from a kink, in units of t's last digit, within which its rounding may matter.
+NEAR_A_KINK = 4.0
+# Index sets to try there, and the slack on the wrong side with which one of them is right.
+MOST_CANDIDATES = 16
+RIGHT_SIDE = 1e-13
+
+
+class Stretch:
+    """What one walk has left, in terms of the path it belongs to.
+
+    Parameters
+    ----------
+    samples : Samples
+        Where the rows come from.
+    line : Line
+        The line that was walked, with its raised targets.
+    record : Record
+        What was recorded.
+    scale : float
+        The path's parameter is `scale` t, or
+    backward : bool
+        `scale` (1 - t).
+    turned : bool
+        The walk was that of -θ.
+    unit : float
+        θ and w of the path are so many times those of the walk.
+    """
+
+    def __init__(
+        self,
+        samples: Samples,
+        line: Line,
+        record: Record,
+        *,
+        scale: float = 1.0,
+        backward: bool = False,
+        turned: bool = False,
+        unit: float = 1.0,
+    ) -> None:
+        self.samples, self.line, self.record = samples, line, record
+        self.scale, self.backward, self.turned = scale, backward, turned
+        self.factor = -unit if turned else unit
+        self._start_afresh()
+
+    def _start_afresh(self) -> None:
+        self._lock = threading.Lock()
+        self._last: tuple[float, Solution] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        derived = ("_replay", "_lock", "_last")
+        return {name: value for name, value in self.__dict__.items() if name not in derived}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start_afresh()
+
+    @cached_property
+    def _replay(self) -> Replay:
+        rows, record = self.samples.rows, self.record
+        return Replay(
+            rows,
+            rows.squared_norms(),
+            self.line,
+            record.status,
+            record.free,
+            record.index,
+            record.move,
+            ORTHOGONAL_UP_TO,
+        )
+
+    @property
+    def kinks(self) -> np.ndarray:
+        """The kinks in terms of the path's parameter, increasing, ends included."""
+        t = np.concatenate(([self.record.begin], self.record.t, [self.record.end]))
+        kinks = self.scale * (1.0 - t[::-1] if self.backward else t)
+        return kinks[np.concatenate(([True], np.diff(kinks) > 0.0))]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the record."""
+        record = self.record
+        arrays = (record.status, record.free, record.t, record.index, record.move)
+        return sum(array.nbytes for array in arrays)
+
+    def solution(self, value: float) -> Solution:
+        """Return status, θ and w at this value of the path's parameter."""
+        with self._lock:
+            if self._last is None or self._last[0] != value:
+                self._last = (value, self._solve(value / self.scale))
+            return self._last[1]
+
+    def _solve(self, place: float) -> Solution:
+        t = 1.0 - place if self.backward else place
+        status, theta, w = self._at_its_kink(t)
+        empty = (self.line.width(t) == 0.0) & (status != FREE)
+        if empty.any():  # on either side of the margin its θ is the same
+            members = np.flatnonzero(empty).astype(np.int32)
+            slack = self._replay.products(w, members) - self.line.target(t)[members]
+            status[empty] = np.where(slack < 0.0, UPPER, LOWER)
+        if self.turned:
+            status = np.where(status == FREE, FREE, LOWER + UPPER - status).astype(np.int8)
+        return status, self.factor * theta, self.factor * w
+
+    def _at_its_kink(self, t: float) -> Solution:
+        """Return the walk's solution at t, by the sets that fit best where t is all but a kink.
+
+        A kink is recorded to the last digit of t or two, and where rows are long that much of t
+        moves w visibly. The points that change sides thereabouts tell before from after.
+        """
+        times, target = self.record.t, self.line.target(t)
+        near = NEAR_A_KINK * np.spacing(t)
+        position = int(np.searchsorted(times, t, side="right"))
+        first = int(np.searchsorted(times, t - near, side="left"))
+        last = int(np.searchsorted(times, t + near, side="right"))
+        if first == last:
+            self._replay.seek(position)
+            status, theta, w = self._replay.solution(t, target)
+            return status, theta, w
+        movers = np.unique(self.record.index[first:last])
+        candidates = sorted(range(first, last + 1), key=lambda k: abs(k - position))
+        least = np.inf
+        for k in candidates[:MOST_CANDIDATES]:
+            self._replay.seek(k)
+            status, theta, w = self._replay.solution(t, target)
+            slack = self._replay.products(w, movers) - target[movers]
+            side = status[movers]
+            wrong = np.where(side == UPPER, slack, np.where(side == LOWER, -slack, 0.0))
+            most_wrong = wrong.max(initial=0.0)
+            if most_wrong < least:
+                least, best = most_wrong, (status, theta, w)
+            if most_wrong <= RIGHT_SIDE:
+                break
+        return best
