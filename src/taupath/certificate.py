@@ -10,6 +10,8 @@ __all__ = ["Certificate", "Measure", "measure"]
 
 # A dual variable this close to its bound, as part of its box, is at the bound.
 AT_BOUND = 1e-12
+# An objective below this part of the loss at w = 0 is rounding, squared.
+VANISHING = 1e-25
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -102,5 +104,7 @@ def measure(
         float(np.maximum(lower - theta, theta - upper).max()) / max(float(width.max()), TINY),
         off,
     )
-    gap = (primal - dual) / primal if primal > TINY else 0.0
+    # at an end of a line the optimum itself can be zero
+    at_rest = float(upper @ np.abs(target) - lower @ np.abs(target))
+    gap = (primal - dual) / max(primal, VANISHING * at_rest, TINY)
     return Measure(gap, kkt, primal, dual)

@@ -70,8 +70,9 @@ def quantile_path(
         1 / n_features.
     degree, coef0 : float
         Of "poly", and "poly" and "sigmoid".
-    intercept : {"augmented", "none"}
+    intercept : {"augmented", "free", "none"}
         "augmented": a constant feature 1, regularised like the others (the paper's choice).
+        "free": not regularised, as in LIBSVM and `sklearn.svm.SVC`.
         "none": the decision function passes through the origin.
     sample_weight : array-like of shape (n_samples,), optional
         Factors of c_i: weight 2 is two copies, weight 0 is absence.

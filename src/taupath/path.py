@@ -6,9 +6,9 @@ import numpy as np
 
 from taupath.certificate import Certificate, Measure
 from taupath.problem import Line
-from taupath.samples import Samples
+from taupath.samples import Samples, Solution
 from taupath.status import FREE, LOWER, UPPER
-from taupath.stretch import Solution, Stretch
+from taupath.stretch import Stretch
 from taupath.validation import check_within
 
 __all__ = ["ClassificationPath", "RegressionPath", "RegularizationPath", "SolutionPath"]
@@ -84,7 +84,7 @@ class SolutionPath:
             C (τ - 1) ≤ α_i ≤ C τ.
         """
         tau = self._check(tau)
-        status, theta, _ = self._solution(tau)
+        status, theta, _, _ = self._solution(tau)
         return self._to_alpha(status, theta, tau)
 
     def index_sets(self, tau: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -93,7 +93,7 @@ class SolutionPath:
         For regression: above the quantile, on it, and below. At a kink these are the sets just
         after it.
         """
-        status, _, _ = self._solution(self._check(tau))
+        status, *_ = self._solution(self._check(tau))
         return (
             np.flatnonzero(status == UPPER),
             np.flatnonzero(status == FREE),
@@ -102,13 +102,11 @@ class SolutionPath:
 
     def coef(self, tau: float) -> np.ndarray:
         """Return the weights of the features, shape (n_features,), for the linear kernel."""
-        _, _, w = self._solution(self._check(tau))
-        return self._samples.coef(w)
+        return self._samples.coef(self._solution(self._check(tau)))
 
     def intercept(self, tau: float) -> float:
         """Return the intercept."""
-        _, theta, w = self._solution(self._check(tau))
-        return self._samples.intercept(theta, w)
+        return self._samples.intercept(self._solution(self._check(tau)))
 
     def decision_function(self, X: Any, tau: Any) -> np.ndarray:
         """Return f_τ(x); the positive class is decided for where it is ≥ 0.
@@ -130,14 +128,14 @@ class SolutionPath:
         X = self._samples.check_new(X)
         taus = np.asarray(tau)
         if taus.ndim == 0:
-            return self._samples.decide(X, *self._solution(self._check(tau))[1:])
+            return self._samples.decide(X, self._solution(self._check(tau)))
         if taus.ndim != 1:
             raise ValueError(
                 f"{self._parameter} must be a number or have one dimension, got shape {taus.shape}"
             )
         decisions = np.empty((X.shape[0], len(taus)))
         for k in np.argsort(taus, kind="stable"):  # neighbours on the path share their factor
-            decisions[:, k] = self._samples.decide(X, *self._solution(self._check(taus[k]))[1:])
+            decisions[:, k] = self._samples.decide(X, self._solution(self._check(taus[k])))
         return decisions
 
     def _check(self, value: Any) -> float:
@@ -180,9 +178,9 @@ class SolutionPath:
         return self._measure(self._check(tau)).kkt
 
     def _measure(self, value: float) -> Measure:
-        status, theta, w = self._solution(value)
+        status, theta, w, multiplier = self._solution(value)
         theta = self._to_theta(self._to_alpha(status, theta, value), value)
-        return self._samples.measure(theta, w, self._line, self._to_t(value))
+        return self._samples.measure((status, theta, w, multiplier), self._line, self._to_t(value))
 
     def certify(self, max_points: int | None = 4000) -> Certificate:
         """Measure gap and optimality conditions along the whole path, from the data.

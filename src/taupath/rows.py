@@ -19,7 +19,12 @@ SAMPLED = 4096
 
 
 def make_rows(
-    X: "np.ndarray | sp.csr_array", sign: np.ndarray, bias: float, rearranged: bool = False
+    X: "np.ndarray | sp.csr_array",
+    sign: np.ndarray,
+    bias: float,
+    *,
+    balanced: bool = False,
+    rearranged: bool = False,
 ) -> Rows:
     """Return rows z_i = sign_i [x_i, bias] over a validated matrix, without copying its values.
 
@@ -31,19 +36,21 @@ def make_rows(
         ±1 per row.
     bias : float
         Constant feature; 0 for none.
+    balanced : bool
+        Whether Σ sign_i θ_i = 0 is asked for.
     rearranged : bool
         Whether columns may come in another order, for speed.
     """
     sign = sign.astype(np.int8)
     if isinstance(X, np.ndarray):
-        return DenseRows(X, sign, bias)
+        return DenseRows(X, sign, bias, balanced)
     indices = X.indices.astype(np.int32, copy=False)
     if rearranged and X.shape[1] > FAR_APART:
         indices = _by_frequency(indices, X.shape[1])
     indptr = X.indptr.astype(np.intp, copy=False)
     if np.all(X.data == 1.0):
-        return PatternRows(indices, indptr, X.shape[1], sign, bias)
-    return CsrRows(X.data, indices, indptr, X.shape[1], sign, bias)
+        return PatternRows(indices, indptr, X.shape[1], sign, bias, balanced)
+    return CsrRows(X.data, indices, indptr, X.shape[1], sign, bias, balanced)
 
 
 def _by_frequency(indices: np.ndarray, n_cols: int) -> np.ndarray:

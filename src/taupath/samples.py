@@ -1,7 +1,9 @@
 """Training samples: what turns dual solutions into decision functions, and judges them."""
 
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,109 +22,37 @@ from taupath.rows import make_rows, order_in_memory
 from taupath.solver import ORTHOGONAL_UP_TO
 from taupath.validation import check_choice, check_new_features
 
-__all__ = ["KernelSamples", "LinearSamples", "Samples", "make_samples"]
+__all__ = ["Intercept", "KernelSamples", "LinearSamples", "Samples", "Solution", "make_samples"]
 
-_BIAS = {"augmented": 1.0, "none": 0.0}
+TINY = float(np.finfo(np.float64).tiny)
 
 
-class Samples(Protocol):
+@dataclass(frozen=True)
+class Intercept:
+    """The constant part of the decision function.
+
+    Attributes
+    ----------
+    bias : float
+        A constant feature of this size is appended to every sample; 0 for none.
+    free : bool
+        Whether its weight costs nothing: then Σ sign_i θ_i = 0, and the size of the feature is
+        for rounding only.
+    """
+
+    bias: float
+    free: bool = False
+
+
+# Status, θ, w, and the multiplier of the balance where there is one.
+Solution = tuple[np.ndarray, np.ndarray, np.ndarray, float]
+
+
+class Samples(ABC):
     """Samples x_i with signs, whose rows are z_i = sign_i [φ(x_i), bias]."""
 
-    sign: np.ndarray
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of samples and of features."""
-
-    @property
-    def rows(self) -> Rows:
-        """The z_i."""
-
-    def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
-        """Return rows for a walk, and the order of the samples in them (None: the given one)."""
-
-    def coef(self, w: np.ndarray) -> np.ndarray:
-        """Return the weights of the features."""
-
-    def intercept(self, theta: np.ndarray, w: np.ndarray) -> float:
-        """Return the constant part of the decision function."""
-
-    def check_new(self, X: Any) -> Any:
-        """Return the features of other samples, checked."""
-
-    def decide(self, X: Any, theta: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """Return the decision function at checked features."""
-
-    def measure(self, theta: np.ndarray, w: np.ndarray, line: Line, t: float) -> Measure:
-        """Judge a solution of the line at t, from the data."""
-
-
-class LinearSamples:
-    """Features used as they are; w is at hand."""
-
-    def __init__(
-        self,
-        X: "np.ndarray | sp.csr_array",
-        sign: np.ndarray,
-        bias: float,
-        response: np.ndarray | None = None,
-    ) -> None:
-        self.X, self.sign, self.bias = X, sign, bias
-        self._response = sign if response is None else response
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of samples and of features."""
-        return self.X.shape
-
-    @cached_property
-    def rows(self) -> Rows:
-        """The z_i."""
-        return make_rows(self.X, self.sign, self.bias)
-
-    def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
-        """Return rows that lie in memory as a walk likes them, and their order."""
-        order = order_in_memory(self.X, self.sign, self._response)
-        if order is None:
-            return make_rows(self.X, self.sign, self.bias, rearranged=True), None
-        return make_rows(self.X[order], self.sign[order], self.bias), order
-
-    def coef(self, w: np.ndarray) -> np.ndarray:
-        """Return the weights of the features."""
-        return w[: self.X.shape[1]].copy()
-
-    def intercept(self, theta: np.ndarray, w: np.ndarray) -> float:
-        """Return the constant part of the decision function."""
-        return float(self.bias * w[-1]) if self.bias else 0.0
-
-    def check_new(self, X: Any) -> "np.ndarray | sp.csr_array":
-        """Return the features of other samples, checked."""
-        return check_new_features(X, self.X.shape[1])
-
-    def decide(self, X: Any, theta: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """Return the decision function at checked features."""
-        return np.asarray(X @ self.coef(w)) + self.intercept(theta, w)
-
-    def measure(self, theta: np.ndarray, w: np.ndarray, line: Line, t: float) -> Measure:
-        """Judge w and θ, each from its own numbers, and how well w = Σ θ_i z_i holds."""
-        signed = self.sign * theta
-        summed, terms = self.X.T @ signed, abs(self.X).T @ np.abs(signed)
-        if self.bias:
-            summed = np.append(summed, self.bias * signed.sum())
-            terms = np.append(terms, abs(self.bias) * np.abs(signed).sum())
-        margin = self.sign * self.decide(self.X, theta, w)
-        off = float(np.abs(w - summed).max()) / max(float(terms.max()), np.finfo(float).tiny)
-        return measure(theta, margin, line, t, float(w @ w), float(summed @ summed), off)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"X": self.X, "sign": self.sign, "bias": self.bias, "_response": self._response}
-
-
-class KernelSamples:
-    """Samples seen through a kernel; `X` holds features or, where precomputed, the kernel."""
-
-    def __init__(self, X: Any, sign: np.ndarray, bias: float, kernel: Kernel) -> None:
-        self.X, self.sign, self.bias, self.kernel = X, sign, bias, kernel
+    def __init__(self, X: Any, sign: np.ndarray, intercept: Intercept) -> None:
+        self.X, self.sign, self.constant = X, sign, intercept
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -130,38 +60,149 @@ class KernelSamples:
         n_samples, n_features = self.X.shape
         return n_samples, n_features
 
-    @cached_property
-    def matrix(self) -> np.ndarray:
-        """k(x_i, x_j), the bias included."""
-        K = self.X if self.kernel.precomputed else self.kernel(self.X, self.X)
-        return np.ascontiguousarray(K + self.bias**2)
+    def __getstate__(self) -> dict[str, Any]:
+        derived = ("rows", "matrix")
+        return {name: value for name, value in self.__dict__.items() if name not in derived}
 
-    @cached_property
+    @property
+    @abstractmethod
     def rows(self) -> Rows:
-        """The z_i: vectors where few dimensions do, else rows of their Gram matrix."""
-        low_rank = low_rank_factor(self.matrix, min(ORTHOGONAL_UP_TO, len(self.matrix) // 2))
-        if low_rank is not None:
-            return make_rows(low_rank, self.sign, 0.0)
-        return KernelRows(self.sign[:, np.newaxis] * self.matrix * self.sign)
+        """The z_i."""
 
+    @abstractmethod
     def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
-        """Return the rows, in the given order."""
-        return self.rows, None
+        """Return rows for a walk, and the order of the samples in them (None: the given one)."""
 
-    def coef(self, w: np.ndarray) -> np.ndarray:
-        """Refuse: with a kernel, features have no weights."""
-        raise AttributeError("only a path with the linear kernel has coef; use decision_function")
+    @abstractmethod
+    def coef(self, solution: Solution) -> np.ndarray:
+        """Return the weights of the features."""
 
-    def intercept(self, theta: np.ndarray, w: np.ndarray) -> float:
+    @abstractmethod
+    def intercept(self, solution: Solution) -> float:
         """Return the constant part of the decision function."""
-        return float(self.bias**2 * (self.sign @ theta))
 
     def check_new(self, X: Any) -> Any:
         """Return the features of other samples, checked, or their kernel with the training ones."""
         return check_new_features(X, self.X.shape[1])
 
-    def decide(self, X: Any, theta: np.ndarray, w: np.ndarray) -> np.ndarray:
+    @abstractmethod
+    def decide(self, X: Any, solution: Solution) -> np.ndarray:
         """Return the decision function at checked features."""
+
+    @abstractmethod
+    def measure(self, solution: Solution, line: Line, t: float) -> Measure:
+        """Judge a solution of the line at t, from the data."""
+
+    def _imbalance(self, theta: np.ndarray) -> float:
+        """Return how far Σ sign_i θ_i is from zero, where it has to be, as part of its terms."""
+        if not self.constant.free:
+            return 0.0
+        return abs(float(self.sign @ theta)) / max(float(np.abs(theta).sum()), TINY)
+
+
+class LinearSamples(Samples):
+    """Features used as they are; w is at hand.
+
+    `response` is what samples are to be told apart by.
+    """
+
+    X: "np.ndarray | sp.csr_array"
+
+    def __init__(
+        self,
+        X: "np.ndarray | sp.csr_array",
+        sign: np.ndarray,
+        intercept: Intercept,
+        response: np.ndarray,
+    ) -> None:
+        super().__init__(X, sign, intercept)
+        self._response = response
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The z_i."""
+        return make_rows(self.X, self.sign, self.constant.bias, balanced=self.constant.free)
+
+    def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
+        """Return rows that lie in memory as a walk likes them, and their order."""
+        order = order_in_memory(self.X, self.sign, self._response)
+        bias, free = self.constant.bias, self.constant.free
+        if order is None:
+            return make_rows(self.X, self.sign, bias, balanced=free, rearranged=True), None
+        return make_rows(self.X[order], self.sign[order], bias, balanced=free), order
+
+    def coef(self, solution: Solution) -> np.ndarray:
+        """Return the weights of the features."""
+        return solution[2][: self.X.shape[1]].copy()
+
+    def intercept(self, solution: Solution) -> float:
+        """Return the constant part of the decision function."""
+        return float(self.constant.bias * solution[2][-1]) if self.constant.bias else 0.0
+
+    def decide(self, X: Any, solution: Solution) -> np.ndarray:
+        """Return the decision function at checked features."""
+        return np.asarray(X @ self.coef(solution)) + self.intercept(solution)
+
+    def measure(self, solution: Solution, line: Line, t: float) -> Measure:
+        """Judge w and θ, each from its own numbers, and how well w = Σ θ_i z_i holds."""
+        _, theta, w, _ = solution
+        signed = self.sign * theta
+        summed, terms = self.X.T @ signed, abs(self.X).T @ np.abs(signed)
+        if self.constant.free:
+            w = w[:-1]
+        elif self.constant.bias:
+            summed = np.append(summed, self.constant.bias * signed.sum())
+            terms = np.append(terms, self.constant.bias * np.abs(signed).sum())
+        margin = self.sign * self.decide(self.X, solution)
+        # as part of the terms, or of what moves a margin by one
+        longest = max(float(abs(self.X).max()), self.constant.bias, TINY)
+        unit = max(float(np.abs(line.target0).max()), TINY) / longest
+        off = float(np.abs(w - summed).max()) / max(float(terms.max()), unit)
+        off = max(off, self._imbalance(theta))
+        return measure(theta, margin, line, t, float(w @ w), float(summed @ summed), off)
+
+
+class KernelSamples(Samples):
+    """Samples seen through a kernel; `X` holds features or, where precomputed, the kernel."""
+
+    def __init__(self, X: Any, sign: np.ndarray, intercept: Intercept, kernel: Kernel) -> None:
+        super().__init__(X, sign, intercept)
+        self.kernel = kernel
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """k(x_i, x_j)."""
+        K = self.X if self.kernel.precomputed else self.kernel(self.X, self.X)
+        return np.ascontiguousarray(K)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The z_i: vectors where few dimensions do, else rows of their Gram matrix."""
+        K, bias, free = self.matrix, self.constant.bias, self.constant.free
+        low_rank = low_rank_factor(K, min(ORTHOGONAL_UP_TO - 1, len(K) // 2))
+        if low_rank is not None:
+            return make_rows(low_rank, self.sign, bias, balanced=free)
+        Q = self.sign[:, np.newaxis] * (K + bias**2) * self.sign
+        return KernelRows(Q, self.sign.astype(np.int8), bias, free)
+
+    def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
+        """Return the rows, in the given order."""
+        return self.rows, None
+
+    def coef(self, solution: Solution) -> np.ndarray:
+        """Refuse: with a kernel, features have no weights."""
+        raise AttributeError("only a path with the linear kernel has coef; use decision_function")
+
+    def intercept(self, solution: Solution) -> float:
+        """Return the constant part of the decision function."""
+        _, theta, _, multiplier = solution
+        if self.constant.free:
+            return multiplier
+        return float(self.constant.bias**2 * (self.sign @ theta))
+
+    def decide(self, X: Any, solution: Solution) -> np.ndarray:
+        """Return the decision function at checked features."""
+        theta = solution[1]
         support = np.flatnonzero(theta)
         if self.kernel.precomputed:
             K = X[:, support]
@@ -169,16 +210,18 @@ class KernelSamples:
             K = self.kernel(X, self.X[support])
         else:
             K = np.zeros((X.shape[0], 0))
-        return np.asarray(K @ (self.sign * theta)[support]) + self.intercept(theta, w)
+        return np.asarray(K @ (self.sign * theta)[support]) + self.intercept(solution)
 
-    def measure(self, theta: np.ndarray, w: np.ndarray, line: Line, t: float) -> Measure:
+    def measure(self, solution: Solution, line: Line, t: float) -> Measure:
         """Judge θ by the kernel matrix; w is what θ makes it."""
-        margin = self.sign * (self.matrix @ (self.sign * theta))
-        squared = float(theta @ margin)
-        return measure(theta, margin, line, t, squared, squared, 0.0)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"X": self.X, "sign": self.sign, "bias": self.bias, "kernel": self.kernel}
+        theta = solution[1]
+        signed = self.sign * theta
+        values = self.matrix @ signed
+        squared = float(signed @ values)
+        if not self.constant.free:
+            squared += (self.constant.bias * float(signed.sum())) ** 2
+        margin = self.sign * (values + self.intercept(solution))
+        return measure(theta, margin, line, t, squared, squared, self._imbalance(theta))
 
 
 def make_samples(
@@ -190,19 +233,28 @@ def make_samples(
     gamma: Any,
     degree: Any,
     coef0: Any,
-) -> LinearSamples | KernelSamples:
+) -> Samples:
     """Return the samples that users' arguments mean; X is checked already.
 
     `response` is what samples are to be told apart by: labels, or what is to be predicted.
     """
-    bias = _BIAS[check_choice(intercept, "intercept", tuple(_BIAS))]
+    choice = check_choice(intercept, "intercept", ("augmented", "free", "none"))
+    constant = {"augmented": Intercept(1.0), "none": Intercept(0.0)}.get(choice)
     made = make_kernel(kernel, gamma, degree, coef0, X)
     if made is None:
-        return LinearSamples(X, sign, bias, response)
+        mean_square = (X.multiply(X) if sp.issparse(X) else np.square(X)).sum() / len(sign)
+        return LinearSamples(X, sign, constant or _free_intercept(mean_square), response)
     if made.precomputed:
         X = X if isinstance(X, np.ndarray) else X.toarray()
         check_precomputed(X)
-    samples = KernelSamples(X, sign, bias, made)
+    samples = KernelSamples(X, sign, constant or Intercept(1.0, free=True), made)
+    if constant is None:
+        samples.constant = _free_intercept(samples.matrix.diagonal().mean())
     if not made.positive:
         warn_if_indefinite(samples.matrix)
     return samples
+
+
+def _free_intercept(mean_square: float) -> Intercept:
+    """Return an intercept whose feature is as large as the samples are long."""
+    return Intercept(float(np.sqrt(mean_square)) or 1.0, free=True)

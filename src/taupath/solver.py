@@ -192,9 +192,12 @@ class _Solver:
     def _solve_at_zero(self, line: Line) -> _State:
         """Return the solution at t = 0.
 
-        With targets below zero θ = l = 0 is optimal; from there the targets rise to their true
+        Where rows are to be balanced there is hardly a choice, see `_balanced_at_zero`. Otherwise,
+        with targets below zero θ = l = 0 is optimal; from there the targets rise to their true
         values. Only points that end up on or inside the margin become events.
         """
+        if self.rows.balanced:
+            return self._balanced_at_zero(line)
         n = self.rows.n_rows
         first = -np.random.default_rng(SEED).uniform(0.5, 1.0, n)
         none = _State(np.full(n, LOWER, dtype=np.int8), np.zeros(0, dtype=np.int32), np.zeros(0))
@@ -206,6 +209,33 @@ class _Solver:
         empty = (line.width(0.0) <= 0.0) & (state.status != FREE)
         state.status[empty] = np.where(slack[empty] < 0.0, UPPER, LOWER)
         return state
+
+    def _balanced_at_zero(self, line: Line) -> _State:
+        """Return the solution at t = 0 with Σ sign_i θ_i = 0, where all θ are zero.
+
+        Open boxes belong to one sign only there, so none of their points can leave zero. All of
+        these lie on the margin or, by their raised targets, just beyond, and the multiplier puts
+        the one with the highest target on it. Where no box is open yet, that is the point up to
+        which the points of the heavier sign, highest targets first, outweigh the lighter.
+        """
+        sign, target = self.rows.signs.astype(float), line.target0
+        open_now = line.width(0.0) > 0.0
+        opening = line.upper_rate > 0.0
+        if open_now.any():
+            side = float(sign[open_now][0])
+            highest = np.flatnonzero(open_now)[target[open_now].argmax()]
+        else:
+            weight = np.where(opening, line.upper_rate, 0.0)
+            side = 1.0 if weight[sign > 0.0].sum() >= weight[sign < 0.0].sum() else -1.0
+            heavier = np.flatnonzero(opening & (sign == side))
+            heavier = heavier[np.argsort(-target[heavier], kind="stable")]
+            needed = weight[sign != side].sum()
+            reached = np.searchsorted(np.cumsum(weight[heavier]), needed * (1.0 - 1e-15))
+            highest = heavier[min(int(reached), len(heavier) - 1)]
+        slack = sign * side * target[highest] - target
+        status = np.where(slack < 0.0, UPPER, LOWER).astype(np.int8)
+        status[highest] = FREE
+        return _State(status, np.array([highest], dtype=np.int32), np.zeros(1))
 
     def _walk(
         self, line: Line, begin: float, end: float, state: _State, events: Events, name: str

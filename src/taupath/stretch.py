@@ -8,14 +8,11 @@ import numpy as np
 
 from taupath._core._replay import Replay
 from taupath.problem import Line
-from taupath.samples import Samples
+from taupath.samples import Samples, Solution
 from taupath.solver import ORTHOGONAL_UP_TO, Record
 from taupath.status import FREE, LOWER, UPPER
 
-__all__ = ["Solution", "Stretch"]
-
-# Status, θ and w.
-Solution = tuple[np.ndarray, np.ndarray, np.ndarray]
+__all__ = ["Stretch"]
 
 # Distance from a kink, in units of t's last digit, within which its rounding may matter.
 NEAR_A_KINK = 4.0
@@ -102,7 +99,7 @@ class Stretch:
         return sum(array.nbytes for array in arrays)
 
     def solution(self, value: float) -> Solution:
-        """Return status, θ and w at this value of the path's parameter."""
+        """Return the solution at this value of the path's parameter."""
         with self._lock:
             if self._last is None or self._last[0] != value:
                 self._last = (value, self._solve(value / self.scale))
@@ -110,7 +107,7 @@ class Stretch:
 
     def _solve(self, place: float) -> Solution:
         t = 1.0 - place if self.backward else place
-        status, theta, w = self._at_its_kink(t)
+        status, theta, w, multiplier = self._at_its_kink(t)
         empty = (self.line.width(t) == 0.0) & (status != FREE)
         if empty.any():  # on either side of the margin its θ is the same
             members = np.flatnonzero(empty).astype(np.int32)
@@ -118,7 +115,7 @@ class Stretch:
             status[empty] = np.where(slack < 0.0, UPPER, LOWER)
         if self.turned:
             status = np.where(status == FREE, FREE, LOWER + UPPER - status).astype(np.int8)
-        return status, self.factor * theta, self.factor * w
+        return status, self.factor * theta, self.factor * w, self.factor * multiplier
 
     def _at_its_kink(self, t: float) -> Solution:
         """Return the walk's solution at t, by the sets that fit best where t is all but a kink.
@@ -133,20 +130,20 @@ class Stretch:
         last = int(np.searchsorted(times, t + near, side="right"))
         if first == last:
             self._replay.seek(position)
-            status, theta, w = self._replay.solution(t, target)
-            return status, theta, w
+            status, theta, w, multiplier = self._replay.solution(t, target)
+            return status, theta, w, multiplier
         movers = np.unique(self.record.index[first:last])
         candidates = sorted(range(first, last + 1), key=lambda k: abs(k - position))
         least = np.inf
         for k in candidates[:MOST_CANDIDATES]:
             self._replay.seek(k)
-            status, theta, w = self._replay.solution(t, target)
+            status, theta, w, multiplier = self._replay.solution(t, target)
             slack = self._replay.products(w, movers) - target[movers]
             side = status[movers]
             wrong = np.where(side == UPPER, slack, np.where(side == LOWER, -slack, 0.0))
             most_wrong = wrong.max(initial=0.0)
             if most_wrong < least:
-                least, best = most_wrong, (status, theta, w)
+                least, best = most_wrong, (status, theta, w, multiplier)
             if most_wrong <= RIGHT_SIDE:
                 break
         return best

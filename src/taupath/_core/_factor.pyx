@@ -22,6 +22,8 @@ cdef double DEPENDENT_ON_BASIS = 1e-12
 # Refinement of a solve stops at this residual, relative to the terms it is the difference of.
 cdef double ROUNDING = 4e-16
 cdef int MOST_REFINEMENTS = 4
+# Coefficients are in balance up to this part of their absolute sum.
+cdef double BALANCED = 1e-17
 # A round of refinement that leaves more than this part of a residual shows a factor grown old.
 # (unless that is invisible beside the terms of the sum)
 cdef double STALE = 1e-5
@@ -68,6 +70,7 @@ cdef class Factor:
         self.cosine = np.zeros(capacity)
         self.sine = np.zeros(capacity)
         self.work = np.zeros(capacity)
+        self.levelled = np.zeros(capacity)
         self.capacity = capacity
 
     def load(self, const int[::1] members, const double[:, ::1] L):
@@ -273,6 +276,46 @@ cdef class Factor:
 
     cdef void _lacking(self, const double* rhs, const double* v, double* x) noexcept nogil:
         self.solve(x)           # x comes in as the residual
+
+    cdef double level(self, double* x) noexcept nogil:
+        cdef Py_ssize_t a
+        cdef double total = 0.0
+        for a in range(self.size):
+            x[a] = self.rows.sign[self.members[a]]
+        self.solve(x)
+        for a in range(self.size):
+            total = total + self.rows.sign[self.members[a]] * x[a]
+        return total
+
+    cdef const double* meet_in_balance(self, const double* rhs, long double* coef,
+                                       long double* exact, long double total,
+                                       long double* shift) noexcept nogil:
+        cdef Py_ssize_t a, k, m = self.size
+        cdef double* x = &self.levelled[0]
+        cdef const double* v = self.meet(rhs, coef, exact)
+        cdef double weight
+        cdef long double lack, terms, change
+        cdef int attempt
+        if m == 0:
+            return v
+        weight = self.level(x)
+        for attempt in range(MOST_REFINEMENTS):
+            lack = -total
+            terms = fabs(<double> total)
+            for a in range(m):
+                lack = lack + self.rows.sign[self.members[a]] * coef[a]
+                terms = terms + fabs(<double> coef[a])
+            if fabs(<double> lack) <= BALANCED * terms:
+                break
+            # raising the shift lowers the coefficients, and all margins stay
+            change = lack / weight
+            shift[0] = shift[0] + change
+            self.rows.shift_long(change, exact)
+            for a in range(m):
+                coef[a] = coef[a] - change * x[a]
+                self.rows.axpy_long(self.members[a], -change * x[a], exact)
+            v = self.meet(rhs, coef, exact)
+        return v
 
     # -- the same from Python, for whoever wants to look at a factor from outside ---------------
 

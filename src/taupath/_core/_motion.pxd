@@ -21,7 +21,11 @@ cdef class Motion:
     cdef long double[::1] s                  # bound points' part of ẇ: Σ l̇_i z_i + Σ ḣ_i z_i
     cdef long double[::1] exact              # a vector like w while it is being summed up
     cdef long double[::1] share              # of the free points in another one, see `_express`
-    cdef double[::1] column, rhs
+    cdef double[::1] column, rhs, levelled
+    # Where rows are to be balanced: the multiplier of Σ sign_i θ_i = 0, its rate and its part in
+    # `column`, and Σ sign_i θ_i over the bound points as it is at t = 0 and at t = 1.
+    cdef long double multiplier, multiplier_rate, bound_total0, bound_total1
+    cdef double column_multiplier
     cdef double[::1] row_norm
     cdef double longest                      # the largest of them
     cdef double time_part                    # slacks also move with p: ‖(ẇ, time_part)‖ is speed
@@ -40,9 +44,20 @@ cdef class Motion:
     cdef void _add_to_t(self, double dt) noexcept nogil
     cdef void _weigh_ends(self) noexcept nogil
     # θ̇_a changes by `change`, the other free points answer; w(t) stays what it is. ẇ changes by
-    # `change` times the part of z_a orthogonal to the others, whose squared length is returned.
+    # `change` times the part of z_a orthogonal to the others.
     # Unless `moving`, ẇ is left alone: w will rest.
-    cdef double _turn(self, Py_ssize_t a, double change, bint moving) noexcept nogil
+    # `_set_column` comes before.
+    cdef void _turn(self, double change, bint moving) noexcept nogil
+    # The direction in which θ_a changes by 1 and the slacks of all other free points rest;
+    # returns how fast that of a changes.
+    cdef double _set_column(self, Py_ssize_t a) noexcept nogil
+    # Length of what `column` adds to ẇ, given what `_set_column` has returned.
+    cdef double _column_length(self, double squared) noexcept nogil
+    # Point i becomes bound (how = 1) or free (how = -1).
+    cdef void _count_bound(self, int i, int status, int how) noexcept nogil
+    # Bring margins (rhs) and balance to where they belong, by θ and w, or by their rates.
+    cdef const double* _meet(self, long double* coef, long double* multiplier,
+                             long double total) noexcept nogil
     # ‖ẇ‖² has changed by `change`.
     cdef void _update_speed(self, double change) noexcept nogil
     cdef void _measure_speed(self) noexcept nogil

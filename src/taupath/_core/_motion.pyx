@@ -1,7 +1,9 @@
 """How a solution moves between two events, and how rounding is kept out of it.
 
 The free θ move so that their slacks stay zero: <z_a, ẇ> = ṗ_a with ẇ = s + Σ θ̇_a z_a, where s is
-what the points on moving bounds contribute. When a point enters or leaves the free ones the
+what the points on moving bounds contribute. (Where rows are to be balanced, Σ sign_i θ_i = 0, the
+multiplier of this condition moves all margins by sign_i, w includes that, and the free points
+answer to both.) When a point enters or leaves the free ones the
 direction is *turned*, by one column of the inverse. Turning loses digits little by little;
 *straightening* takes the direction afresh, *polishing* also w itself.
 """
@@ -85,6 +87,7 @@ cdef class Motion:
         self.theta_rate = _grown(self.theta_rate, used, capacity)
         self.share = np.zeros(capacity, dtype=np.longdouble)
         self.column = np.zeros(capacity)
+        self.levelled = np.zeros(capacity)
         self.rhs = np.zeros(capacity)
         self.factor.reserve(capacity)
 
@@ -94,6 +97,7 @@ cdef class Motion:
         cdef Py_ssize_t a
         for a in range(self.factor.size):
             self.theta[a] = self.theta[a] + dt * self.theta_rate[a]
+        self.multiplier = self.multiplier + dt * self.multiplier_rate
         self._add_to_t(dt)
         self.since_base = self.since_base + dt
         self.since_straight = self.since_straight + dt
@@ -119,9 +123,32 @@ cdef class Motion:
 
     # -- direction -------------------------------------------------------------------------
 
-    cdef double _turn(self, Py_ssize_t a, double change, bint moving) noexcept nogil:
+    cdef double _set_column(self, Py_ssize_t a) noexcept nogil:
         cdef Py_ssize_t b
-        cdef double squared = self.factor.column(a, &self.column[0]), c, left = 0.0, added = 0.0
+        cdef double squared = self.factor.column(a, &self.column[0]), total = 0.0, weight, at_a
+        self.column_multiplier = 0.0
+        if not self.rows.balanced:
+            return squared
+        # the same for the others alone, then as much of it as keeps the balance
+        weight = self.factor.level(&self.levelled[0])
+        at_a = self.levelled[a]
+        for b in range(self.factor.size):
+            total = total + self.rows.sign[self.factor.members[b]] * self.column[b]
+        weight = weight - at_a * total
+        self.column_multiplier = total / weight
+        for b in range(self.factor.size):
+            self.column[b] = (self.column[b] - self.column_multiplier
+                              * (self.levelled[b] - at_a * self.column[b]))
+        self.column[a] = 1.0
+        return squared * (1.0 + self.column_multiplier * at_a)
+
+    cdef double _column_length(self, double squared) noexcept nogil:
+        cdef double shift = self.column_multiplier * self.rows.shift_length
+        return sqrt(squared + shift * shift)
+
+    cdef void _turn(self, double change, bint moving) noexcept nogil:
+        cdef Py_ssize_t b
+        cdef double c, left = 0.0, added = 0.0
         cdef int i
         if self.rows.n_cols <= SHORT:
             self._rebase()      # costs little here, and rounds less
@@ -133,10 +160,31 @@ cdef class Motion:
             added = added + fabs(c) * self.row_norm[i]
             if moving:
                 self.rows.axpy_pair(i, -self.since_base * c, c, &self.pairs[0])
+        if self.rows.balanced:
+            c = change * self.column_multiplier
+            self.multiplier_rate = self.multiplier_rate + c
+            if moving:
+                self.rows.shift(-self.since_base * c, &self.pairs[0], 2)
+                self.rows.shift(c, &self.pairs[1], 2)
         self.terms = left + added
         self.rounded = max(self.rounded, added)
         self.theta_speed = left
-        return squared
+
+    cdef void _count_bound(self, int i, int status, int how) noexcept nogil:
+        how = how * self.rows.sign[i]
+        if status == LOWER:
+            self.bound_total0 = self.bound_total0 + how * self.lower0[i]
+            self.bound_total1 = self.bound_total1 + how * self.lower1[i]
+        else:
+            self.bound_total0 = self.bound_total0 + how * self.upper0[i]
+            self.bound_total1 = self.bound_total1 + how * self.upper1[i]
+
+    cdef const double* _meet(self, long double* coef, long double* multiplier,
+                             long double total) noexcept nogil:
+        if self.rows.balanced:
+            return self.factor.meet_in_balance(&self.rhs[0], coef, &self.exact[0], total,
+                                               multiplier)
+        return self.factor.meet(&self.rhs[0], coef, &self.exact[0])
 
     cdef bint _needs_care(self) noexcept nogil:
         if self._is_flat():
@@ -182,7 +230,8 @@ cdef class Motion:
             part = <double> self.theta_rate[i] * self.pairs[2 * self.factor.members[i] + 1]
             squared = squared + part
             terms = terms + fabs(part)
-        return sqrt(max(squared, 0.0) + EPSILON * terms)
+        part = <double> self.multiplier_rate * self.rows.shift_length
+        return sqrt(max(squared, 0.0) + EPSILON * terms + part * part)
 
     cdef void _set_speed(self, double speed) noexcept nogil:
         self.speed_exact = speed
@@ -201,7 +250,7 @@ cdef class Motion:
             self._rest()
         elif squared <= FADED * self.speed_exact * self.speed_exact:
             self._straighten()
-        elif self.moving_targets:
+        elif self.moving_targets or self.rows.balanced:
             self._measure_speed()
         else:
             self.speed = sqrt(squared)
@@ -247,7 +296,10 @@ cdef class Motion:
         for a in range(self.factor.size):
             self.rows.axpy_long(self.factor.members[a], self.theta_rate[a], &self.exact[0])
             self.rhs[a] = self.target_rate[self.factor.members[a]]
-        v = self.factor.meet(&self.rhs[0], &self.theta_rate[0], &self.exact[0])
+        if self.rows.balanced:
+            self.rows.shift_long(self.multiplier_rate, &self.exact[0])
+        v = self._meet(&self.theta_rate[0], &self.multiplier_rate,
+                       self.bound_total0 - self.bound_total1)
         for k in range(self.rows.n_cols):
             self.pairs[2 * k + 1] = v[k]
         self.rounded = 0.0
@@ -268,7 +320,8 @@ cdef class Motion:
         cdef const double* v
         for a in range(self.factor.size):
             self.rhs[a] = target_now(self, self.factor.members[a])
-        v = self.factor.meet(&self.rhs[0], &self.theta[0], &self.exact[0])
+        v = self._meet(&self.theta[0], &self.multiplier,
+                       -(self.to_one * self.bound_total0 + self.from_zero * self.bound_total1))
         for k in range(self.rows.n_cols):
             self.pairs[2 * k] = v[k]
 
@@ -277,6 +330,11 @@ cdef class Motion:
         cdef double rate
         for k in range(self.rows.n_cols):
             self.s[k] = 0.0
+        self.bound_total0 = 0.0
+        self.bound_total1 = 0.0
+        for i in range(self.rows.n_rows if self.rows.balanced else 0):
+            if self.status[i] != FREE:
+                self._count_bound(<int> i, self.status[i], 1)
         if not self.moving_bounds:
             return
         for i in range(self.rows.n_rows):
@@ -299,11 +357,13 @@ cdef class Motion:
                     self.rows.axpy_long(i, at, &self.exact[0])
         for k in range(self.factor.size):
             self.rows.axpy_long(self.factor.members[k], self.theta[k], &self.exact[0])
+        if self.rows.balanced:
+            self.rows.shift_long(self.multiplier, &self.exact[0])
         for k in range(self.rows.n_cols):
             self.pairs[2 * k] = <double> (self.pairs[2 * k] - self.exact[k])
         drift = self.rows.length(&self.pairs[0], 2)
-        self._meet_targets()
         self._take_s()
+        self._meet_targets()
         self._straighten()
         self.usual_step, self.longest_step = self.longest_step, 0.0
         return drift

@@ -121,7 +121,7 @@ cdef class Replay:
                 return
 
     def solution(self, double t, const double[::1] target):
-        """Return status, θ and w at t, with the free margins met at `target`.
+        """Return status, θ, w and the multiplier at t, with the free margins met at `target`.
 
         Rounding of t itself can put a free θ beyond a bound that it reaches at this very t. Such
         a point is taken as bound, and the others are solved for anew.
@@ -133,6 +133,7 @@ cdef class Replay:
         if self._count_free() != self.factor.size:
             self._set_dependent_aside(status)
         cdef long double[::1] exact = np.zeros(self.rows.n_cols, dtype=np.longdouble)
+        cdef long double multiplier = 0.0, bound_total = 0.0
         cdef double[::1] th = theta
         cdef long double[::1] coef = np.zeros(self.factor.size + 1, dtype=np.longdouble)
         cdef double[::1] rhs = np.empty(self.factor.size + 1)
@@ -145,6 +146,7 @@ cdef class Replay:
                 th[i] = self._lower(i, t) if st[i] == LOWER else self._upper(i, t)
                 if th[i] != 0.0:
                     self.rows.axpy_long(i, th[i], &exact[0])
+                    bound_total = bound_total + self.rows.sign[i] * th[i]
         while True:
             m = self.factor.size
             worst = -1
@@ -152,7 +154,11 @@ cdef class Replay:
             with nogil:
                 for a in range(m):
                     rhs[a] = target[self.factor.members[a]]
-                self.factor.meet(&rhs[0], &coef[0], &exact[0])
+                if self.rows.balanced:
+                    self.factor.meet_in_balance(&rhs[0], &coef[0], &exact[0], -bound_total,
+                                                &multiplier)
+                else:
+                    self.factor.meet(&rhs[0], &coef[0], &exact[0])
                 for a in range(m):
                     i = self.factor.members[a]
                     th[i] = <double> coef[a]
@@ -160,19 +166,20 @@ cdef class Replay:
                     if excess > most:
                         most = excess
                         worst = a
-            if worst < 0:
+            if worst < 0 or (self.rows.balanced and m == 1):
                 break
             i = self.factor.members[worst]
             st[i] = LOWER if th[i] < self._lower(i, t) else UPPER
             th[i] = self._lower(i, t) if st[i] == LOWER else self._upper(i, t)
             self.rows.axpy_long(i, th[i] - coef[worst], &exact[0])
+            bound_total = bound_total + self.rows.sign[i] * th[i]
             self.factor.remove(worst)
             for a in range(worst, self.factor.size):
                 coef[a] = coef[a + 1]
             set_aside.append(i)
         for i in set_aside:
             self.factor.append(<int> i)
-        return status, theta, np.asarray(exact, dtype=float)
+        return status, theta, np.asarray(exact, dtype=float), float(multiplier)
 
     cdef Py_ssize_t _count_free(self) noexcept nogil:
         cdef Py_ssize_t i, count = 0

@@ -15,6 +15,8 @@ cdef class Rows:
     cdef readonly Py_ssize_t n_rows
     cdef readonly Py_ssize_t n_cols          # length of every v below, the bias included
     cdef readonly Py_ssize_t n_stored        # entries touched by a sweep over all rows
+    cdef readonly bint balanced              # Σ sign_i θ_i = 0 is asked for, see `shift`
+    cdef double shift_length                 # ‖c‖, see `shift`
     cdef readonly bint dual                  # vectors v are kept as <z_i, v> for every i
     cdef readonly double resolution          # part of ‖z‖² below which a squared length is rounding
     cdef const signed char[::1] sign         # z_i = sign_i * [x_i, bias]
@@ -32,6 +34,9 @@ cdef class Rows:
     cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil
     # u += a z_i and v += b z_i for u and v interleaved
     cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil
+    # v += a c, where <z_i, c> = sign_i: what a multiplier of Σ sign_i θ_i = 0 does to all margins
+    cdef void shift(self, double a, double* v, Py_ssize_t stride) noexcept nogil
+    cdef void shift_long(self, long double a, long double* v) noexcept nogil
     # out[k] = <z_i, z_members[k]> for k < m
     cdef void inner(self, Py_ssize_t i, const int* members, Py_ssize_t m,
                     double* out) noexcept nogil

@@ -26,7 +26,12 @@ cdef double VECTOR_RESOLUTION = 1e-20
 cdef class Rows:
     """Base class; the others implement its products."""
 
-    def __init__(self, Py_ssize_t n_rows, Py_ssize_t n_features, sign, double bias):
+    def __init__(self, Py_ssize_t n_rows, Py_ssize_t n_features, sign, double bias,
+                 bint balanced=False):
+        if balanced and bias == 0.0:
+            raise ValueError("rows to be balanced need a bias")
+        self.balanced = balanced
+        self.shift_length = 1.0 / bias if balanced else 0.0
         self.n_rows = n_rows
         self.n_cols = n_features + (1 if bias != 0.0 else 0)
         self.sign = sign
@@ -49,6 +54,13 @@ cdef class Rows:
 
     cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
         pass
+
+    cdef void shift(self, double a, double* v, Py_ssize_t stride) noexcept nogil:
+        cdef Py_ssize_t last = stride * (self.n_cols - 1)
+        v[last] = v[last] + a / self.bias
+
+    cdef void shift_long(self, long double a, long double* v) noexcept nogil:
+        v[self.n_cols - 1] = v[self.n_cols - 1] + a / self.bias
 
     cdef void inner(self, Py_ssize_t i, const int* members, Py_ssize_t m,
                     double* out) noexcept nogil:
@@ -77,6 +89,11 @@ cdef class Rows:
 
     cdef void _clear(self, Py_ssize_t i) noexcept nogil:
         pass
+
+    @property
+    def signs(self):
+        """The sign of every row."""
+        return np.asarray(self.sign)
 
     def combine(self, const double[::1] theta):
         """Return the sum of theta_i z_i, skipping zeros."""
@@ -135,8 +152,8 @@ cdef class Rows:
 cdef class DenseRows(Rows):
     """Rows of a C-contiguous float64 matrix."""
 
-    def __init__(self, const double[:, ::1] X, sign, double bias):
-        super().__init__(X.shape[0], X.shape[1], sign, bias)
+    def __init__(self, const double[:, ::1] X, sign, double bias, bint balanced=False):
+        super().__init__(X.shape[0], X.shape[1], sign, bias, balanced)
         self.X = X
         self.first = &X[0, 0]
         self.n_features = X.shape[1]
@@ -218,8 +235,10 @@ cdef class DenseRows(Rows):
 cdef class KernelRows(Rows):
     """Rows known by their Gram matrix only, which is symmetric."""
 
-    def __init__(self, const double[:, ::1] Q):
-        super().__init__(Q.shape[0], Q.shape[0], np.ones(Q.shape[0], dtype=np.int8), 0.0)
+    def __init__(self, const double[:, ::1] Q, sign, double bias=0.0, bint balanced=False):
+        # the bias is in Q already
+        super().__init__(Q.shape[0], Q.shape[0], sign, bias, balanced)
+        self.n_cols = self.n_rows
         self.Q = Q
         self.n_stored = self.n_rows
         self.dual = True
@@ -274,6 +293,16 @@ cdef class KernelRows(Rows):
     cdef double squared_rest(self, Py_ssize_t i, const double* q) noexcept nogil:
         return q[i]
 
+    cdef void shift(self, double a, double* v, Py_ssize_t stride) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(self.n_rows):
+            v[stride * i] = v[stride * i] + a * self.sign[i]
+
+    cdef void shift_long(self, long double a, long double* v) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(self.n_rows):
+            v[i] = v[i] + a * self.sign[i]
+
     def combine(self, const double[::1] theta):
         """Return the sum of theta_i z_i, as its products with all rows."""
         return np.asarray(self.Q) @ np.asarray(theta)
@@ -287,8 +316,8 @@ cdef class SparseRows(Rows):
     """Compressed sparse rows, indices without duplicates."""
 
     def __init__(self, const int[::1] indices, const Py_ssize_t[::1] indptr,
-                 Py_ssize_t n_features, sign, double bias):
-        super().__init__(indptr.shape[0] - 1, n_features, sign, bias)
+                 Py_ssize_t n_features, sign, double bias, bint balanced=False):
+        super().__init__(indptr.shape[0] - 1, n_features, sign, bias, balanced)
         self.indices = indices
         self.indptr = indptr
         self.indices_start = &indices[0] if indices.shape[0] else NULL
@@ -306,8 +335,9 @@ cdef class CsrRows(SparseRows):
     """Compressed sparse rows with their values."""
 
     def __init__(self, const double[::1] data, const int[::1] indices,
-                 const Py_ssize_t[::1] indptr, Py_ssize_t n_features, sign, double bias):
-        super().__init__(indices, indptr, n_features, sign, bias)
+                 const Py_ssize_t[::1] indptr, Py_ssize_t n_features, sign, double bias,
+                 bint balanced=False):
+        super().__init__(indices, indptr, n_features, sign, bias, balanced)
         self.data = data
         self.data_start = &data[0] if data.shape[0] else NULL
 

@@ -503,7 +503,7 @@ cdef class Walk(Motion):
         cdef Py_ssize_t a = self.factor.size
         cdef bint was_lower = self.status[i] == LOWER
         cdef double bound_rate = self.lower_rate[i] if was_lower else self.upper_rate[i]
-        cdef double distance = self.factor.append(i), change
+        cdef double distance = self.factor.append(i), change, squared = distance * distance
         if distance == 0.0 and self.moving_targets:
             self._exchange(i)
             return
@@ -523,10 +523,14 @@ cdef class Walk(Motion):
         self.theta_rate[a] = bound_rate
         self.status[i] = FREE
         self._record(i, LOWER_TO_FREE if was_lower else UPPER_TO_FREE)
-        change = -self.event_rate / (distance * distance)
         self.rows.axpy_long(i, -bound_rate, &self.s[0])
-        self._turn(a, change, not self._is_flat())
-        self.variation = self.variation + UPWARD * fabs(change) * distance
+        self._count_bound(i, LOWER if was_lower else UPPER, -1)
+        change = self._set_column(a)
+        if self.rows.balanced:
+            squared = change
+        change = -self.event_rate / squared
+        self._turn(change, not self._is_flat())
+        self.variation = self.variation + UPWARD * fabs(change) * self._column_length(squared)
         self._update_speed(change * self.event_rate)
 
     cdef void _exchange(self, int i) noexcept nogil:
@@ -598,12 +602,51 @@ cdef class Walk(Motion):
         cdef int i = self.factor.members[a], kind = self.event_kind
         cdef double bound_rate = self.lower_rate[i] if kind == LOWER else self.upper_rate[i]
         cdef double change = <double> (bound_rate - self.theta_rate[a]), squared
-        squared = self._turn(a, change, True)
+        if self.rows.balanced and self.factor.size == 1:
+            self._replace_last(i, kind)
+            return
+        squared = self._set_column(a)
+        self._turn(change, True)
         self._drop(a)
         self.rows.axpy_long(i, bound_rate, &self.s[0])
+        self._count_bound(i, kind, 1)
         self._settle(i, kind)
-        self.variation = self.variation + UPWARD * fabs(change) * sqrt(squared)
+        self.variation = self.variation + UPWARD * fabs(change) * self._column_length(squared)
         self._update_speed(change * change * squared)
+
+    cdef void _replace_last(self, int i, int kind) noexcept nogil:
+        """The only free point goes to a bound, which leaves the multiplier free in an interval.
+
+        At the other end of it the next point meets the margin, which can then keep the balance.
+        """
+        cdef Py_ssize_t k
+        cdef int j, next = -1
+        cdef double both[2]
+        cdef double way, slack, most = 1e300
+        way = -self.rows.sign[i] if kind == UPPER else self.rows.sign[i]
+        for k in range(self.rows.n_rows):
+            j = <int> k
+            if self.status[j] == FREE or self._is_fixed(j):
+                continue
+            if (way * self.rows.sign[j] > 0.0) != (self.status[j] == UPPER):
+                continue
+            self.rows.dot_pairs(&j, 1, &self.pairs[0], both)
+            slack = fabs(both[0] + self.since_base * both[1] - target_now(self, j))
+            if slack < most:
+                most = slack
+                next = j
+        self._drop(0)
+        self._settle(i, kind)
+        if next < 0:
+            self.broken = True
+            return
+        self.theta[0] = lower_now(self, next) if self.status[next] == LOWER else upper_now(self, next)
+        self.theta_rate[0] = 0.0
+        self._record(next, LOWER_TO_FREE if self.status[next] == LOWER else UPPER_TO_FREE)
+        self.status[next] = FREE
+        self.factor.append(next)
+        self.multiplier = self.multiplier + way * most
+        self._refresh()
 
     cdef void _record(self, int i, int move) noexcept nogil:
         # rounded up: then these sets hold for every number τ ≥ t that a double can hold, and the
