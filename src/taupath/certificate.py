@@ -10,7 +10,8 @@ __all__ = ["Certificate", "Measure", "measure"]
 
 # A dual variable this close to its bound, as part of its box, is at the bound.
 AT_BOUND = 1e-12
-# An objective below this part of the loss at w = 0 is rounding, squared.
+# An objective is rounding, squared, below this part of the loss at w = 0 or of what ‖w‖² must be
+# to move a margin by one.
 VANISHING = 1e-25
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -71,6 +72,7 @@ def measure(
     squared_primal: float,
     squared_dual: float,
     off: float,
+    longest: float,
 ) -> Measure:
     """Judge a primal and a dual point of the canonical problem.
 
@@ -91,6 +93,8 @@ def measure(
         ‖w‖² of the primal point, and of Σ θ_i z_i.
     off : float
         How far these two are apart, as part of the terms of the sum.
+    longest : float
+        Largest ‖z_i‖, or about as much.
     """
     lower, upper, target = line.lower(t), line.upper(t), line.target(t)
     width = upper - lower
@@ -106,5 +110,6 @@ def measure(
     )
     # at an end of a line the optimum itself can be zero
     at_rest = float(upper @ np.abs(target) - lower @ np.abs(target))
-    gap = (primal - dual) / max(primal, VANISHING * at_rest, TINY)
+    visible = max(at_rest, (unit / max(longest, TINY)) ** 2)
+    gap = (primal - dual) / max(primal, VANISHING * visible, TINY)
     return Measure(gap, kkt, primal, dual)

@@ -247,8 +247,8 @@ class _SVMPath(SolutionPath):
         tau, lam = self._at(value)
         cost = self._cost(tau)
         # where there is no cost yet, λ is infinite
-        alpha = np.minimum(theta * lam, cost) if np.isfinite(lam) else np.zeros_like(theta)
-        return np.where(status == UPPER, cost, alpha)
+        alpha = np.clip(theta * lam, 0.0, cost) if np.isfinite(lam) else cost
+        return np.where(status == UPPER, cost, np.where(status == LOWER, 0.0, alpha))
 
     def _to_theta(self, alpha: np.ndarray, value: float) -> np.ndarray:
         return alpha / self._at(value)[1]

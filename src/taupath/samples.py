@@ -93,11 +93,15 @@ class Samples(ABC):
     def measure(self, solution: Solution, line: Line, t: float) -> Measure:
         """Judge a solution of the line at t, from the data."""
 
-    def _imbalance(self, theta: np.ndarray) -> float:
-        """Return how far Σ sign_i θ_i is from zero, where it has to be, as part of its terms."""
+    def _imbalance(self, theta: np.ndarray, line: Line, t: float) -> float:
+        """Return how far Σ sign_i θ_i is from zero, where it has to be.
+
+        As part of its terms, or of a box.
+        """
         if not self.constant.free:
             return 0.0
-        return abs(float(self.sign @ theta)) / max(float(np.abs(theta).sum()), TINY)
+        terms = max(float(np.abs(theta).sum()), float(line.width(t).max()), TINY)
+        return abs(float(self.sign @ theta)) / terms
 
 
 class LinearSamples(Samples):
@@ -158,8 +162,9 @@ class LinearSamples(Samples):
         longest = max(float(abs(self.X).max()), self.constant.bias, TINY)
         unit = max(float(np.abs(line.target0).max()), TINY) / longest
         off = float(np.abs(w - summed).max()) / max(float(terms.max()), unit)
-        off = max(off, self._imbalance(theta))
-        return measure(theta, margin, line, t, float(w @ w), float(summed @ summed), off)
+        off = max(off, self._imbalance(theta, line, t))
+        squared = float(w @ w), float(summed @ summed)
+        return measure(theta, margin, line, t, *squared, off, longest)
 
 
 class KernelSamples(Samples):
@@ -221,7 +226,9 @@ class KernelSamples(Samples):
         if not self.constant.free:
             squared += (self.constant.bias * float(signed.sum())) ** 2
         margin = self.sign * (values + self.intercept(solution))
-        return measure(theta, margin, line, t, squared, squared, self._imbalance(theta))
+        off = self._imbalance(theta, line, t)
+        longest = float(np.sqrt(np.abs(self.matrix.diagonal()).max()))
+        return measure(theta, margin, line, t, squared, squared, off, longest)
 
 
 def make_samples(

@@ -108,6 +108,7 @@ cdef class Walk(Motion):
     cdef Py_ssize_t n_due
     cdef int[::1] left_out                   # dependent on the free points until those change
     cdef Py_ssize_t n_left_out
+    cdef bint pinned                         # the only free point has nowhere to go
     cdef double still                        # a rate below this part of ‖z_i‖ is rounding
     # the next event
     cdef double step
@@ -261,7 +262,7 @@ cdef class Walk(Motion):
         self.step = (self.t_end - self.t) - self.t_rest
         self.event = NOTHING
         self.n_due = 0
-        for a in range(self.factor.size):
+        for a in range(0 if self.pinned else self.factor.size):
             i = self.factor.members[a]
             rate = <double> (self.theta_rate[a] - self.lower_rate[i])
             if rate < -RESTING * self.rate_scale:
@@ -635,11 +636,11 @@ cdef class Walk(Motion):
             if slack < most:
                 most = slack
                 next = j
+        if next < 0:
+            self.pinned = True      # all boxes close here, at the end of the line
+            return
         self._drop(0)
         self._settle(i, kind)
-        if next < 0:
-            self.broken = True
-            return
         self.theta[0] = lower_now(self, next) if self.status[next] == LOWER else upper_now(self, next)
         self.theta_rate[0] = 0.0
         self._record(next, LOWER_TO_FREE if self.status[next] == LOWER else UPPER_TO_FREE)
@@ -656,6 +657,7 @@ cdef class Walk(Motion):
         self.record_move[self.n_events] = <signed char> move
         self.n_events += 1
         self.n_left_out = 0
+        self.pinned = False
         self.since_polish += 1
         self.since_refresh += 1
         self.sum_free += self.factor.size
