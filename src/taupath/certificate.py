@@ -10,9 +10,11 @@ __all__ = ["Certificate", "Measure", "measure"]
 
 # A dual variable this close to its bound, as part of its box, is at the bound.
 AT_BOUND = 1e-12
-# An objective is rounding, squared, below this part of the loss at w = 0 or of what ‖w‖² must be
-# to move a margin by one.
-VANISHING = 1e-25
+# An objective below this part of the line's largest loss at w = 0, or of what ‖w‖² must be to move
+# a margin by one, is judged by that: 1e-9 of it is as far as doubles reach.
+VANISHING = 1e-6
+# Rows shorter than this are zero.
+SHORTEST = 1e-100
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -23,7 +25,8 @@ class Measure:
     Attributes
     ----------
     gap : float
-        Primal minus dual objective, as part of the primal objective.
+        Primal minus dual objective, as part of the primal objective. (Where that vanishes, at an
+        end of a line, as part of 1e-6 of the largest loss at w = 0.)
     kkt : float
         Largest violation of an optimality condition, in units of the margin.
     primal, dual : float
@@ -101,7 +104,7 @@ def measure(
     short, beyond = np.maximum(target - margin, 0.0), np.maximum(margin - target, 0.0)
     primal = float(0.5 * squared_primal + upper @ short - lower @ beyond)
     dual = float(target @ theta - 0.5 * squared_dual)
-    unit = max(float(np.abs(target).max()), TINY)
+    unit = float(np.abs(target).max()) or 1.0
     kkt = max(
         float(((theta < upper - AT_BOUND * width) * short).max()) / unit,
         float(((theta > lower + AT_BOUND * width) * beyond).max()) / unit,
@@ -109,7 +112,9 @@ def measure(
         off,
     )
     # at an end of a line the optimum itself can be zero
-    at_rest = float(upper @ np.abs(target) - lower @ np.abs(target))
-    visible = max(at_rest, (unit / max(longest, TINY)) ** 2)
+    boxes = np.maximum(line.upper0, line.upper1) - np.minimum(line.lower0, line.lower1)
+    visible = float(boxes @ np.abs(target))
+    if longest > SHORTEST:
+        visible = max(visible, (unit / longest) ** 2)
     gap = (primal - dual) / max(primal, VANISHING * visible, TINY)
     return Measure(gap, kkt, primal, dual)

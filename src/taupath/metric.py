@@ -24,6 +24,8 @@ BLOCK = 8192
 # from singular, and 1 + UPWARD covers what rounding can then do to a length.
 RIDGE = 1e-8
 UPWARD = 1e-6
+# Of its largest entry: the least size of a column.
+ABSENT = 1e-30
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,13 @@ def natural_metric(rows: Rows, line: Line) -> Metric:
     size = rows.n_cols + moving
     used = (line.upper0 > line.lower0) | (line.upper1 > line.lower1)
     moments = np.zeros((size, size))
+    largest = np.zeros(size)
     for some, block in _blocks(rows, line, moving):
+        largest = np.maximum(largest, np.abs(block).max(axis=0))
         block = block[used[some]]
         moments += block.T @ block
-    scale = np.sqrt(np.diag(moments))
+    # a column that only other rows have must not become so long for those that numbers overflow
+    scale = np.maximum(np.sqrt(np.diag(moments)), ABSENT * largest)
     scale[scale == 0.0] = 1.0
     moments /= np.outer(scale, scale)
     moments.flat[:: size + 1] += RIDGE

@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from taupath._core._rows import Rows
+from taupath.exceptions import WalkFailed
 from taupath.path import RegressionPath
-from taupath.problem import quantile_regression, quantile_regression_from_an_end
+from taupath.problem import Line, quantile_regression, quantile_regression_from_an_end
 from taupath.samples import make_samples
-from taupath.solver import RAISE, Progress, solve_path
+from taupath.solver import RAISE, Progress, Record, solve_path
 from taupath.stretch import Stretch
 from taupath.validation import (
     check_features,
@@ -25,8 +27,9 @@ __all__ = ["quantile_regression_path"]
 # visibly beside what rounding does to them.
 LEAST_UNIT = 1e-3
 # Where C is so large that functions pass through the samples, raised targets cost C times their
-# number: they are raised by less, but not by less than this part.
-LEAST_RAISE = 1e-2
+# number: they are raised by less. That can be too little to tell ties apart: then by more again.
+LEAST_RAISE = 1e-4
+RAISE_MORE = 100.0
 
 
 def quantile_regression_path(
@@ -88,19 +91,48 @@ def quantile_regression_path(
     # targets costs Σ (θ_i - l_i) δ, and raising those of -θ costs Σ (h_i - θ_i) δ: each vanishes
     # with the objective at its own end.
     strength = C / unit * float(weight.max()) * float(rows.squared_norms().max())
-    rise = RAISE * max(LEAST_RAISE, min(1.0, 1.0 / max(strength, 1e-300)))
+    rise = RAISE / min(max(strength, 1.0), 1.0 / LEAST_RAISE)
     stretches = []
     for turned in (True, False):
         first, last = (begin, min(end, 0.5)) if turned else (1.0 - end, min(1.0 - begin, 0.5))
         if first >= last:
             continue
         aim = -targets / unit if turned else targets / unit
-        line = quantile_regression_from_an_end(aim, weight, C / unit).raised(rise)
-        record = solve_path(rows, line, first, last, order, _part_of(progress, turned, begin, end))
+        line = quantile_regression_from_an_end(aim, weight, C / unit)
+        report = _part_of(progress, turned, begin, end)
+        line, record = _walk(rows, line, first, last, order, report, rise)
         stretches.append(
-            Stretch(samples, line, record, backward=not turned, turned=turned, unit=unit)
+            Stretch(
+                samples,
+                line,
+                record,
+                backward=not turned,
+                turned=turned,
+                unit=unit,
+                true_target=aim,
+            )
         )
     return RegressionPath(samples, quantile_regression(targets, weight, C), stretches, C=C)
+
+
+def _walk(
+    rows: Rows,
+    line: Line,
+    first: float,
+    last: float,
+    order: np.ndarray | None,
+    progress: Progress | None,
+    rise: float,
+) -> tuple[Line, Record]:
+    """Return the raised line and what was recorded on it."""
+    while True:
+        raised = line.raised(rise)
+        try:
+            return raised, solve_path(rows, raised, first, last, order, progress)
+        except WalkFailed:
+            if rise >= RAISE:
+                raise
+            rise = min(RAISE_MORE * rise, RAISE)
 
 
 def _unit(y: np.ndarray, weight: np.ndarray) -> float:

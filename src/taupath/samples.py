@@ -160,7 +160,7 @@ class LinearSamples(Samples):
         margin = self.sign * self.decide(self.X, solution)
         # as part of the terms, or of what moves a margin by one
         longest = max(float(abs(self.X).max()), self.constant.bias, TINY)
-        unit = max(float(np.abs(line.target0).max()), TINY) / longest
+        unit = (float(np.abs(line.target0).max()) or 1.0) / longest
         off = float(np.abs(w - summed).max()) / max(float(terms.max()), unit)
         off = max(off, self._imbalance(theta, line, t))
         squared = float(w @ w), float(summed @ summed)
@@ -249,8 +249,9 @@ def make_samples(
     constant = {"augmented": Intercept(1.0), "none": Intercept(0.0)}.get(choice)
     made = make_kernel(kernel, gamma, degree, coef0, X)
     if made is None:
-        mean_square = (X.multiply(X) if sp.issparse(X) else np.square(X)).sum() / len(sign)
-        return LinearSamples(X, sign, constant or _free_intercept(mean_square), response)
+        squares = np.square(X if isinstance(X, np.ndarray) else X.data)
+        free = _free_intercept(float(squares.sum()) / len(sign))
+        return LinearSamples(X, sign, constant or free, response)
     if made.precomputed:
         X = X if isinstance(X, np.ndarray) else X.toarray()
         check_precomputed(X)

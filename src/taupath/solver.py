@@ -41,6 +41,8 @@ EVENTS_PER_SAMPLE = 1000
 CAREFUL_EVENTS = 256
 # Repairs in a row that do not get the walk ahead.
 MOST_REPAIRS = 5
+# Margins beyond this are no solution's.
+ABSURD = 1e100
 # Seconds between two looks at the keyboard and calls of `progress`.
 PAUSE = 0.1
 
@@ -281,8 +283,10 @@ class _Solver:
         for _ in range(MOST_REPAIRS):
             self.counters["repairs"] += 1
             state = self._independent(line, t, state, events)
-            w = self.rows.combine(self._theta(line, state, t))
-            back = correction(line, t, self.rows.products(w), state.status)
+            margin = self.rows.products(self.rows.combine(self._theta(line, state, t)))
+            if not (np.abs(margin) < ABSURD).all():
+                raise WalkFailed("a repair found margins out of all proportion", t)
+            back = correction(line, t, margin, state.status)
             walk = self._new_walk(back, 0.0, 1.0, state, self._metric(back))
             outcome = self._run(walk)
             self._count(walk, "start_events")

@@ -120,11 +120,12 @@ cdef class Replay:
                 self.factor.remove(a)
                 return
 
-    def solution(self, double t, const double[::1] target):
+    def solution(self, double t, const double[::1] target, double outside=-1.0):
         """Return status, θ, w and the multiplier at t, with the free margins met at `target`.
 
         Rounding of t itself can put a free θ beyond a bound that it reaches at this very t. Such
-        a point is taken as bound, and the others are solved for anew.
+        a point is taken as bound, and the others are solved for anew. With `outside` given,
+        instead, returns None if a free θ is beyond its bounds by more than this part of its box.
         """
         cdef Py_ssize_t i, a, m, worst
         cdef double excess, most
@@ -167,6 +168,11 @@ cdef class Replay:
                         most = excess
                         worst = a
             if worst < 0 or (self.rows.balanced and m == 1):
+                break
+            if outside >= 0.0:
+                i = self.factor.members[worst]
+                if most > outside * (self._upper(i, t) - self._lower(i, t)):
+                    return None
                 break
             i = self.factor.members[worst]
             st[i] = LOWER if th[i] < self._lower(i, t) else UPPER
