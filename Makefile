@@ -14,7 +14,7 @@ BENCH_ARGS ?=
 TEST_ARGS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all checked asan lint format bench bench-growth build clean
+.PHONY: help demo test test-all checked asan lint format bench bench-growth bench-lines build clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -37,6 +37,9 @@ bench: build $(VENV)/.bench  ## the paper's Table 2, one thread (needs TAUPATH_D
 
 bench-growth: build  ## time of a whole path against the number of samples, one thread
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) benchmarks/growth.py $(BENCH_ARGS)
+
+bench-lines: build $(VENV)/.bench  ## kernels, the C path, quantile regression (needs TAUPATH_DATA)
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) benchmarks/lines.py $(BENCH_ARGS)
 
 lint: $(VENV)/.lint $(VENV)/.installed  ## ruff and mypy
 	@$(VENV)/bin/ruff check .
@@ -76,12 +79,13 @@ $(VENV)/.created:
 
 $(VENV)/.run: pyproject.toml | $(VENV)/.created
 	$(call install,build run builder,build and run)
-# LIBLINEAR is C++: without a compiler for it, the tests that compare with it are skipped.
+# LIBLINEAR is C++: without a compiler for it nothing of this group is installed, and the tests
+# that compare with it or with statsmodels are skipped.
 $(VENV)/.test: pyproject.toml | $(VENV)/.run
 	$(call install,test,test)
 	@$(PY) tools/requirements.py bench > $@.txt
 	@$(PIP) install -r $@.txt 2> $@.log || \
-	  echo "set-up: no LIBLINEAR here (see $@.log); tests against it will be skipped"
+	  echo "set-up: no LIBLINEAR and statsmodels here (see $@.log); tests against them will be skipped"
 $(VENV)/.bench: pyproject.toml | $(VENV)/.run
 	$(call install,bench,benchmark)
 $(VENV)/.lint: pyproject.toml | $(VENV)/.created

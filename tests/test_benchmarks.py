@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.svm import SVC
 
 import oracles
 import verify
@@ -70,6 +71,88 @@ def test_judge_agrees_with_the_judge_of_the_tests(module, storage):
             assert_allclose(found.primal - found.dual, found.gap * found.primal, rtol=1e-9)
 
 
+@pytest.mark.parametrize("tau", [0.0, 0.2, 0.7])
+def test_judge_of_boxes_agrees_with_that_of_the_paper_s_problem(module, tau):
+    judge = module("judge")
+    rng = np.random.default_rng(6)
+    X, y, lam = rng.standard_normal((30, 3)), np.resize([1.0, -1.0, -1.0], 30), 0.01
+    problem = judge.Problem(X, y, lam)
+    alpha = rng.uniform(0.0, 1.0, 30) * problem.box(tau)
+    paper_s = problem.judge(tau, alpha)
+    found = judge.classification(judge.linear(X), y, 1.0 / (30 * lam), tau).judge(alpha / lam)
+    assert_allclose([found.gap, found.kkt], [paper_s.gap, paper_s.kkt], rtol=1e-12)
+    assert_allclose([lam * found.primal, lam * found.dual], [paper_s.primal, paper_s.dual])
+
+
+def test_judge_of_regression_agrees_with_values_found_by_hand(module):
+    # One sample x = 0, y = 2, so that f = b = θ, with C = 4: the best b is min(2, 4τ).
+    judge = module("judge")
+    gram, y = judge.linear(np.zeros((1, 1))), np.array([2.0])
+    for tau in (0.1, 0.25, 0.5, 0.9):
+        best = judge.regression(gram, y, 4.0, tau).judge(np.array([min(2.0, 4.0 * tau)]))
+        assert max(best.gap, best.kkt) <= 1e-15
+    # θ = 1 at τ = 1/2: P = 1/2 + 2 · 1, D = 2 · 1 - 1/2, and y is missed by half of it.
+    off = judge.regression(gram, y, 4.0, 0.5).judge(np.array([1.0]))
+    assert_allclose([off.primal, off.dual, off.gap, off.kkt], [2.5, 1.5, 0.4, 0.5])
+    # θ = 3 is outside of the box [-2, 2] by a quarter of its width.
+    assert judge.regression(gram, y, 4.0, 0.5).judge(np.array([3.0])).kkt >= 0.25
+
+
+def test_judge_of_regression_finds_unequal_objectives(module):
+    judge = module("judge")
+    rng = np.random.default_rng(7)
+    X, y = rng.standard_normal((20, 2)), rng.standard_normal(20)
+    theta = 3.0 * (rng.uniform(0.0, 1.0, 20) - 0.7)
+    found = judge.regression(judge.linear(X), y, 3.0, 0.3).judge(theta)
+    w = np.append(X.T @ theta, theta.sum())
+    residual = y - X @ w[:-1] - w[-1]
+    loss = np.maximum(0.3 * residual, -0.7 * residual).sum()
+    assert_allclose(found.primal, 0.5 * w @ w + 3.0 * loss)
+    assert_allclose(found.dual, y @ theta - 0.5 * w @ w)
+    assert_allclose(found.gap, (found.primal - found.dual) / found.primal)
+
+
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_judge_takes_the_best_free_intercept(module, kind):
+    judge = module("judge")
+    rng = np.random.default_rng(8)
+    f, y = rng.standard_normal(31), rng.standard_normal(31)
+    y = np.where(y > 0.5, 1.0, -1.0) if kind == "classification" else y
+    problem = getattr(judge, kind)(judge.linear(np.ones((31, 1))), y, 2.0, 0.3, True)
+
+    def loss(b):
+        short = problem.target - problem.sign * (f + b)
+        return np.where(short > 0.0, problem.upper * short, problem.lower * short).sum()
+
+    found = loss(problem.best_intercept(f))
+    assert found <= min(loss(b) for b in np.linspace(-5.0, 5.0, 2001))
+
+
+def test_judge_finds_nothing_wrong_where_nothing_is_lost(module):
+    # One class costs nothing, and a free intercept satisfies the other: P = D = 0.
+    judge = module("judge")
+    y = np.array([1.0, 1.0, -1.0])
+    found = judge.classification(judge.linear(np.eye(3)), y, 2.0, 0.0, True).judge(np.zeros(3))
+    assert (found.gap, found.kkt, found.primal, found.dual) == (0.0, 0.0, 0.0, 0.0)
+
+
+def test_judge_finds_little_wrong_with_svc(module):
+    # LIBSVM solves the problem with a free intercept, with a kernel rounded to single precision.
+    judge = module("judge")
+    rng = np.random.default_rng(9)
+    X = rng.standard_normal((60, 2))
+    y = np.where(X[:, 0] + rng.standard_normal(60) > 0.4, 1.0, -1.0)
+    model = SVC(C=3.0, gamma=0.5, class_weight={1: 1.4, -1: 0.6}, tol=1e-10).fit(X, y)
+    theta = np.zeros(60)
+    theta[model.support_] = np.abs(model.dual_coef_[0])
+    problem = judge.classification(judge.rbf(X, 0.5), y, 3.0, 0.3, True)
+    found = problem.judge(theta)
+    assert found.gap <= 1e-7 and found.kkt <= 1e-6
+    # The intercept that is regularised, and a sum that is not zero, are something else.
+    assert judge.classification(judge.rbf(X, 0.5), y, 3.0, 0.3).judge(theta).kkt > 1e-4
+    assert problem.judge(np.where(y > 0.0, theta, 0.0)).kkt > 1.0
+
+
 def test_worst_is_the_worst_of_all(hand_problem):
     def off_at_one_tau(tau):
         return oracles.hand_solution(tau)[0] * (0.9 if tau == 0.4 else 1.0)
@@ -121,3 +204,83 @@ def test_table2_reports_the_diabetes_data(module, paper_data):
     assert read["rows"][0]["kinks"] == row.kinks
     assert read["rows"][0]["ratios"]["path"] == pytest.approx(row.path / row.liblinear)
     assert read["rows"][0]["reference"] is None
+
+
+@pytest.fixture
+def lines(module):
+    pytest.importorskip("statsmodels", reason="statsmodels is not installed")
+    return module("lines")
+
+
+@pytest.fixture
+def two_classes():
+    rng = np.random.default_rng(10)
+    X = rng.standard_normal((40, 2))
+    return X, np.where(X[:, 0] + rng.standard_normal(40) > 0.3, 1.0, -1.0)
+
+
+def test_lines_reports_paths_and_their_peers(lines, two_classes):
+    X, y = two_classes
+    few, some = [0.25, 0.5], [0.25, 0.5, 0.75]
+    comparisons = [
+        lines.over_tau(X, y, 0.01, 0.5, taus=some, repeats=1),
+        lines.over_quantiles(60, 2, taus=some, few_taus=few, repeats=1),
+        lines.over_quantiles(60, 2, taus=some, few_taus=few, repeats=1, longest=0.0),
+        lines.over_costs(X, y, 10.0, 0.5, n_points=4, repeats=2),
+    ]
+    for comparison in comparisons:
+        paths = [row for row in comparison.rows if row.timed is None]
+        peers = comparison.rows[len(paths) :]
+        assert [path.intercept for path in paths] == list(lines.INTERCEPTS)
+        for path in paths:
+            assert path.solutions > 40 and path.gap <= 1e-8 and path.kkt <= 1e-8
+            assert comparison.ratios(path)[path.intercept] == 1.0
+            # Of a peer's estimated points there is no verdict.
+            assert all(peer.gap is None or path.gap < peer.gap < 1e-2 for peer in peers)
+        assert all(peer.loss is None or peer.loss < 1e-2 for peer in peers)
+
+    def grids(comparison):
+        peers = [row for row in comparison.rows if row.timed is not None]
+        return [(row.solver.split()[-1], row.solutions, row.timed, row.runs) for row in peers]
+
+    by_tau, by_quantile, estimated, by_cost = comparisons
+    assert grids(by_tau) == [("SVC", 3, 3, 1)]
+    programme, statsmodels = ("QuantileRegressor", 2, 2, 1), ("QuantReg", 3, 3, 1)
+    assert grids(by_quantile) == [programme, ("QuantileRegressor", 3, 3, 1), statsmodels]
+    assert grids(estimated) == [programme, ("QuantileRegressor", 3, 2, 1), statsmodels]
+    *kinks, points = (row.solutions for row in by_cost.rows[:3])
+    assert grids(by_cost) == [("SVC", points, 4, 2), *(("SVC", k, 4, 2) for k in kinks)]
+    assert by_cost.rows[-1].seconds == pytest.approx(by_cost.rows[2].seconds * kinks[-1] / 4)
+
+    blocks = "\n".join(lines.report(comparisons, {"processor": "some"})).split("\n\n")
+    assert len(blocks) == len(comparisons) + 2
+    for block, comparison in zip(blocks[1:], comparisons, strict=False):
+        title, head, *rows = block.split("\n")
+        assert title == comparison.title and len(rows) == len(comparison.rows)
+        assert {len(row) for row in rows} == {len(head)}
+        assert ["≈" in row for row in rows] == [row.estimated for row in comparison.rows]
+
+    read = json.loads(lines.as_json(comparisons, {"processor": "some"}))
+    last = read["tables"][3]["rows"][-1]
+    assert last["estimated"] and last["solutions"] == kinks[-1]
+    assert last["ratios"]["augmented"] == pytest.approx(
+        by_cost.rows[-1].seconds / by_cost.rows[0].seconds
+    )
+
+
+def test_lines_leaves_out_an_intercept_that_is_refused(lines, capsys):
+    def follow(intercept):
+        if intercept == "free":
+            raise ValueError("no such intercept")
+
+    assert list(lines.path_jobs(follow)) == ["augmented"]
+    assert "no such intercept" in capsys.readouterr().err
+
+
+def test_lines_runs_every_part_of_a_job_as_often_as_told(lines):
+    calls = []
+    jobs = {"one": {"a": lambda: calls.append("a")}, "two": dict.fromkeys("bc", lambda: "done")}
+    done = lines.run_in_turn(jobs, repeats=3)
+    assert len(calls) == 3
+    assert [done[name].runs for name in jobs] == [3, 3]
+    assert done["two"].results == {"b": "done", "c": "done"}
