@@ -39,6 +39,7 @@ def quantile_path(
     coef0: float = 0.0,
     intercept: str = "augmented",
     sample_weight: Any = None,
+    cache_size: float = 1000.0,
     tau_range: tuple[float, float] = (0.0, 1.0),
     progress: Progress | None = None,
 ) -> ClassificationPath:
@@ -76,6 +77,9 @@ def quantile_path(
         "none": the decision function passes through the origin.
     sample_weight : array-like of shape (n_samples,), optional
         Factors of c_i: weight 2 is two copies, weight 0 is absence.
+    cache_size : float, default 1000
+        Megabytes for the kernel matrix. Where it does not fit, its rows are computed when they
+        are needed and the last ones kept.
     tau_range : pair of float
         Walk only this part of [0, 1].
     progress : callable, optional
@@ -106,7 +110,7 @@ def quantile_path(
     >>> bool(path.duality_gap(0.3) < 1e-12)
     True
     """
-    data = _Data(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, progress)
+    data = _Data(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size, progress)
     C = regularization_to_C(None if C is _DEFAULT_C else C, lam, len(data.weight))
     begin, end = check_range(tau_range)
     line = quantile_classification(data.positive, data.weight, C)
@@ -126,6 +130,7 @@ def regularization_path(
     coef0: float = 0.0,
     intercept: str = "augmented",
     sample_weight: Any = None,
+    cache_size: float = 1000.0,
     progress: Progress | None = None,
 ) -> RegularizationPath:
     """Follow the exact solution of the SVM over C, from 0 to C_max, at a fixed τ.
@@ -136,7 +141,7 @@ def regularization_path(
 
     Parameters
     ----------
-    X, y, kernel, gamma, degree, coef0, intercept, sample_weight, progress
+    X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size, progress
         As in `quantile_path`.
     tau : float, default 0.5
         cost_fp / (cost_fp + cost_fn), strictly between 0 and 1. At ½ this is the ordinary SVM.
@@ -156,7 +161,7 @@ def regularization_path(
     >>> bool(path.duality_gap(2.5) < 1e-9)
     True
     """
-    data = _Data(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, progress)
+    data = _Data(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size, progress)
     tau = check_real(tau, "tau")
     if not 0.0 < tau < 1.0:
         raise ValueError(f"tau must lie strictly between 0 and 1, got {tau!r}")
@@ -179,6 +184,7 @@ class _Data:
         coef0: Any,
         intercept: Any,
         sample_weight: Any,
+        cache_size: Any,
         progress: Any,
     ) -> None:
         features = check_features(X)
@@ -188,7 +194,9 @@ class _Data:
         check_weighted_classes(self.weight, self.classes, self.positive)
         self.progress = check_progress(progress)
         sign = np.where(self.positive, 1.0, -1.0)
-        self.samples = make_samples(features, sign, sign, intercept, kernel, gamma, degree, coef0)
+        self.samples = make_samples(
+            features, sign, sign, intercept, kernel, gamma, degree, coef0, cache_size
+        )
 
     def walk(self, line: Line, begin: float, end: float, scale: float = 1.0) -> Stretch:
         rows, order = self.samples.rows_to_walk()

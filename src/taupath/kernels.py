@@ -19,9 +19,7 @@ KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
 ASYMMETRY = 1e-10
 # What is left of the diagonal, as part of its largest entry, where a matrix has been taken apart.
 NOTHING_LEFT = 1e-14
-# Rows that are looked at to see whether a matrix is positive semidefinite, and how far below zero,
-# as part of the largest, an eigenvalue counts as rounding.
-LOOKED_AT = 1000
+# How far below zero, as part of the largest, an eigenvalue counts as rounding.
 NEGATIVE = 1e-8
 
 
@@ -131,9 +129,8 @@ def check_precomputed(K: np.ndarray) -> None:
 
 
 def warn_if_indefinite(K: np.ndarray) -> None:
-    """Warn if some of the rows show that the matrix is not positive semidefinite."""
-    step = -(-len(K) // LOOKED_AT)
-    eigenvalues = np.linalg.eigvalsh(K[::step, ::step])
+    """Warn if a kernel matrix is not positive semidefinite."""
+    eigenvalues = np.linalg.eigvalsh(K)
     if eigenvalues[0] < -NEGATIVE * max(eigenvalues[-1], 1e-300):
         warnings.warn(
             f"the kernel is not positive semidefinite (eigenvalues from {eigenvalues[0]:.3g} to "
@@ -144,22 +141,23 @@ def warn_if_indefinite(K: np.ndarray) -> None:
         )
 
 
-def low_rank_factor(K: np.ndarray, most: int) -> np.ndarray | None:
+def low_rank_factor(
+    diagonal: np.ndarray, column: Callable[[int], np.ndarray], most: int
+) -> np.ndarray | None:
     """Return B with B Bᵀ = K up to rounding and at most `most` columns; None if there is none.
 
-    Cholesky factorisation with pivots, stopped early.
+    K is given by its diagonal and its columns. Cholesky factorisation with pivots, stopped early.
     """
-    left = K.diagonal().copy()
+    left = diagonal.copy()
     enough = NOTHING_LEFT * max(float(left.max()), 1e-300)
-    B = np.zeros((len(K), most))
+    B = np.zeros((len(diagonal), most))
     for k in range(most + 1):
         pivot = int(left.argmax())
         if left[pivot] <= enough:
             return np.ascontiguousarray(B[:, : max(k, 1)])
         if k == most:
             return None
-        column = K[:, pivot] - B[:, :k] @ B[pivot, :k]
-        B[:, k] = column / np.sqrt(left[pivot])
+        B[:, k] = (column(pivot) - B[:, :k] @ B[pivot, :k]) / np.sqrt(left[pivot])
         left -= B[:, k] ** 2
         left[pivot] = 0.0
     return None

@@ -43,6 +43,7 @@ def quantile_regression_path(
     coef0: float = 0.0,
     intercept: str = "augmented",
     sample_weight: Any = None,
+    cache_size: float = 1000.0,
     tau_range: tuple[float, float] = (0.0, 1.0),
     progress: Progress | None = None,
 ) -> RegressionPath:
@@ -56,7 +57,7 @@ def quantile_regression_path(
 
     Parameters
     ----------
-    X, kernel, gamma, degree, coef0, intercept, sample_weight, tau_range, progress
+    X, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size, tau_range, progress
         As in `quantile_path`.
     y : array-like of shape (n_samples,)
         What is to be predicted.
@@ -83,7 +84,15 @@ def quantile_regression_path(
     begin, end = check_range(tau_range)
     progress = check_progress(progress)
     samples = make_samples(
-        features, np.ones(len(targets)), targets, intercept, kernel, gamma, degree, coef0
+        features,
+        np.ones(len(targets)),
+        targets,
+        intercept,
+        kernel,
+        gamma,
+        degree,
+        coef0,
+        cache_size,
     )
     rows, order = samples.rows_to_walk()
     unit = _unit(targets, weight)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from taupath._core._rows import KernelRows, Rows
+from taupath._core._rows import CachedRows, MatrixRows, Rows
 from taupath.certificate import Measure, measure
 from taupath.kernels import (
     Kernel,
@@ -20,11 +20,18 @@ from taupath.kernels import (
 from taupath.problem import Line
 from taupath.rows import make_rows, order_in_memory
 from taupath.solver import ORTHOGONAL_UP_TO
-from taupath.validation import check_choice, check_new_features
+from taupath.validation import check_choice, check_new_features, check_positive
 
 __all__ = ["Intercept", "KernelSamples", "LinearSamples", "Samples", "Solution", "make_samples"]
 
 TINY = float(np.finfo(np.float64).tiny)
+MEGABYTE = 1e6
+# Rows of a kernel matrix that have to be at hand.
+FEWEST_ROWS = 100
+# Samples at a time where the kernel matrix is not kept.
+DIAGONAL_BLOCK = 256
+# Samples that are looked at to see whether a kernel matrix is positive semidefinite.
+LOOKED_AT = 1000
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,7 @@ class Samples(ABC):
         return n_samples, n_features
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("rows", "matrix")
+        derived = ("rows", "matrix", "diagonal")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     @property
@@ -168,27 +175,77 @@ class LinearSamples(Samples):
 
 
 class KernelSamples(Samples):
-    """Samples seen through a kernel; `X` holds features or, where precomputed, the kernel."""
+    """Samples seen through a kernel; `X` holds features or, where precomputed, the kernel.
 
-    def __init__(self, X: Any, sign: np.ndarray, intercept: Intercept, kernel: Kernel) -> None:
+    The kernel matrix is kept if it takes no more than `budget` bytes. Otherwise its rows are
+    computed when they are needed, and as many as that are kept.
+    """
+
+    def __init__(
+        self, X: Any, sign: np.ndarray, intercept: Intercept, kernel: Kernel, budget: float
+    ) -> None:
         super().__init__(X, sign, intercept)
         self.kernel = kernel
+        row = 8 * X.shape[0]
+        self._in_memory = row * X.shape[0] <= budget
+        self._n_slots = int(budget // row)
+        if not self._in_memory and self._n_slots < FEWEST_ROWS:
+            raise ValueError(
+                f"cache_size={budget / MEGABYTE:g} (MB) holds {self._n_slots} rows of the kernel "
+                f"matrix of {X.shape[0]} samples, {FEWEST_ROWS} are needed: give at least "
+                f"{FEWEST_ROWS * row / MEGABYTE:.3g}"
+            )
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """k(x_i, x_j)."""
-        K = self.X if self.kernel.precomputed else self.kernel(self.X, self.X)
-        return np.ascontiguousarray(K)
+        """k(x_i, x_j), where it is kept."""
+        return np.ascontiguousarray(self._between(slice(None), slice(None)))
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """k(x_i, x_i)."""
+        if self._in_memory:
+            return self.matrix.diagonal().copy()
+        parts = _slices(self.shape[0], DIAGONAL_BLOCK)
+        return np.concatenate([self._between(some, some).diagonal() for some in parts])
+
+    def some(self, at_most: int) -> np.ndarray:
+        """Return the kernel matrix of at most so many of the samples."""
+        few = slice(None, None, -(-self.shape[0] // at_most))
+        return self._between(few, few)
+
+    def _between(self, one: Any, other: Any) -> np.ndarray:
+        """Return k(x_i, x_j) for some i and some j."""
+        if self.kernel.precomputed:
+            return np.asarray(self.X[one][:, other])
+        if "matrix" in self.__dict__:
+            return np.asarray(self.matrix[one][:, other])
+        return self.kernel(self.X[one], self.X[other])
+
+    def _row(self, i: int) -> np.ndarray:
+        return np.asarray(self._between(slice(i, i + 1), slice(None))[0])
 
     @cached_property
     def rows(self) -> Rows:
         """The z_i: vectors where few dimensions do, else rows of their Gram matrix."""
-        K, bias, free = self.matrix, self.constant.bias, self.constant.free
-        low_rank = low_rank_factor(K, min(ORTHOGONAL_UP_TO - 1, len(K) // 2))
+        bias, free = self.constant.bias, self.constant.free
+        K = self.matrix if self._in_memory else None
+        most = min(ORTHOGONAL_UP_TO - 1, self.shape[0] // 2)
+        low_rank = low_rank_factor(self.diagonal, self._row, most)
         if low_rank is not None:
             return make_rows(low_rank, self.sign, bias, balanced=free)
-        Q = self.sign[:, np.newaxis] * (K + bias**2) * self.sign
-        return KernelRows(Q, self.sign.astype(np.int8), bias, free)
+        sign = self.sign.astype(np.int8)
+        if K is not None:
+            Q = self.sign[:, np.newaxis] * (K + bias**2) * self.sign
+            return MatrixRows(Q, sign, bias, free)
+        return CachedRows(
+            lambda i: self.sign[i] * (self._row(i) + bias**2) * self.sign,
+            self.diagonal + bias**2,
+            sign,
+            bias,
+            free,
+            self._n_slots,
+        )
 
     def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
         """Return the rows, in the given order."""
@@ -221,14 +278,24 @@ class KernelSamples(Samples):
         """Judge θ by the kernel matrix; w is what θ makes it."""
         theta = solution[1]
         signed = self.sign * theta
-        values = self.matrix @ signed
+        values = self._times(signed)
         squared = float(signed @ values)
         if not self.constant.free:
             squared += (self.constant.bias * float(signed.sum())) ** 2
         margin = self.sign * (values + self.intercept(solution))
         off = self._imbalance(theta, line, t)
-        longest = float(np.sqrt(np.abs(self.matrix.diagonal()).max()))
+        longest = float(np.sqrt(np.abs(self.diagonal).max()))
         return measure(theta, margin, line, t, squared, squared, off, longest)
+
+    def _times(self, signed: np.ndarray) -> np.ndarray:
+        """Return the kernel matrix times a vector."""
+        if self._in_memory:
+            return np.asarray(self.matrix @ signed)
+        support = np.flatnonzero(signed)
+        if len(support) == 0:
+            return np.zeros(self.shape[0])
+        parts = _slices(self.shape[0], DIAGONAL_BLOCK)
+        return np.concatenate([self._between(some, support) @ signed[support] for some in parts])
 
 
 def make_samples(
@@ -240,6 +307,7 @@ def make_samples(
     gamma: Any,
     degree: Any,
     coef0: Any,
+    cache_size: Any,
 ) -> Samples:
     """Return the samples that users' arguments mean; X is checked already.
 
@@ -255,14 +323,19 @@ def make_samples(
     if made.precomputed:
         X = X if isinstance(X, np.ndarray) else X.toarray()
         check_precomputed(X)
-    samples = KernelSamples(X, sign, constant or Intercept(1.0, free=True), made)
+    budget = MEGABYTE * check_positive(cache_size, "cache_size")
+    samples = KernelSamples(X, sign, constant or Intercept(1.0, free=True), made, budget)
     if constant is None:
-        samples.constant = _free_intercept(samples.matrix.diagonal().mean())
+        samples.constant = _free_intercept(samples.diagonal.mean())
     if not made.positive:
-        warn_if_indefinite(samples.matrix)
+        warn_if_indefinite(samples.some(LOOKED_AT))
     return samples
 
 
 def _free_intercept(mean_square: float) -> Intercept:
     """Return an intercept whose feature is as large as the samples are long."""
     return Intercept(float(np.sqrt(mean_square)) or 1.0, free=True)
+
+
+def _slices(length: int, step: int) -> list[slice]:
+    return [slice(first, min(first + step, length)) for first in range(0, length, step)]

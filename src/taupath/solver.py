@@ -348,6 +348,7 @@ class _Solver:
         while True:
             started, before = time.monotonic(), walk.n_events
             outcome = Outcome(walk.run(portion))
+            self.rows.check()
             spent = time.monotonic() - started
             if report and self.progress is not None:
                 fraction = (walk.t - self.begin) / max(self.end - self.begin, 1e-300)

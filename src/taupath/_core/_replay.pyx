@@ -185,6 +185,7 @@ cdef class Replay:
             set_aside.append(i)
         for i in set_aside:
             self.factor.append(<int> i)
+        self.rows.check()
         return status, theta, np.asarray(exact, dtype=float), float(multiplier)
 
     cdef Py_ssize_t _count_free(self) noexcept nogil:

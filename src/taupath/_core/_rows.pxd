@@ -22,6 +22,7 @@ cdef class Rows:
     cdef const signed char[::1] sign         # z_i = sign_i * [x_i, bias]
     cdef double bias                         # 0 means: no bias coordinate
     cdef double[::1] scratch                 # always zero between calls
+    cdef object error                        # what went wrong where nothing could be raised
 
     # <z_i, v>
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil
@@ -57,8 +58,27 @@ cdef class DenseRows(Rows):
 
 
 cdef class KernelRows(Rows):
-    cdef const double[:, ::1] Q              # <z_i, z_j>
-    cdef double[::1] norms
+    cdef const double[::1] squares, norms    # ‖z_i‖² and ‖z_i‖
+
+    # <z_i, z_j> for every j, until the next call
+    cdef const double* row(self, Py_ssize_t i) noexcept nogil
+
+
+cdef class MatrixRows(KernelRows):
+    cdef const double[:, ::1] Q
+
+
+cdef class CachedRows(KernelRows):
+    cdef object source
+    cdef double[:, ::1] slots                # rows that are at hand
+    cdef int[::1] slot_of                    # where row i is among them; -1: nowhere
+    cdef int[::1] owner                      # which row is in a slot; -1: none
+    cdef signed char[::1] recent             # used since the hand came by
+    cdef Py_ssize_t hand                     # slot to be considered next for a new row
+    cdef readonly Py_ssize_t n_computed
+
+    cdef Py_ssize_t _vacate(self) noexcept nogil
+    cdef void _compute(self, Py_ssize_t i, Py_ssize_t slot) noexcept
 
 
 cdef class SparseRows(Rows):

@@ -90,6 +90,12 @@ cdef class Rows:
     cdef void _clear(self, Py_ssize_t i) noexcept nogil:
         pass
 
+    def check(self):
+        """Raise what went wrong where nothing could be raised."""
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+
     @property
     def signs(self):
         """The sign of every row."""
@@ -233,17 +239,20 @@ cdef class DenseRows(Rows):
 
 
 cdef class KernelRows(Rows):
-    """Rows known by their Gram matrix only, which is symmetric."""
+    """Rows known by their Gram matrix only, which is symmetric; the bias is in it already."""
 
-    def __init__(self, const double[:, ::1] Q, sign, double bias=0.0, bint balanced=False):
-        # the bias is in Q already
-        super().__init__(Q.shape[0], Q.shape[0], sign, bias, balanced)
+    def __init__(self, const double[::1] squared_norms, sign, double bias=0.0,
+                 bint balanced=False):
+        super().__init__(squared_norms.shape[0], squared_norms.shape[0], sign, bias, balanced)
         self.n_cols = self.n_rows
-        self.Q = Q
         self.n_stored = self.n_rows
         self.dual = True
         self.resolution = GRAM_RESOLUTION
-        self.norms = np.sqrt(np.maximum(np.diagonal(Q), 0.0))
+        self.squares = squared_norms
+        self.norms = np.sqrt(np.maximum(squared_norms, 0.0))
+
+    cdef const double* row(self, Py_ssize_t i) noexcept nogil:
+        return NULL
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         return v[i]
@@ -257,19 +266,19 @@ cdef class KernelRows(Rows):
 
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
         cdef Py_ssize_t j
-        cdef const double* q = &self.Q[i, 0]
+        cdef const double* q = self.row(i)
         for j in range(self.n_cols):
             v[j] = v[j] + a * q[j]
 
     cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
         cdef Py_ssize_t j
-        cdef const double* q = &self.Q[i, 0]
+        cdef const double* q = self.row(i)
         for j in range(self.n_cols):
             v[j] = v[j] + a * q[j]
 
     cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
         cdef Py_ssize_t j
-        cdef const double* q = &self.Q[i, 0]
+        cdef const double* q = self.row(i)
         cdef pair_t* p = <pair_t*> pair
         cdef pair_t both = pair_of(a, b)
         for j in range(self.n_cols):
@@ -278,8 +287,9 @@ cdef class KernelRows(Rows):
     cdef void inner(self, Py_ssize_t i, const int* members, Py_ssize_t m,
                     double* out) noexcept nogil:
         cdef Py_ssize_t k
+        cdef const double* q = self.row(i)
         for k in range(m):
-            out[k] = self.Q[i, members[k]]
+            out[k] = q[members[k]]
 
     cdef double length(self, const double* v, Py_ssize_t stride) noexcept nogil:
         # no less than its part along any row
@@ -303,6 +313,21 @@ cdef class KernelRows(Rows):
         for i in range(self.n_rows):
             v[i] = v[i] + a * self.sign[i]
 
+    def squared_norms(self):
+        """Return the squared length of every row."""
+        return np.asarray(self.squares)
+
+
+cdef class MatrixRows(KernelRows):
+    """The whole Gram matrix is at hand."""
+
+    def __init__(self, const double[:, ::1] Q, sign, double bias=0.0, bint balanced=False):
+        super().__init__(np.ascontiguousarray(np.diagonal(Q)), sign, bias, balanced)
+        self.Q = Q
+
+    cdef const double* row(self, Py_ssize_t i) noexcept nogil:
+        return &self.Q[i, 0]
+
     def combine(self, const double[::1] theta):
         """Return the sum of theta_i z_i, as its products with all rows."""
         return np.asarray(self.Q) @ np.asarray(theta)
@@ -310,6 +335,57 @@ cdef class KernelRows(Rows):
     def gram(self, const int[::1] members):
         """Return the lower triangle of <z_a, z_b> over the members (the rest is zero)."""
         return np.tril(np.asarray(self.Q)[np.ix_(members, members)])
+
+
+cdef class CachedRows(KernelRows):
+    """Rows of the Gram matrix are computed when they are needed; the last ones are kept.
+
+    `source(i)` returns row i. What it raises is kept for `check`, and zeros stand in for the row.
+    """
+
+    def __init__(self, source, const double[::1] squared_norms, sign, double bias, bint balanced,
+                 Py_ssize_t n_slots):
+        super().__init__(squared_norms, sign, bias, balanced)
+        n_slots = min(n_slots, self.n_rows)
+        self.source = source
+        self.slots = np.zeros((n_slots, self.n_rows))
+        self.slot_of = np.full(self.n_rows, -1, dtype=np.int32)
+        self.owner = np.full(n_slots, -1, dtype=np.int32)
+        self.recent = np.zeros(n_slots, dtype=np.int8)
+
+    cdef const double* row(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t slot = self.slot_of[i]
+        if slot < 0:
+            slot = self._vacate()
+            with gil:
+                self._compute(i, slot)
+            self.slot_of[i] = <int> slot
+            self.owner[slot] = <int> i
+        self.recent[slot] = 1
+        return &self.slots[slot, 0]
+
+    cdef Py_ssize_t _vacate(self) noexcept nogil:
+        """A slot that was not used since the hand last came by."""
+        cdef Py_ssize_t slot
+        while self.recent[self.hand]:
+            self.recent[self.hand] = 0
+            self.hand = (self.hand + 1) % self.owner.shape[0]
+        slot = self.hand
+        self.hand = (self.hand + 1) % self.owner.shape[0]
+        if self.owner[slot] >= 0:
+            self.slot_of[self.owner[slot]] = -1
+        return slot
+
+    cdef void _compute(self, Py_ssize_t i, Py_ssize_t slot) noexcept:
+        cdef double[::1] target = self.slots[slot]
+        cdef const double[::1] fresh
+        self.n_computed += 1
+        try:
+            fresh = np.ascontiguousarray(self.source(i), dtype=np.float64)
+            target[:] = fresh
+        except BaseException as error:
+            self.error = error
+            target[:] = 0.0
 
 
 cdef class SparseRows(Rows):

@@ -1,0 +1,88 @@
+"""Kernel rows that are computed when they are needed."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from taupath._core._rows import CachedRows
+
+import taupath
+from taupath import samples
+
+N = 150
+ROW = 8 * N / 1e6  # megabytes
+
+
+@pytest.fixture
+def data(monkeypatch):
+    monkeypatch.setattr(samples, "FEWEST_ROWS", 5)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, 4))
+    return X, np.where(X[:, 0] + 0.5 * rng.standard_normal(N) > 0.0, 1, -1)
+
+
+@pytest.mark.parametrize("intercept", ["augmented", "free", "none"])
+@pytest.mark.parametrize("kept", [5, 40, 149])
+def test_gives_the_same_path_as_the_whole_matrix(data, intercept, kept):
+    X, y = data
+    settings = {"C": 5.0, "kernel": "rbf", "gamma": 0.7, "intercept": intercept}
+    whole = taupath.quantile_path(X, y, **settings)
+    path = taupath.quantile_path(X, y, **settings, cache_size=1.01 * kept * ROW)
+    assert isinstance(path._samples.rows, CachedRows)
+    for tau in (0.0, 0.2, 0.5, 0.9):  # a row computed alone is rounded differently
+        assert_allclose(path.alpha(tau), whole.alpha(tau), atol=1e-10)
+        assert_allclose(path.decision_function(X, tau), whole.decision_function(X, tau), atol=1e-8)
+    assert path.certify(50).holds()
+
+
+def test_regression_and_precomputed_kernels_too(data):
+    X, _ = data
+    y = X[:, 0] + np.sin(3.0 * X[:, 1])
+    K = np.exp(-((X[:, np.newaxis] - X) ** 2).sum(axis=2))
+    whole = taupath.quantile_regression_path(K, y, C=2.0, kernel="precomputed")
+    path = taupath.quantile_regression_path(K, y, C=2.0, kernel="precomputed", cache_size=20 * ROW)
+    assert isinstance(path._samples.rows, CachedRows)
+    assert_array_equal(path.taus, whole.taus)
+    assert path._samples.rows.n_computed > N
+    assert path.certify(50).holds()
+
+
+def test_rows_that_fit_are_computed_once():
+    rng = np.random.default_rng(1)
+    B = rng.standard_normal((20, 30))
+    Q = B @ B.T
+    asked = []
+
+    def source(i):
+        asked.append(i)
+        return Q[i]
+
+    rows = CachedRows(source, Q.diagonal().copy(), np.ones(20, dtype=np.int8), 0.0, False, 20)
+    theta = rng.standard_normal(20)
+    for _ in range(3):
+        assert_allclose(rows.combine(theta), Q @ theta, atol=1e-12)
+    assert sorted(asked) == list(range(20))
+    few = CachedRows(source, Q.diagonal().copy(), np.ones(20, dtype=np.int8), 0.0, False, 3)
+    assert_allclose(few.combine(theta), Q @ theta, atol=1e-12)
+
+
+def test_an_error_in_a_users_kernel_reaches_the_user(data):
+    X, y = data
+    calls = []
+
+    def kernel(A, B):
+        calls.append(len(A))
+        if len(calls) > 400:
+            raise RuntimeError("no more")
+        return np.exp(-((A[:, np.newaxis] - B) ** 2).sum(axis=2))
+
+    with pytest.raises(RuntimeError, match="no more"):
+        taupath.quantile_path(X, y, C=5.0, kernel=kernel, cache_size=10 * ROW)
+
+
+def test_too_small_a_budget_says_what_is_needed():
+    X = np.random.default_rng(0).standard_normal((300, 2))
+    y = np.where(X[:, 0] > 0.0, 1, 0)
+    with pytest.raises(ValueError, match=r"cache_size=0.1 .* holds 41 rows .* 0.24"):
+        taupath.quantile_path(X, y, kernel="rbf", cache_size=0.1)
+    with pytest.raises(ValueError, match="cache_size must be finite and above 0"):
+        taupath.quantile_path(X, y, kernel="rbf", cache_size=0.0)
