@@ -39,7 +39,9 @@ def test_regression_and_precomputed_kernels_too(data):
     y = X[:, 0] + np.sin(3.0 * X[:, 1])
     K = np.exp(-((X[:, np.newaxis] - X) ** 2).sum(axis=2))
     whole = taupath.quantile_regression_path(K, y, C=2.0, kernel="precomputed")
-    path = taupath.quantile_regression_path(K, y, C=2.0, kernel="precomputed", cache_size=15.1 * ROW)
+    path = taupath.quantile_regression_path(
+        K, y, C=2.0, kernel="precomputed", cache_size=15.1 * ROW
+    )
     assert isinstance(path._samples.rows, CachedRows)
     assert_array_equal(path.taus, whole.taus)
     assert path._samples.rows.n_computed > N

@@ -1,8 +1,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 README = Path(__file__).parents[1] / "README.md"
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", README.read_text("utf-8"), re.DOTALL | re.MULTILINE)
 
@@ -11,6 +9,7 @@ def test_there_is_an_example():
     assert EXAMPLES
 
 
-@pytest.mark.parametrize("source", EXAMPLES)
-def test_example_runs(source):
-    exec(compile(source, "<example in README>", "exec"), {})
+def test_examples_run_one_after_the_other():
+    names = {}
+    for source in EXAMPLES:
+        exec(compile(source, "<example in README>", "exec"), names)

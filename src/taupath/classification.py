@@ -11,6 +11,7 @@ from taupath.samples import make_samples
 from taupath.solver import RAISE, Progress, solve_path
 from taupath.stretch import Stretch
 from taupath.validation import (
+    check_C,
     check_features,
     check_labels,
     check_progress,
@@ -165,7 +166,7 @@ def regularization_path(
     tau = check_real(tau, "tau")
     if not 0.0 < tau < 1.0:
         raise ValueError(f"tau must lie strictly between 0 and 1, got {tau!r}")
-    C_max = regularization_to_C(C_max, None, len(data.weight), "C_max")
+    C_max = check_C(C_max, "C_max")
     line = regularization(data.positive, data.weight, tau, C_max)
     stretch = data.walk(line, 0.0, 1.0, scale=C_max)
     return RegularizationPath(data.samples, line, [stretch], data.classes, data.weight, tau=tau)

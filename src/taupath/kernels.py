@@ -1,5 +1,7 @@
 """Kernels: k(x, x') by name, with scikit-learn's parameters, or by a function of the user's."""
 
+import inspect
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -53,16 +55,19 @@ class Kernel:
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         """Return k(a, b) for every row a of A and b of B."""
-        if self.function == "rbf":
-            return np.asarray(rbf_kernel(A, B, gamma=self.gamma))
-        if self.function == "poly":
-            return np.asarray(
-                polynomial_kernel(A, B, degree=self.degree, gamma=self.gamma, coef0=self.coef0)
-            )
-        if self.function == "sigmoid":
-            return np.asarray(sigmoid_kernel(A, B, gamma=self.gamma, coef0=self.coef0))
-        assert callable(self.function)
-        return _check_values(self.function(A, B), (A.shape[0], B.shape[0]))
+        shape = A.shape[0], B.shape[0]
+        if callable(self.function):
+            return _check_values(self.function(A, B), shape)
+        with np.errstate(over="ignore"):  # what has become infinite is found below
+            if self.function == "rbf":
+                K = rbf_kernel(A, B, gamma=self.gamma)
+            elif self.function == "sigmoid":
+                K = sigmoid_kernel(A, B, gamma=self.gamma, coef0=self.coef0)
+            elif self.degree == 0:
+                K = np.ones(shape)
+            else:
+                K = polynomial_kernel(A, B, self.degree, gamma=self.gamma, coef0=self.coef0)
+        return _check_values(K, shape)
 
 
 def make_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any, X: Any) -> Kernel | None:
@@ -74,10 +79,12 @@ def make_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any, X: Any) -> Ker
         return None
     if name == "precomputed":
         return Kernel(name)
-    degree = check_real(degree, "degree")
-    if name == "poly" and not (degree >= 0.0 and degree == int(degree)):
+    degree, coef0 = check_real(degree, "degree"), check_real(coef0, "coef0")
+    if name == "poly" and not (degree >= 0.0 and degree.is_integer()):
         raise ValueError(f"degree must be a whole number, at least 0, got {degree!r}")
-    return Kernel(name, _check_gamma(gamma, X), degree, check_real(coef0, "coef0"))
+    if not math.isfinite(coef0):
+        raise ValueError(f"coef0 must be finite, got {coef0!r}")
+    return Kernel(name, _check_gamma(gamma, X), degree, coef0)
 
 
 def _check_gamma(gamma: Any, X: Any) -> float:
@@ -96,11 +103,13 @@ def _sparse_variance(X: Any) -> Any:
 
 def _check_values(values: Any, shape: tuple[int, int]) -> np.ndarray:
     try:
-        K = np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"kernel must return a real matrix of shape {shape}, got {type(values).__name__}"
-        ) from None
+        K = np.asarray(values.toarray() if sp.issparse(values) else values)
+    except ValueError:  # rows of different lengths
+        K = np.empty(0, dtype=object)
+    if K.dtype.kind not in "biuf":
+        got = type(values).__name__ if K.dtype.kind == "O" else f"dtype {K.dtype}"
+        raise TypeError(f"kernel must return a real matrix of shape {shape}, got {got}")
+    K = K.astype(np.float64, copy=False)
     if K.shape != shape:
         raise ValueError(f"kernel returned shape {K.shape}, expected {shape}")
     at = first_not_finite(K)
@@ -137,8 +146,17 @@ def warn_if_indefinite(K: np.ndarray) -> None:
             f"{eigenvalues[-1]:.3g}): there is no optimum to follow, the path stops being exact "
             "and its certificate says by how much",
             IndefiniteKernelWarning,
-            stacklevel=4,
+            stacklevel=_levels_to_the_caller(),
         )
+
+
+def _levels_to_the_caller() -> int:
+    """Return how far up from who calls this the first function outside the package is."""
+    package = __name__.partition(".")[0]
+    level, frame = 0, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def low_rank_factor(

@@ -13,12 +13,12 @@ from taupath.samples import make_samples
 from taupath.solver import RAISE, Progress, Record, solve_path
 from taupath.stretch import Stretch
 from taupath.validation import (
+    check_C,
     check_features,
     check_progress,
     check_range,
     check_targets,
     check_weight,
-    regularization_to_C,
 )
 
 __all__ = ["quantile_regression_path"]
@@ -26,6 +26,8 @@ __all__ = ["quantile_regression_path"]
 # Of the largest |y|: y that vary by less are taken to vary so much, so that targets are raised
 # visibly beside what rounding does to them.
 LEAST_UNIT = 1e-3
+# y that are all zero have no scale of their own.
+NO_UNIT = 1e-8
 # Where C is so large that functions pass through the samples, raised targets cost C times their
 # number: they are raised by less. That can be too little to tell ties apart: then by more again.
 LEAST_RAISE = 1e-4
@@ -79,7 +81,7 @@ def quantile_regression_path(
     """
     features = check_features(X)
     targets = check_targets(y, features.shape[0])
-    C = regularization_to_C(C, None, len(targets))
+    C = check_C(C)
     weight = check_weight(sample_weight, len(targets))
     begin, end = check_range(tau_range)
     progress = check_progress(progress)
@@ -101,14 +103,15 @@ def quantile_regression_path(
     # with the objective at its own end.
     strength = C / unit * float(weight.max()) * float(rows.squared_norms().max())
     rise = RAISE / min(max(strength, 1.0), 1.0 / LEAST_RAISE)
-    stretches = []
+    stretches: list[Stretch] = []
     for turned in (True, False):
         first, last = (begin, min(end, 0.5)) if turned else (1.0 - end, min(1.0 - begin, 0.5))
         if first >= last:
             continue
         aim = -targets / unit if turned else targets / unit
         line = quantile_regression_from_an_end(aim, weight, C / unit)
-        report = _part_of(progress, turned, begin, end)
+        before = sum(stretch.record.counters["kinks"] for stretch in stretches)
+        report = _part_of(progress, turned, begin, end, before)
         line, record = _walk(rows, line, first, last, order, report, rise)
         stretches.append(
             Stretch(
@@ -148,10 +151,12 @@ def _unit(y: np.ndarray, weight: np.ndarray) -> float:
     """Return the scale on which y varies."""
     present = y[weight > 0.0]
     spread = float(np.abs(present - np.median(present)).mean())
-    return max(spread, LEAST_UNIT * float(np.abs(present).max())) or 1.0
+    return max(spread, LEAST_UNIT * float(np.abs(present).max())) or NO_UNIT
 
 
-def _part_of(progress: Progress | None, turned: bool, begin: float, end: float) -> Progress | None:
+def _part_of(
+    progress: Progress | None, turned: bool, begin: float, end: float, before: int
+) -> Progress | None:
     """Return what to call on the one or the other half of the way."""
     if progress is None:
         return None
@@ -159,4 +164,4 @@ def _part_of(progress: Progress | None, turned: bool, begin: float, end: float) 
     middle = min(max(0.5, begin), end)
     done = 0.0 if turned else (middle - begin) / (end - begin)
     share = ((middle - begin) if turned else (end - middle)) / (end - begin)
-    return lambda fraction, events: whole(done + share * fraction, events)
+    return lambda fraction, events: whole(done + share * fraction, before + events)

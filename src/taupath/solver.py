@@ -41,6 +41,8 @@ EVENTS_PER_SAMPLE = 1000
 CAREFUL_EVENTS = 256
 # Repairs in a row that do not get the walk ahead.
 MOST_REPAIRS = 5
+# Rewinds and repairs of one path.
+MOST_TROUBLE = 200
 # Margins beyond this are no solution's.
 ABSURD = 1e100
 # Seconds between two looks at the keyboard and calls of `progress`.
@@ -274,6 +276,8 @@ class _Solver:
                 events.append(walk.events)
                 careful = outcome != Outcome.MORE
             self._count(walk, name)
+            if self.counters["rewinds"] + self.counters["repairs"] > MOST_TROUBLE:
+                raise WalkFailed("rewinds and repairs without end", t)
 
     def _repair(self, line: Line, t: float, state: _State, events: Events) -> _State:
         """Return the exact solution at t, from an approximate one.

@@ -20,7 +20,7 @@ NEAR_A_KINK = 4.0
 MOST_CANDIDATES = 16
 RIGHT_SIDE = 1e-13
 # How far a free θ may be beyond its bounds, as part of its box, where true targets are met.
-OUTSIDE = 1e-12
+OUTSIDE = 1e-9
 # A gap that raised targets cause is visible above this part of the objective.
 VISIBLE = 1e-10
 

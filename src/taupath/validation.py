@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 __all__ = [
+    "check_C",
     "check_choice",
     "check_features",
     "check_labels",
@@ -191,15 +192,21 @@ def check_positive(value: Any, name: str) -> float:
 
 
 def _check_C(C: float, given: str) -> float:
+    """Refuse a C out of all proportion."""
     if not 1.0 / LARGEST <= C <= LARGEST:
         raise ValueError(f"{given} must lie between {1.0 / LARGEST:g} and {LARGEST:g}, got {C!r}")
     return C
 
 
-def regularization_to_C(C: Any, lam: Any, n_samples: int, name: str = "C") -> float:
+def check_C(C: Any, name: str = "C") -> float:
+    """Return a C that numbers can be computed with."""
+    return _check_C(check_positive(C, name), name)
+
+
+def regularization_to_C(C: Any, lam: Any, n_samples: int) -> float:
     """Return C; from λ as 1 / (n λ). Giving both is an error unless they mean the same."""
     if lam is None:
-        return _check_C(check_positive(1.0 if C is None else C, name), name)
+        return check_C(1.0 if C is None else C)
     from_lam = 1.0 / n_samples / check_positive(lam, "lam")
     _check_C(from_lam, f"lam={lam!r} means C = 1/(n lam), which")
     if C is not None and not math.isclose(check_positive(C, "C"), from_lam, rel_tol=1e-9):

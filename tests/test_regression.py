@@ -1,0 +1,567 @@
+"""Quantile regression: every quantile optimal, and what a quantile has to be."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.optimize import linprog
+from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+
+import taupath
+from canonical import Task, assert_regression_path
+
+TAUS = np.array([0.0, 1e-6, 0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1.0 - 1e-6, 1.0])
+ATOL = 1e-7
+NAN, INF = float("nan"), float("inf")
+
+
+def waves(n: int = 60, d: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return features and a noisy response whose spread grows with the first feature."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2.0, 2.0, size=(n, d))
+    return X, np.sin(2.0 * X[:, 0]) + 0.3 * (3.0 + X[:, 0]) * rng.normal(size=n)
+
+
+def assert_same_function(found: np.ndarray, expected: np.ndarray, atol: float = ATOL) -> None:
+    assert_allclose(found, expected, rtol=0, atol=atol * (1.0 + np.abs(expected).max()))
+
+
+def pinball(y: np.ndarray, f: np.ndarray, tau: float) -> float:
+    return float(np.maximum(tau * (y - f), (tau - 1.0) * (y - f)).sum())
+
+
+def kinks_of(path: taupath.SolutionPath) -> np.ndarray:
+    """Return the kinks without the middle, where the walks from either end meet."""
+    return path.taus[path.taus != 0.5]
+
+
+# --- solved by hand ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
+def test_one_sample_by_hand(kernel):
+    """One sample with <z, z> = k, y = 3, C = 4.
+
+    f = k theta with theta in [4 (tau - 1), 4 tau] is as near to 3 as the box allows: it follows
+    its upper end, f = 4 k tau, until that is 3.
+    """
+    x = np.array([[1.0]])
+    path = taupath.quantile_regression_path(x, [3.0], C=4.0, kernel=kernel)
+    k = 2.0  # with any of these kernels, the 1 of the intercept included
+    assert_allclose(kinks_of(path), [0.0, 3.0 / (4.0 * k), 1.0], rtol=0, atol=1e-9)
+    for tau in TAUS:
+        f = min(4.0 * k * tau, 3.0)
+        assert_allclose(path.decision_function(x, tau), [f], rtol=0, atol=1e-9)
+        assert_allclose(path.alpha(tau), [f / k], rtol=0, atol=1e-9)
+    above, on, below = path.index_sets(0.1)
+    assert (above.tolist(), on.tolist(), below.tolist()) == ([0], [], [])
+    above, on, below = path.index_sets(0.9)
+    assert (above.tolist(), on.tolist(), below.tolist()) == ([], [0], [])
+
+
+def test_two_responses_at_one_place_by_hand():
+    """Responses 1 and 2 at x = 0, C = 4, so that f = theta_1 + theta_2 is a constant.
+
+    Below 1 both are at the upper end 4 tau: f = 8 tau, up to 1 at tau = 1/8. There f rests, as
+    theta_1 = 1 - 4 tau goes down to its lower end 4 (tau - 1), which it meets at tau = 5/8. From
+    there f = 4 (tau - 1) + 4 tau, up to 2 at tau = 3/4, where it rests again.
+    """
+    path = taupath.quantile_regression_path(np.zeros((2, 1)), [1.0, 2.0], C=4.0)
+    assert_allclose(kinks_of(path), [0.0, 1 / 8, 5 / 8, 3 / 4, 1.0], rtol=0, atol=1e-9)
+    taus = np.linspace(0.0, 1.0, 33)
+    expected = np.interp(taus, [0.0, 1 / 8, 5 / 8, 3 / 4, 1.0], [0.0, 1.0, 1.0, 2.0, 2.0])
+    found = path.decision_function(np.zeros((1, 1)), taus)[0]
+    assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+# --- optimal at every kink and midpoint ----------------------------------------------------------
+
+
+def load(name: str, folder: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return features and response: the last column of the file."""
+    table = np.loadtxt(folder / "regression" / f"{name}.csv", delimiter=",", skiprows=1)
+    return table[:, :-1], table[:, -1]
+
+
+def standardised(values: np.ndarray) -> np.ndarray:
+    return (values - values.mean(axis=0)) / values.std(axis=0)
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("scale", ["raw", "standardised"])
+@pytest.mark.parametrize(
+    "name", ["engel", "mcycle", "GAGurine", pytest.param("Boston", marks=pytest.mark.slow)]
+)
+def test_real_data_are_certified(name, scale, kernel, C, data_dir):
+    X, y = load(name, data_dir)
+    if scale == "standardised":
+        X, y = standardised(X), standardised(y)
+    gamma = 1.0 / (X.shape[1] * X.var())
+    path = assert_regression_path(Task(X, y, kernel, gamma), C, at_most=100)
+    assert path.certify(20).holds()
+    if kernel == "rbf":
+        named = taupath.quantile_regression_path(X, y, C=C, kernel="rbf", gamma="scale")
+        assert_array_equal(named.taus, path.taus)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
+@pytest.mark.parametrize("gamma", [0.1, 10.0])
+@pytest.mark.parametrize("name", ["engel", "mcycle", "GAGurine", "geyser", "Boston"])
+def test_more_kernels_on_real_data_are_certified(name, gamma, C, data_dir):
+    X, y = load(name, data_dir)
+    X, y = standardised(X), standardised(y)
+    assert_regression_path(Task(X, y, "rbf", gamma), C)
+    assert_regression_path(Task(X, y, "poly", 0.3, degree=2, coef0=1.0), min(C, 10.0))
+
+
+@pytest.mark.parametrize("intercept", ["augmented", "none"])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_any_kernel_is_certified(C, intercept):
+    X, y = waves()
+    given = {"intercept": intercept}
+    for task in (
+        Task(X, y, **given),
+        Task(sparse.csr_array(X), y, **given),
+        Task(X, y, "rbf", 1.5, **given),
+        Task(X, y, "poly", 0.5, degree=2, coef0=1.0, **given),
+        Task(laplacian_kernel(X), y, "precomputed", **given),
+        Task(X, y, laplacian_kernel, **given),
+    ):
+        path = assert_regression_path(task, C, at_most=60)
+        assert path.certify(60).holds()
+
+
+def test_linear_is_precomputed_is_a_function():
+    X, y = waves()
+    taus, K = np.linspace(0.0, 1.0, 51), X @ X.T
+    for C in (0.1, 10.0):
+        expected = taupath.quantile_regression_path(X, y, C=C).decision_function(X, taus)
+        matrix = taupath.quantile_regression_path(K, y, C=C, kernel="precomputed")
+        assert_same_function(matrix.decision_function(K, taus), expected)
+        function = taupath.quantile_regression_path(X, y, C=C, kernel=lambda A, B: A @ B.T)
+        assert_same_function(function.decision_function(X, taus), expected)
+
+
+# --- ties, copies, constants ---------------------------------------------------------------------
+
+
+@st.composite
+def lattices(draw: st.DrawFn) -> tuple[Task, float]:
+    """Problems on an integer lattice, every number of which can shrink; and C."""
+    n, d = draw(st.integers(1, 9)), draw(st.integers(1, 3))
+    X = draw(hnp.arrays(np.float64, (n, d), elements=st.integers(-3, 3).map(float)))
+    y = draw(hnp.arrays(np.float64, n, elements=st.integers(-3, 3).map(float)))
+    weight = draw(st.none() | hnp.arrays(np.float64, n, elements=st.integers(0, 2).map(float)))
+    if weight is not None and not weight.any():
+        weight[0] = 1.0
+    if not y.any():  # an objective of nothing at all, see below
+        y[0] = 1.0
+    if weight is not None and not y[weight > 0].any():
+        weight = None
+    kernel = draw(st.sampled_from(["linear", "rbf", "poly"]))
+    gamma = draw(st.sampled_from([0.1, 1.0]))
+    intercept = draw(st.sampled_from(["augmented", "none"]))
+    task = Task(X, y, kernel, gamma, 2, 1.0, intercept, weight)
+    return task, draw(st.sampled_from([1.0, 0.01, 0.1, 0.5, 2.0, 10.0, 100.0]))
+
+
+# Where f passes through all y, the objective is ½‖w‖² alone and an error of y in its twelfth digit
+# shows beside it when C is large.
+TWELFTH = 1e-12
+
+
+@given(lattices())
+@settings(max_examples=150)
+def test_integer_lattices_are_certified(problem):
+    task, C = problem
+    assert_regression_path(task, C, error_of_y=TWELFTH)
+
+
+@pytest.mark.slow
+@given(lattices())
+@settings(max_examples=5000)
+def test_thousands_of_integer_lattices_are_certified(problem):
+    task, C = problem
+    assert_regression_path(task, C, error_of_y=TWELFTH)
+
+
+TIES = {
+    "ties in y": ([[0.0], [1.0], [2.0], [3.0], [4.0]], [1, 2, 2, 1, 2]),
+    "y is constant": ([[0.0], [1.0], [2.0], [3.0]], [5, 5, 5, 5]),
+    "y is constant and negative": ([[0.0], [1.0], [2.0], [3.0]], [-5, -5, -5, -5]),
+    "one sample": ([[2.0]], [3]),
+    "one sample below zero": ([[2.0]], [-3]),
+    "two samples": ([[0.0], [1.0]], [1, 3]),
+    "two samples at one place": ([[1.0], [1.0]], [1, 3]),
+    "two equal samples": ([[1.0], [1.0]], [2, 2]),
+    "one place": ([[1.0, 2.0]] * 5, [1, 2, 3, 4, 5]),
+    "two places": ([[1.0], [2.0]] * 4, [1, 2, 3, 4, 5, 6, 7, 8]),
+    "copies": ([[1.0], [2.0], [3.0]] * 3, [1, 2, 5] * 3),
+    "features are zero": ([[0.0, 0.0]] * 4, [1, 2, 2, 4]),
+    "two values": ([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [1, -1, 1, -1, 1, 1]),
+    "far from zero": ([[0.0], [1.0], [2.0], [3.0]], [1001, 1000, 1003, 1002]),
+}
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("name", TIES)
+def test_ties_are_certified(name, kernel):
+    X, y = TIES[name]
+    task = Task(np.array(X), np.array(y, dtype=float), kernel, 0.7)
+    for C in (0.01, 1.0, 100.0):
+        path = assert_regression_path(task, C)
+        assert path.certify(None).holds()
+
+
+COUNTS = {
+    "the least y is zero": [0, 1, 2],
+    "the largest y is zero": [0, -1, -2],
+    "counts": [0, 3, 0, 1, 5, 0, 2],
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_a_zero_at_an_end_of_y_is_certified(name):
+    # the optimum at that end of the path is nothing, which is no reason to fear for it
+    y = np.array(COUNTS[name], dtype=float)
+    task = Task(np.arange(len(y), dtype=float)[:, None], y)
+    path = assert_regression_path(task, 1.0)
+    assert path.certify(None).holds()
+
+
+def test_nothing_to_predict_is_predicted_and_certified():
+    X, _ = waves(8)
+    path = taupath.quantile_regression_path(X, np.zeros(8), C=2.0)
+    assert_allclose(path.decision_function(X, TAUS), 0.0, rtol=0, atol=1e-9)
+    assert path.certify(None).holds()
+
+
+@pytest.mark.parametrize("C", [1.0, 30.0])
+def test_a_function_without_noise_is_certified(C):
+    # with C = 1000, rounding of 500 margins alone costs 1e-9 of an objective without any loss
+    X = np.random.default_rng(0).normal(size=(500, 3))
+    task = Task(X, X @ [1.0, -2.0, 0.5] + 0.3)
+    assert_regression_path(task, C, at_most=100)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_function_through_two_samples_is_certified_where_C_is_large(kernel):
+    assert_regression_path(Task(np.array([[0.0], [1.0]]), np.array([1.0, 2.0]), kernel), 1e4)
+
+
+# --- a quantile ----------------------------------------------------------------------------------
+
+
+def least_pinball(X: np.ndarray, y: np.ndarray, tau: float) -> tuple[float, np.ndarray]:
+    """Return the least loss of a linear function without regularisation, and (w, b)."""
+    n, d = X.shape
+    cost = np.concatenate([np.zeros(d + 1), np.full(n, tau), np.full(n, 1.0 - tau)])
+    rows = sparse.hstack([X, np.ones((n, 1)), sparse.eye(n), -sparse.eye(n)], format="csc")
+    bounds = [(None, None)] * (d + 1) + [(0.0, None)] * (2 * n)
+    found = linprog(cost, A_eq=rows, b_eq=y, bounds=bounds, method="highs")
+    assert found.status == 0, found.message
+    return float(found.fun), found.x[: d + 1]
+
+
+@pytest.mark.parametrize("name", ["engel", "mcycle", "GAGurine", "Boston"])
+def test_a_large_C_gives_the_quantiles_of_linear_programming(name, data_dir):
+    X, y = load(name, data_dir)
+    X, y = standardised(X), standardised(y)
+    C = 1e6
+    path = taupath.quantile_regression_path(X, y, C=C)
+    for tau in (0.05, 0.25, 0.5, 0.8, 0.97):
+        least, weights = least_pinball(X, y, tau)
+        loss = pinball(y, path.decision_function(X, tau), tau)
+        # by optimality ½‖w‖² + C loss <= ½‖weights‖² + C least
+        assert -1e-9 * least <= loss - least <= weights @ weights / (2.0 * C) + 1e-9 * least
+
+
+@pytest.mark.parametrize("name", ["engel", "mcycle", "GAGurine", "Boston"])
+def test_with_a_large_C_the_fraction_below_is_tau(name, data_dir):
+    X, y = load(name, data_dir)
+    path = taupath.quantile_regression_path(standardised(X), standardised(y), C=1e6)
+    n = len(y)
+    for tau in (0.1, 0.25, 0.5, 0.9):
+        above, on, below = path.index_sets(tau)
+        assert len(on) <= X.shape[1] + 1
+        assert len(below) / n <= tau + 1e-6
+        assert len(above) / n <= 1.0 - tau + 1e-6
+        f = path.decision_function(standardised(X), tau)
+        assert np.mean(standardised(y) < f - 1e-6) <= tau <= np.mean(standardised(y) <= f + 1e-6)
+
+
+def test_without_features_quantiles_are_those_of_the_sample():
+    y = np.random.default_rng(3).normal(size=41)
+    path = taupath.quantile_regression_path(np.zeros((41, 1)), y, C=1e6)
+    for tau in (0.1, 0.33, 0.5, 0.77):
+        expected = np.quantile(y, tau, method="inverted_cdf")
+        assert path.intercept(tau) == pytest.approx(expected, abs=1e-8)
+
+
+# --- what a path must not depend on, or must follow ----------------------------------------------
+
+KERNELS: dict[str, dict[str, Any]] = {
+    "linear": {},
+    "rbf": {"kernel": "rbf", "gamma": 0.8},
+    "rbf without intercept": {"kernel": "rbf", "gamma": 0.8, "intercept": "none"},
+}
+
+
+def integers(n: int = 14, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return problems with ties: lattice features with copies, and whole responses."""
+    rng = np.random.default_rng(seed)
+    return rng.integers(-2, 3, (n, 2)).astype(float), rng.integers(-3, 4, n).astype(float)
+
+
+MAKERS = {"waves": waves, "integers": integers}
+each_problem = pytest.mark.parametrize(
+    ("maker", "kernel", "C"),
+    [
+        (maker, kernel, C)
+        for maker, C in (("waves", 2.0), ("integers", 0.3), ("integers", 10.0))
+        for kernel in KERNELS
+    ],
+)
+
+
+def f_of(X: Any, y: Any, C: float, kernel: str, at: Any, taus: Any = TAUS, **kw: Any) -> np.ndarray:
+    path = taupath.quantile_regression_path(X, y, C=C, **KERNELS[kernel], **kw)
+    return path.decision_function(at, taus)
+
+
+@each_problem
+def test_the_order_of_samples_does_not_matter(maker, kernel, C):
+    X, y = MAKERS[maker]()
+    order = np.random.default_rng(1).permutation(len(y))
+    assert_same_function(f_of(X[order], y[order], C, kernel, X), f_of(X, y, C, kernel, X))
+
+
+@each_problem
+def test_responses_upside_down_turn_the_path_round(maker, kernel, C):
+    X, y = MAKERS[maker]()
+    found = -f_of(X, -y, C, kernel, X, 1.0 - TAUS)
+    assert_same_function(found, f_of(X, y, C, kernel, X))
+
+
+@pytest.mark.parametrize("a", [1e-6, 7.0, 1e5])
+@each_problem
+def test_scaled_responses_with_C_scaled_alike_scale_the_quantiles(maker, kernel, C, a):
+    X, y = MAKERS[maker]()
+    found = f_of(X, a * y, a * C, kernel, X) / a
+    assert_same_function(found, f_of(X, y, C, kernel, X))
+
+
+@each_problem
+def test_weights_are_copies_and_weight_zero_is_absence(maker, kernel, C):
+    X, y = MAKERS[maker]()
+    copies = np.random.default_rng(2).integers(0, 4, len(y))
+    found = f_of(X, y, C, kernel, X, sample_weight=copies)
+    repeated = f_of(X.repeat(copies, axis=0), y.repeat(copies), C, kernel, X)
+    assert_same_function(found, repeated)
+    path = taupath.quantile_regression_path(X, y, C=C, sample_weight=copies, **KERNELS[kernel])
+    for tau in TAUS:
+        assert_array_equal(path.alpha(tau)[copies == 0], 0.0)
+
+
+@each_problem
+def test_a_sample_of_weight_zero_may_be_anything(maker, kernel, C):
+    X, y = MAKERS[maker]()
+    weight = np.append(np.ones(len(y)), 0.0)
+    beside = np.vstack([X, [[1.0, 1.0]]])
+    expected = f_of(X, y, C, kernel, X)
+    for value in (0.0, 1e6, -1e6):
+        found = f_of(beside, np.append(y, value), C, kernel, X, sample_weight=weight)
+        assert_same_function(found, expected)
+
+
+@each_problem
+def test_a_common_factor_of_all_weights_is_a_factor_of_C(maker, kernel, C):
+    X, y = MAKERS[maker]()
+    found = f_of(X, y, C, kernel, X, sample_weight=np.full(len(y), 2.5))
+    assert_same_function(found, f_of(X, y, 2.5 * C, kernel, X))
+
+
+def test_scaled_features_with_gamma_over_the_square_are_the_same():
+    X, y = waves()
+    one = taupath.quantile_regression_path(X, y, kernel="rbf", gamma=0.8)
+    for a in (1e-3, 30.0):
+        other = taupath.quantile_regression_path(a * X, y, kernel="rbf", gamma=0.8 / a**2)
+        found = other.decision_function(a * X, TAUS)
+        assert_same_function(found, one.decision_function(X, TAUS))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(
+    "tau_range", [(0.2, 0.4), (0.4, 0.7), (0.6, 0.9), (0.0, 0.5), (0.5, 1.0), (0.3, 0.30001)]
+)
+def test_a_part_of_the_range_is_that_part_of_the_path(tau_range, kernel):
+    X, y = waves(40, 3)
+    task = Task(X, y, **KERNELS[kernel])
+    whole = task.regression_path(5.0)
+    part = assert_regression_path(task, 5.0, tau_range=tau_range)
+    assert part.tau_range == tau_range
+    taus = np.concatenate([np.linspace(*tau_range, 7), part.taus[::5]])
+    assert_same_function(part.decision_function(X, taus), whole.decision_function(X, taus))
+    if kernel != "linear":  # independent rows: the dual solution is unique, and so are its kinks
+        begin, end = tau_range
+        kinks, inside = kinks_of(whole), kinks_of(part)
+        kinks = kinks[(kinks > begin) & (kinks < end)]
+        inside = inside[(inside > begin) & (inside < end)]
+        assert_allclose(inside, kinks, rtol=0, atol=1e-8)
+        for tau in part.taus[::5]:
+            assert_allclose(part.alpha(tau), whole.alpha(tau), rtol=0, atol=1e-8)
+
+
+def test_a_tau_outside_the_walked_range_is_refused_with_the_range():
+    path = taupath.quantile_regression_path(*waves(10), tau_range=(0.2, 0.4))
+    for tau in (0.0, 0.19, 0.41, 1.0, NAN):
+        with pytest.raises(ValueError, match=rf"tau .*\[0\.2, 0\.4\].* got {tau}"):
+            path.alpha(tau)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed", laplacian_kernel])
+@pytest.mark.parametrize("tau_range", [(0.0, 1.0), (0.1, 0.3), (0.4, 0.9)])
+def test_a_pickled_path_answers_alike(kernel, tau_range):
+    X, y = waves(30)
+    X = rbf_kernel(X) if kernel == "precomputed" else X
+    path = taupath.quantile_regression_path(X, y, C=3.0, kernel=kernel, tau_range=tau_range)
+    for tau in tau_range:  # something is remembered, and must not be in the way
+        path.alpha(tau)
+    copy = pickle.loads(pickle.dumps(path))
+    assert_array_equal(copy.taus, path.taus)
+    assert (copy.C, copy.counters, copy.nbytes) == (path.C, path.counters, path.nbytes)
+    assert repr(copy) == repr(path)
+    taus = np.linspace(*tau_range, 7)
+    assert_allclose(copy.decision_function(X, taus), path.decision_function(X, taus), atol=1e-12)
+    assert copy.certify().holds()
+
+
+@pytest.mark.parametrize("tau_range", [(0.0, 1.0), (0.1, 0.3), (0.2, 0.9), (0.5, 0.8)])
+def test_progress_goes_from_nothing_to_all(tau_range):
+    calls: list[tuple[float, int]] = []
+    taupath.quantile_regression_path(
+        *waves(400), C=10.0, tau_range=tau_range, progress=lambda *call: calls.append(call)
+    )
+    fractions = np.array([fraction for fraction, _ in calls])
+    assert fractions.min() >= 0.0 and fractions.max() <= 1.0
+    assert fractions[-1] == pytest.approx(1.0, abs=1e-12)
+    assert np.all(np.diff(fractions) >= -1e-12)
+
+
+def test_progress_counts_all_events_of_the_walk():
+    calls: list[tuple[float, int]] = []
+    path = taupath.quantile_regression_path(
+        *waves(400), C=10.0, progress=lambda *call: calls.append(call)
+    )
+    events = np.array([n_events for _, n_events in calls])
+    assert np.all(np.diff(events) >= 0)
+    assert events[-1] == path.counters["kinks"]
+
+
+def test_two_walks_of_one_problem_are_equal_to_the_last_digit():
+    one, other = (taupath.quantile_regression_path(*waves(), kernel="rbf") for _ in range(2))
+    assert_array_equal(one.taus, other.taus)
+    assert one.counters == other.counters
+    assert_array_equal(one.alpha(0.3), other.alpha(0.3))
+
+
+def test_arguments_are_never_changed():
+    X, y = waves(20)
+    weight = np.arange(20.0)
+    before = X.copy(), y.copy(), weight.copy()
+    path = taupath.quantile_regression_path(X, y, sample_weight=weight, kernel="rbf")
+    path.certify()
+    path.decision_function(X, [0.2, 0.7])
+    for value, kept in zip((X, y, weight), before, strict=True):
+        assert_array_equal(value, kept)
+
+
+# --- responses in any clothes, and what is refused -----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "dress",
+    [
+        lambda y: y.tolist(),
+        lambda y: y[:, None],
+        lambda y: y.astype(np.int8),
+        lambda y: y.astype(np.float32),
+        lambda y: np.repeat(y, 2)[::2],
+    ],
+    ids=["a list", "a column", "int8", "float32", "every other"],
+)
+def test_responses_in_any_storage_give_the_same_path(dress):
+    X, y = integers()
+    plain, dressed = (taupath.quantile_regression_path(X, given) for given in (y, dress(y)))
+    assert_array_equal(dressed.taus, plain.taus)
+    assert_array_equal(dressed.alpha(0.4), plain.alpha(0.4))
+
+
+def assert_refused(error: type[Exception], *said: str, **changed: Any) -> None:
+    """Assert that these arguments are refused with a message that has all of `said`."""
+    X, y = waves(12)
+    with pytest.raises(error) as caught:
+        taupath.quantile_regression_path(**{"X": X, "y": y, **changed})
+    assert type(caught.value) is error  # not some subclass from deep inside
+    for part in said:
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [NAN, INF, -INF, 1e200])
+def test_a_response_that_is_no_number_or_too_large_is_refused_with_its_place(value):
+    y = waves(12)[1]
+    y[7] = value
+    assert_refused(ValueError, "y", str(value), "[7]", y=y)
+
+
+@pytest.mark.parametrize("length", [0, 1, 11, 13])
+def test_responses_of_another_number_are_refused_with_both_numbers(length):
+    assert_refused(ValueError, f"y has {length}", "X has 12", y=np.ones(length))
+
+
+@pytest.mark.parametrize("shape", [(12, 2), (1, 12), (12, 1, 1), ()])
+def test_responses_that_are_no_column_are_refused_with_their_shape(shape):
+    assert_refused(ValueError, "y", "one dimension", str(shape), y=np.ones(shape))
+
+
+@pytest.mark.parametrize("y", [["a"] * 12, np.ones(12) * 1j, None, [None] * 12])
+def test_responses_that_are_not_real_are_refused(y):
+    assert_refused(TypeError, "y", y=y)
+
+
+@pytest.mark.parametrize("C", [0.0, -1.0, INF, NAN, 1e300])
+def test_a_C_that_is_not_positive_and_finite_is_refused_with_its_value(C):
+    assert_refused(ValueError, "C", repr(C), C=C)
+
+
+@pytest.mark.parametrize("C", [True, "1.0", [1.0], None])
+def test_a_C_that_is_no_number_is_refused_with_its_value(C):
+    assert_refused(TypeError, "C", repr(C), C=C)
+
+
+def test_what_is_refused_for_classification_is_refused_here():
+    assert_refused(ValueError, "X", "nan", X=np.full((12, 2), NAN))
+    assert_refused(ValueError, "sample_weight", "zero", sample_weight=np.zeros(12))
+    assert_refused(ValueError, "sample_weight", "-1.0", sample_weight=-np.ones(12))
+    assert_refused(ValueError, "tau_range", "(0.5, 0.2)", tau_range=(0.5, 0.2))
+    assert_refused(ValueError, "kernel", "'lin'", kernel="lin")
+    assert_refused(ValueError, "gamma", "-1.0", kernel="rbf", gamma=-1.0)
+    assert_refused(ValueError, "square", kernel="precomputed")
+    assert_refused(ValueError, "intercept", "'fixed'", intercept="fixed")
+    assert_refused(TypeError, "progress", progress=3)
+
+
+def test_features_have_no_weights_with_a_kernel():
+    path = taupath.quantile_regression_path(*waves(12), kernel="rbf")
+    with pytest.raises(AttributeError, match="linear kernel"):
+        path.coef(0.5)
