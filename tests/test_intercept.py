@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 import taupath
+from test_kernels import FILES, load
 
 GAP, KKT = 1e-9, 1e-7
 
@@ -169,6 +170,40 @@ def test_real_data():
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     certified(taupath.quantile_path(X, y, C=1.0, intercept="free"), 200)
     certified(taupath.quantile_path(X, y, C=10.0, kernel="rbf", intercept="free"), 100)
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
+@pytest.mark.parametrize("gamma", ["scale", 0.1, 10.0])
+@pytest.mark.parametrize("name", FILES)
+def test_rbf_on_real_data_is_certified(name, gamma, C, data_dir):
+    X, y = load(name, data_dir)
+    given = {"kernel": "rbf", "gamma": gamma, "intercept": "free"}
+    certified(taupath.quantile_path(X, y, C=C, **given), 60)
+    certified(taupath.regularization_path(X, y, 0.3, C_max=C, **given), 30)
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
+@pytest.mark.parametrize("name", FILES)
+def test_linear_on_real_data_is_certified(name, C, data_dir):
+    X, y = load(name, data_dir)
+    certified(taupath.quantile_path(X, y, C=C, intercept="free"), 400)
+    certified(taupath.regularization_path(X, y, 0.3, C_max=C, intercept="free"), 200)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_agrees_with_libsvm_on_real_data(name, data_dir):
+    X, y = load(name, data_dir)
+    sign = np.where(y == y.max(), 1, -1)
+    gamma, C = 1.0 / (X.shape[1] * X.var()), 1.0
+    K = rbf_kernel(X, gamma=gamma)
+    path = taupath.quantile_path(X, y, C=C, kernel="rbf", intercept="free")
+    for tau in np.random.default_rng(2).uniform(size=20):
+        weights = {1: 2.0 * (1.0 - tau), -1: 2.0 * tau}
+        other = SVC(C=C, gamma=gamma, tol=1e-10, class_weight=weights).fit(X, sign)
+        theirs = np.zeros(len(y))
+        theirs[other.support_] = np.abs(other.dual_coef_[0])
+        best = dual_objective(K, sign, path.alpha(tau) * len(y) * C)
+        assert abs(dual_objective(K, sign, theirs) - best) <= 1e-7 * abs(best)
 
 
 def check_small_problem(seed):
