@@ -8,6 +8,7 @@ from taupath._core._rows import CachedRows
 import taupath
 from taupath import samples
 
+pytestmark = pytest.mark.core
 N = 40
 ROW = 8 * N / 1e6  # megabytes
 

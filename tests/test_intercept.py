@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 import taupath
 from test_kernels import FILES, load
 
+pytestmark = pytest.mark.core
 GAP, KKT = 1e-9, 1e-7
 
 
