@@ -91,6 +91,13 @@ def load(name: str, folder: Any) -> tuple[np.ndarray, np.ndarray]:
     return table[:, :-1], table[:, -1]
 
 
+def slow(*values: Any) -> Any:
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
+FILES = ["engel", "mcycle", "GAGurine", "Boston"]
+
+
 def standardised(values: np.ndarray) -> np.ndarray:
     return (values - values.mean(axis=0)) / values.std(axis=0)
 
@@ -99,14 +106,15 @@ def standardised(values: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("scale", ["raw", "standardised"])
 @pytest.mark.parametrize(
-    "name", ["engel", "mcycle", "GAGurine", pytest.param("Boston", marks=pytest.mark.slow)]
+    ("name", "at_most"),
+    [("mcycle", 60), ("engel", 60), *(slow(name, 300) for name in FILES)],
 )
-def test_real_data_are_certified(name, scale, kernel, C, data_dir):
+def test_real_data_are_certified(name, at_most, scale, kernel, C, data_dir):
     X, y = load(name, data_dir)
     if scale == "standardised":
         X, y = standardised(X), standardised(y)
     gamma = 1.0 / (X.shape[1] * X.var())
-    path = assert_regression_path(Task(X, y, kernel, gamma), C, at_most=100)
+    path = assert_regression_path(Task(X, y, kernel, gamma), C, at_most)
     assert path.certify(20).holds()
     if kernel == "rbf":
         named = taupath.quantile_regression_path(X, y, C=C, kernel="rbf", gamma="scale")
@@ -116,7 +124,7 @@ def test_real_data_are_certified(name, scale, kernel, C, data_dir):
 @pytest.mark.slow
 @pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
 @pytest.mark.parametrize("gamma", [0.1, 10.0])
-@pytest.mark.parametrize("name", ["engel", "mcycle", "GAGurine", "geyser", "Boston"])
+@pytest.mark.parametrize("name", [*FILES, "geyser"])
 def test_more_kernels_on_real_data_are_certified(name, gamma, C, data_dir):
     X, y = load(name, data_dir)
     X, y = standardised(X), standardised(y)
@@ -137,8 +145,8 @@ def test_any_kernel_is_certified(C, intercept):
         Task(laplacian_kernel(X), y, "precomputed", **given),
         Task(X, y, laplacian_kernel, **given),
     ):
-        path = assert_regression_path(task, C, at_most=60)
-        assert path.certify(60).holds()
+        path = assert_regression_path(task, C, at_most=40)
+        assert path.certify(40).holds()
 
 
 def test_linear_is_precomputed_is_a_function():
@@ -181,7 +189,7 @@ TWELFTH = 1e-12
 
 
 @given(lattices())
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_integer_lattices_are_certified(problem):
     task, C = problem
     assert_regression_path(task, C, error_of_y=TWELFTH)
@@ -246,6 +254,15 @@ def test_nothing_to_predict_is_predicted_and_certified():
     assert path.certify(None).holds()
 
 
+@pytest.mark.xfail(strict=True, reason="open: y all zero has no scale to walk on")
+def test_nothing_to_predict_is_predicted_with_more_samples_than_dimensions():
+    X = np.array([[-0.71], [0.62], [-2.25], [0.39]])
+    given = {"kernel": "poly", "gamma": 1.0, "degree": 2, "coef0": 1.0}
+    path = taupath.quantile_regression_path(X, np.zeros(4), C=1000.0, **given)
+    assert_allclose(path.decision_function(X, TAUS), 0.0, rtol=0, atol=1e-9)
+    assert path.certify(None).holds()
+
+
 @pytest.mark.parametrize("C", [1.0, 30.0])
 def test_a_function_without_noise_is_certified(C):
     # with C = 1000, rounding of 500 margins alone costs 1e-9 of an objective without any loss
@@ -273,7 +290,7 @@ def least_pinball(X: np.ndarray, y: np.ndarray, tau: float) -> tuple[float, np.n
     return float(found.fun), found.x[: d + 1]
 
 
-@pytest.mark.parametrize("name", ["engel", "mcycle", "GAGurine", "Boston"])
+@pytest.mark.parametrize("name", FILES)
 def test_a_large_C_gives_the_quantiles_of_linear_programming(name, data_dir):
     X, y = load(name, data_dir)
     X, y = standardised(X), standardised(y)
@@ -286,7 +303,7 @@ def test_a_large_C_gives_the_quantiles_of_linear_programming(name, data_dir):
         assert -1e-9 * least <= loss - least <= weights @ weights / (2.0 * C) + 1e-9 * least
 
 
-@pytest.mark.parametrize("name", ["engel", "mcycle", "GAGurine", "Boston"])
+@pytest.mark.parametrize("name", FILES)
 def test_with_a_large_C_the_fraction_below_is_tau(name, data_dir):
     X, y = load(name, data_dir)
     path = taupath.quantile_regression_path(standardised(X), standardised(y), C=1e6)
