@@ -242,6 +242,13 @@ def test_poly_on_real_data_is_certified(name, C, data_dir):
     assert_quantile_path(Task(X, y, "poly", gamma, degree=3), C, at_most=60)
 
 
+def test_samples_that_are_all_but_equal_are_certified():
+    # where the free θ move, w all but rests: by 1e-12 of them
+    task = Task(np.array([[0.0], [2e-6], [3e-6]]), np.array([-1, 1, -1]), "rbf", 1.0)
+    for C in (10.0, 1000.0):
+        assert assert_quantile_path(task, C).certify(None).holds()
+
+
 # --- ties, copies and matrices of low rank -------------------------------------------------------
 
 KERNEL = st.one_of(
@@ -659,10 +666,31 @@ def test_a_precomputed_kernel_that_is_not_symmetric_is_refused_with_its_entries(
     )
 
 
-def test_a_precomputed_kernel_with_a_negative_diagonal_is_refused_with_its_place():
+def test_a_function_that_is_not_symmetric_is_refused_with_two_of_its_values():
+    ahead = np.arange(1.0, 4.0)
+
+    def lopsided(A, B):
+        return A @ B.T + (A @ ahead)[:, None]
+
+    assert_refused(ValueError, "symmetric", kernel=lopsided)
+    # nor where its values are not kept
+    many = np.random.default_rng(3).normal(size=(300, 3))
+    labels = np.where(many[:, 0] > 0.0, 1, -1)
+    assert_refused(ValueError, "symmetric", X=many, y=labels, kernel=lopsided, cache_size=0.3)
+
+
+@pytest.mark.parametrize("intercept", ["augmented", "free", "none"])
+def test_a_negative_diagonal_is_indefinite(intercept):
     K = rbf_kernel(X)
-    K[5, 5] = -0.25
-    assert_refused(ValueError, "diagonal", "-0.25", "5", X=K, y=Y, kernel="precomputed")
+    K[5, 5] = -40.25
+    with pytest.warns(taupath.IndefiniteKernelWarning, match="-40"):
+        path = taupath.quantile_path(K, Y, kernel="precomputed", intercept=intercept)
+    assert not path.certify(50).holds()
+    eigenvalues, vectors = np.linalg.eigh(K)
+    nearest = (vectors * np.maximum(eigenvalues, 0.0)) @ vectors.T
+    same = taupath.quantile_path(nearest, Y, kernel="precomputed", intercept=intercept)
+    for tau in TAUS:
+        assert_allclose(path.alpha(tau), same.alpha(tau), rtol=0, atol=1e-8 / len(Y))
 
 
 @pytest.mark.parametrize("value", [NAN, INF])

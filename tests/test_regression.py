@@ -254,7 +254,28 @@ def test_nothing_to_predict_is_predicted_and_certified():
     assert path.certify(None).holds()
 
 
-@pytest.mark.xfail(strict=True, reason="open: y all zero has no scale to walk on")
+@pytest.mark.parametrize("intercept", ["augmented", "free", "none"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_constant_is_predicted_wherever_it_costs_nothing(kernel, intercept):
+    X, noise = waves(8)
+    weight = np.ones(8)
+    weight[2] = 0.0
+    for constant in (0.0, -3.7) if intercept == "free" else (0.0,):
+        y = np.where(weight > 0.0, constant, noise)
+        given = {"kernel": kernel, "intercept": intercept, "sample_weight": weight}
+        path = taupath.quantile_regression_path(X, y, C=50.0, tau_range=(0.1, 1.0), **given)
+        assert path.tau_range == (0.1, 1.0)
+        assert path.counters["kinks"] == 0
+        assert_array_equal(path.decision_function(X, [0.1, 0.6, 1.0]), constant)
+        assert_array_equal(path.alpha(0.3), 0.0)
+        assert path.intercept(0.3) == constant
+        above, on, below = path.index_sets(0.3)
+        assert_array_equal(on, np.flatnonzero(weight))
+        assert_array_equal(above if noise[2] > constant else below, [2])
+        found = path.certify(None)
+        assert found.worst_gap == found.worst_kkt == 0.0
+
+
 def test_nothing_to_predict_is_predicted_with_more_samples_than_dimensions():
     X = np.array([[-0.71], [0.62], [-2.25], [0.39]])
     given = {"kernel": "poly", "gamma": 1.0, "degree": 2, "coef0": 1.0}

@@ -101,7 +101,8 @@ def quantile_path(
     Warns
     -----
     IndefiniteKernelWarning
-        For a kernel matrix with negative eigenvalues.
+        For a kernel matrix with negative eigenvalues. The path is then that of the nearest matrix
+        without; what it is worth with the given kernel, the certificate says.
 
     Examples
     --------

@@ -14,11 +14,22 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kern
 from taupath.exceptions import IndefiniteKernelWarning
 from taupath.validation import check_choice, check_positive, check_real, first_not_finite
 
-__all__ = ["Kernel", "check_precomputed", "low_rank_factor", "make_kernel", "warn_if_indefinite"]
+__all__ = [
+    "Kernel",
+    "check_square",
+    "check_symmetric",
+    "clipped",
+    "is_indefinite",
+    "low_rank_factor",
+    "make_kernel",
+    "warn_of_indefinite",
+]
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
 # Part of the largest entry by which a matrix may differ from its transpose.
 ASYMMETRY = 1e-10
+# Rows at a time where a whole matrix is looked at.
+BLOCK = 256
 # What is left of the diagonal, as part of its largest entry, where a matrix has been taken apart.
 NOTHING_LEFT = 1e-14
 # How far below zero, as part of the largest, an eigenvalue counts as rounding.
@@ -47,6 +58,11 @@ class Kernel:
     def precomputed(self) -> bool:
         """Whether matrices come from the user instead of features."""
         return self.function == "precomputed"
+
+    @property
+    def known(self) -> bool:
+        """Whether it is one of those with a name, which are symmetric."""
+        return not (callable(self.function) or self.precomputed)
 
     @property
     def positive(self) -> bool:
@@ -118,36 +134,59 @@ def _check_values(values: Any, shape: tuple[int, int]) -> np.ndarray:
     return K
 
 
-def check_precomputed(K: np.ndarray) -> None:
-    """Refuse what cannot be the kernel matrix of training samples."""
+def check_square(K: np.ndarray) -> None:
+    """Refuse a precomputed matrix that is not one of training samples."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             f"a precomputed kernel needs a square matrix of training samples, got shape {K.shape}"
         )
-    difference = np.abs(K - K.T)
-    worst = np.unravel_index(int(difference.argmax()), K.shape)
-    if difference[worst] > ASYMMETRY * max(float(np.abs(K).max()), 1e-300):
-        i, j = (int(k) for k in worst)
-        raise ValueError(
-            f"the kernel matrix is not symmetric: [{i}, {j}] is {K[i, j]}, [{j}, {i}] is {K[j, i]}"
-        )
-    diagonal = K.diagonal()
-    if (diagonal < 0.0).any():
-        at = int(diagonal.argmin())
-        raise ValueError(f"the kernel matrix has {diagonal[at]} on its diagonal (at {at})")
 
 
-def warn_if_indefinite(K: np.ndarray) -> None:
-    """Warn if a kernel matrix is not positive semidefinite."""
-    eigenvalues = np.linalg.eigvalsh(K)
-    if eigenvalues[0] < -NEGATIVE * max(eigenvalues[-1], 1e-300):
-        warnings.warn(
-            f"the kernel is not positive semidefinite (eigenvalues from {eigenvalues[0]:.3g} to "
-            f"{eigenvalues[-1]:.3g}): there is no optimum to follow, the path stops being exact "
-            "and its certificate says by how much",
-            IndefiniteKernelWarning,
-            stacklevel=_levels_to_the_caller(),
-        )
+def check_symmetric(K: np.ndarray) -> None:
+    """Refuse a kernel matrix that differs from its transpose."""
+    allowed = ASYMMETRY * max(float(np.abs(K).max()), 1e-300)
+    for first in range(0, len(K), BLOCK):
+        some = slice(first, first + BLOCK)
+        difference = np.abs(K[some] - K[:, some].T)
+        i, j = (int(k) for k in np.unravel_index(int(difference.argmax()), difference.shape))
+        if difference[i, j] > allowed:
+            i += first
+            raise ValueError(
+                f"the kernel matrix is not symmetric: [{i}, {j}] is {K[i, j]}, "
+                f"[{j}, {i}] is {K[j, i]}"
+            )
+
+
+def is_indefinite(eigenvalues: np.ndarray) -> bool:
+    """Return whether these eigenvalues, increasing, are of a matrix with truly negative ones."""
+    return bool(eigenvalues[0] < -NEGATIVE * max(eigenvalues[-1], 1e-300))
+
+
+def clipped(K: np.ndarray) -> np.ndarray:
+    """Return the positive semidefinite matrix nearest to K: without its negative eigenvalues."""
+    eigenvalues, vectors = np.linalg.eigh(K)
+    kept = eigenvalues > 0.0
+    half = vectors[:, kept] * np.sqrt(eigenvalues[kept])
+    return np.asarray(half @ half.T)
+
+
+def warn_of_indefinite(eigenvalues: np.ndarray, walked: bool) -> None:
+    """Warn that a kernel is not positive semidefinite.
+
+    `walked` tells whether the path is that of the nearest matrix that is.
+    """
+    path = (
+        "the path is that of the nearest positive semidefinite matrix"
+        if walked
+        else "the path stops being exact or even fails"
+    )
+    warnings.warn(
+        f"the kernel is not positive semidefinite (eigenvalues from {eigenvalues[0]:.3g} to "
+        f"{eigenvalues[-1]:.3g}): there is no optimum to follow, {path}, and its certificate "
+        "says how far it is from optimal with the given kernel",
+        IndefiniteKernelWarning,
+        stacklevel=_levels_to_the_caller(),
+    )
 
 
 def _levels_to_the_caller() -> int:

@@ -1,5 +1,6 @@
 """A whole path of solutions: recover any of them, and certify all."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from taupath.certificate import Certificate, Measure
 from taupath.problem import Line
 from taupath.samples import Samples, Solution
 from taupath.status import FREE, LOWER, UPPER
-from taupath.stretch import Stretch
+from taupath.stretch import Rest, Stretch
 from taupath.validation import check_within
 
 __all__ = ["ClassificationPath", "RegressionPath", "RegularizationPath", "SolutionPath"]
@@ -34,13 +35,13 @@ class SolutionPath:
     _parameter = "tau"
     _symbol = "τ"
 
-    def __init__(self, samples: Samples, line: Line, stretches: list[Stretch]) -> None:
+    def __init__(self, samples: Samples, line: Line, stretches: Sequence[Rest | Stretch]) -> None:
         self._samples, self._line, self._stretches = samples, line, stretches
         self.taus = np.concatenate([stretch.kinks[k > 0 :] for k, stretch in enumerate(stretches)])
         self.taus.flags.writeable = False
-        self.counters = dict(stretches[0].record.counters)
+        self.counters = dict(stretches[0].counters)
         for stretch in stretches[1:]:
-            for name, count in stretch.record.counters.items():
+            for name, count in stretch.counters.items():
                 before = self.counters[name]
                 self.counters[name] = max(before, count) if name == "max_free" else before + count
 
@@ -227,7 +228,7 @@ class _SVMPath(SolutionPath):
         self,
         samples: Samples,
         line: Line,
-        stretches: list[Stretch],
+        stretches: Sequence[Rest | Stretch],
         classes: np.ndarray,
         weight: np.ndarray,
     ) -> None:

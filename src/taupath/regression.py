@@ -9,9 +9,10 @@ from taupath._core._rows import Rows
 from taupath.exceptions import WalkFailed
 from taupath.path import RegressionPath
 from taupath.problem import Line, quantile_regression, quantile_regression_from_an_end
-from taupath.samples import make_samples
+from taupath.samples import Samples, make_samples
 from taupath.solver import RAISE, Progress, Record, solve_path
-from taupath.stretch import Stretch
+from taupath.status import FREE, LOWER, UPPER
+from taupath.stretch import Rest, Stretch
 from taupath.validation import (
     check_C,
     check_features,
@@ -26,8 +27,6 @@ __all__ = ["quantile_regression_path"]
 # Of the largest |y|: y that vary by less are taken to vary so much, so that targets are raised
 # visibly beside what rounding does to them.
 LEAST_UNIT = 1e-3
-# y that are all zero have no scale of their own.
-NO_UNIT = 1e-8
 # Where C is so large that functions pass through the samples, raised targets cost C times their
 # number: they are raised by less. That can be too little to tell ties apart: then by more again.
 LEAST_RAISE = 1e-4
@@ -96,6 +95,10 @@ def quantile_regression_path(
         coef0,
         cache_size,
     )
+    path_line = quantile_regression(targets, weight, C)
+    still = _constant(samples, targets, weight, begin, end)
+    if still is not None:
+        return RegressionPath(samples, path_line, [still], C=C)
     rows, order = samples.rows_to_walk()
     unit = _unit(targets, weight)
     # From either end of the line to its middle: at the ends boxes begin at zero. Raising the
@@ -110,7 +113,7 @@ def quantile_regression_path(
             continue
         aim = -targets / unit if turned else targets / unit
         line = quantile_regression_from_an_end(aim, weight, C / unit)
-        before = sum(stretch.record.counters["kinks"] for stretch in stretches)
+        before = sum(stretch.counters["kinks"] for stretch in stretches)
         report = _part_of(progress, turned, begin, end, before)
         line, record = _walk(rows, line, first, last, order, report, rise)
         stretches.append(
@@ -124,7 +127,7 @@ def quantile_regression_path(
                 true_target=aim,
             )
         )
-    return RegressionPath(samples, quantile_regression(targets, weight, C), stretches, C=C)
+    return RegressionPath(samples, path_line, stretches, C=C)
 
 
 def _walk(
@@ -147,11 +150,23 @@ def _walk(
             rise = min(RAISE_MORE * rise, RAISE)
 
 
+def _constant(
+    samples: Samples, y: np.ndarray, weight: np.ndarray, begin: float, end: float
+) -> Rest | None:
+    """Return the stretch if a constant without cost passes through all y, else None."""
+    present = y[weight > 0.0]
+    value = float(present[0])
+    if (present != value).any() or (value != 0.0 and not samples.constant.free):
+        return None
+    status = np.where(y > value, UPPER, np.where(y < value, LOWER, FREE)).astype(np.int8)
+    return Rest(begin, end, status, *samples.constant_function(value))
+
+
 def _unit(y: np.ndarray, weight: np.ndarray) -> float:
     """Return the scale on which y varies."""
     present = y[weight > 0.0]
     spread = float(np.abs(present - np.median(present)).mean())
-    return max(spread, LEAST_UNIT * float(np.abs(present).max())) or NO_UNIT
+    return max(spread, LEAST_UNIT * float(np.abs(present).max()))
 
 
 def _part_of(

@@ -12,10 +12,13 @@ from taupath._core._rows import CachedRows, MatrixRows, Rows
 from taupath.certificate import Measure, measure
 from taupath.kernels import (
     Kernel,
-    check_precomputed,
+    check_square,
+    check_symmetric,
+    clipped,
+    is_indefinite,
     low_rank_factor,
     make_kernel,
-    warn_if_indefinite,
+    warn_of_indefinite,
 )
 from taupath.problem import Line
 from taupath.rows import make_rows, order_in_memory
@@ -87,6 +90,13 @@ class Samples(ABC):
     @abstractmethod
     def intercept(self, solution: Solution) -> float:
         """Return the constant part of the decision function."""
+
+    def constant_function(self, value: float) -> tuple[np.ndarray, float]:
+        """Return w and multiplier of f(x) = value, where the intercept is free or this zero."""
+        w = np.zeros(self.X.shape[1] + (self.constant.bias != 0.0))
+        if value:
+            w[-1] = value / self.constant.bias
+        return w, value
 
     def check_new(self, X: Any) -> Any:
         """Return the features of other samples, checked, or their kernel with the training ones."""
@@ -186,6 +196,7 @@ class KernelSamples(Samples):
     ) -> None:
         super().__init__(X, sign, intercept)
         self.kernel = kernel
+        self.indefinite = False
         row = 8 * X.shape[0]
         self._in_memory = row * X.shape[0] <= budget
         self._n_slots = int(budget // row)
@@ -209,9 +220,20 @@ class KernelSamples(Samples):
         parts = _slices(self.shape[0], DIAGONAL_BLOCK)
         return np.concatenate([self._between(some, some).diagonal() for some in parts])
 
-    def some(self, at_most: int) -> np.ndarray:
-        """Return the kernel matrix of at most so many of the samples."""
-        few = slice(None, None, -(-self.shape[0] // at_most))
+    def examine(self) -> None:
+        """Refuse a kernel that is not symmetric; warn of one that is not positive semidefinite."""
+        if not self.kernel.known:
+            whole = self.matrix if self._in_memory else self._some()
+            check_symmetric(whole)
+        if not self.kernel.positive:
+            eigenvalues = np.linalg.eigvalsh(self._some())
+            self.indefinite = is_indefinite(eigenvalues)
+            if self.indefinite:
+                warn_of_indefinite(eigenvalues, walked=self._in_memory)
+
+    def _some(self) -> np.ndarray:
+        """Return the kernel matrix of some of the samples."""
+        few = slice(None, None, -(-self.shape[0] // LOOKED_AT))
         return self._between(few, few)
 
     def _between(self, one: Any, other: Any) -> np.ndarray:
@@ -227,11 +249,17 @@ class KernelSamples(Samples):
 
     @cached_property
     def rows(self) -> Rows:
-        """The z_i: vectors where few dimensions do, else rows of their Gram matrix."""
+        """The z_i: vectors where few dimensions do, else rows of their Gram matrix.
+
+        For an indefinite kernel, those of the positive semidefinite matrix nearest to it.
+        """
         bias, free = self.constant.bias, self.constant.free
         K = self.matrix if self._in_memory else None
+        if self.indefinite and K is not None:
+            K = clipped(K)
+        diagonal = self.diagonal if K is None else K.diagonal()
         most = min(ORTHOGONAL_UP_TO - 1, self.shape[0] // 2)
-        low_rank = low_rank_factor(self.diagonal, self._row, most)
+        low_rank = low_rank_factor(diagonal, self._row if K is None else K.__getitem__, most)
         if low_rank is not None:
             return make_rows(low_rank, self.sign, bias, balanced=free)
         sign = self.sign.astype(np.int8)
@@ -322,19 +350,18 @@ def make_samples(
         return LinearSamples(X, sign, constant or free, response)
     if made.precomputed:
         X = X if isinstance(X, np.ndarray) else X.toarray()
-        check_precomputed(X)
+        check_square(X)
     budget = MEGABYTE * check_positive(cache_size, "cache_size")
     samples = KernelSamples(X, sign, constant or Intercept(1.0, free=True), made, budget)
     if constant is None:
         samples.constant = _free_intercept(samples.diagonal.mean())
-    if not made.positive:
-        warn_if_indefinite(samples.some(LOOKED_AT))
+    samples.examine()
     return samples
 
 
 def _free_intercept(mean_square: float) -> Intercept:
     """Return an intercept whose feature is as large as the samples are long."""
-    return Intercept(float(np.sqrt(mean_square)) or 1.0, free=True)
+    return Intercept(float(np.sqrt(max(mean_square, 0.0))) or 1.0, free=True)
 
 
 def _slices(length: int, step: int) -> list[slice]:

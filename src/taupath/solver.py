@@ -23,7 +23,7 @@ from taupath.metric import Metric, natural_metric
 from taupath.problem import Line, correction, rising_targets
 from taupath.status import FREE, FREE_TO_LOWER, FREE_TO_UPPER, LOWER, UPPER, Outcome
 
-__all__ = ["ORTHOGONAL_UP_TO", "RAISE", "Progress", "Record", "solve_path"]
+__all__ = ["COUNTED", "ORTHOGONAL_UP_TO", "RAISE", "Progress", "Record", "solve_path"]
 
 Progress = Callable[[float, int], None]
 Events = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
@@ -45,6 +45,20 @@ MOST_REPAIRS = 5
 MOST_TROUBLE = 200
 # Margins beyond this are no solution's.
 ABSURD = 1e100
+# What is counted along the way.
+COUNTED = (
+    "kinks",
+    "start_events",
+    "rows_evaluated",
+    "zero_length_steps",
+    "refactorizations",
+    "rewinds",
+    "repairs",
+    "left_out",
+    "exchanges",
+    "sum_free",
+    "max_free",
+)
 # Seconds between two looks at the keyboard and calls of `progress`.
 PAUSE = 0.1
 
@@ -151,22 +165,7 @@ class _Solver:
         self.begin, self.end = begin, end
         self.progress = progress
         self.budget = EVENTS_PER_SAMPLE * rows.n_rows + 1000
-        self.counters = dict.fromkeys(
-            (
-                "kinks",
-                "start_events",
-                "rows_evaluated",
-                "zero_length_steps",
-                "refactorizations",
-                "rewinds",
-                "repairs",
-                "left_out",
-                "exchanges",
-                "sum_free",
-                "max_free",
-            ),
-            0,
-        )
+        self.counters = dict.fromkeys(COUNTED, 0)
 
     def solve(self) -> Record:
         state = self._start()

@@ -9,10 +9,10 @@ import numpy as np
 from taupath._core._replay import Replay
 from taupath.problem import Line
 from taupath.samples import Samples, Solution
-from taupath.solver import ORTHOGONAL_UP_TO, Record
+from taupath.solver import COUNTED, ORTHOGONAL_UP_TO, Record
 from taupath.status import FREE, LOWER, UPPER
 
-__all__ = ["Stretch"]
+__all__ = ["Rest", "Stretch"]
 
 # Distance from a kink, in units of t's last digit, within which its rounding may matter.
 NEAR_A_KINK = 4.0
@@ -23,6 +23,31 @@ RIGHT_SIDE = 1e-13
 OUTSIDE = 1e-9
 # A gap that raised targets cause is visible above this part of the objective.
 VISIBLE = 1e-10
+
+
+class Rest:
+    """A stretch without a walk: one constant function is the solution all along.
+
+    Parameters
+    ----------
+    begin, end : float
+        The stretch of the path's parameter.
+    status, w, multiplier
+        Of the solution, whose θ are zero.
+    """
+
+    nbytes = 0
+
+    def __init__(
+        self, begin: float, end: float, status: np.ndarray, w: np.ndarray, multiplier: float
+    ) -> None:
+        self.kinks = np.array([begin, end])
+        self.counters = dict.fromkeys(COUNTED, 0)
+        self._found = status, np.zeros(len(status)), w, multiplier
+
+    def solution(self, value: float) -> Solution:
+        """Return the solution, the same everywhere."""
+        return self._found
 
 
 class Stretch:
@@ -106,6 +131,11 @@ class Stretch:
         record = self.record
         arrays = (record.status, record.free, record.t, record.index, record.move)
         return sum(array.nbytes for array in arrays)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What the walk did."""
+        return self.record.counters
 
     def solution(self, value: float) -> Solution:
         """Return the solution at this value of the path's parameter."""

@@ -17,7 +17,7 @@ from taupath._core._rows cimport Rows
 from taupath._core._status cimport FREE, LOWER
 
 # ‖ẇ‖ below this part of the terms it is summed from is zero: only θ moves ("flat").
-cdef double FLAT = 1e-12
+cdef double FLAT = 1e-14
 # ‖ẇ‖² is updated by differences; below this part of its last exact value it is taken anew.
 cdef double FADED = 1e-6
 # ‖ẇ‖ below this part of the terms it is summed from, or θ̇ below this part of what was added to
