@@ -10,6 +10,8 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 PYTEST     := -m pytest
+PARALLEL   := -n auto --dist worksteal
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 BENCH_ARGS ?=
 TEST_ARGS  ?=
 
@@ -25,21 +27,21 @@ demo: build  ## fit a whole path on data that ships with scikit-learn, print it 
 	@$(VENV)/bin/taupath demo
 
 test: build $(VENV)/.test  ## the tests, without the slow ones
-	@$(PY) $(PYTEST) -m "not slow" --cov --cov-report=term $(TEST_ARGS)
+	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) -m "not slow" --cov --cov-report=term $(TEST_ARGS)
 
 test-all: build $(VENV)/.test  ## all tests, then the core's on the checked and the sanitised build
-	@$(PY) $(PYTEST) --cov --cov-report=term $(TEST_ARGS)
+	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) --cov --cov-report=term $(TEST_ARGS)
 	@$(MAKE) --no-print-directory checked
 	@$(MAKE) --no-print-directory asan
 
 bench: build $(VENV)/.bench  ## the paper's Table 2, one thread (needs TAUPATH_DATA)
-	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) benchmarks/table2.py $(BENCH_ARGS)
+	@$(ONE_THREAD) $(PY) benchmarks/table2.py $(BENCH_ARGS)
 
 bench-growth: build  ## time of a whole path against the number of samples, one thread
-	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) benchmarks/growth.py $(BENCH_ARGS)
+	@$(ONE_THREAD) $(PY) benchmarks/growth.py $(BENCH_ARGS)
 
 bench-lines: build $(VENV)/.bench  ## kernels, the C path, quantile regression (needs TAUPATH_DATA)
-	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) benchmarks/lines.py $(BENCH_ARGS)
+	@$(ONE_THREAD) $(PY) benchmarks/lines.py $(BENCH_ARGS)
 
 lint: $(VENV)/.lint $(VENV)/.installed  ## ruff and mypy
 	@$(VENV)/bin/ruff check .

@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 import taupath
-from test_kernels import FILES, load
+from real_data import CLASSIFICATION, load_dense
 
 pytestmark = pytest.mark.core
 GAP, KKT = 1e-9, 1e-7
@@ -175,25 +175,25 @@ def test_real_data():
 
 @pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
 @pytest.mark.parametrize("gamma", ["scale", 0.1, 10.0])
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", CLASSIFICATION)
 def test_rbf_on_real_data_is_certified(name, gamma, C, data_dir):
-    X, y = load(name, data_dir)
+    X, y = load_dense(name, data_dir)
     given = {"kernel": "rbf", "gamma": gamma, "intercept": "free"}
     certified(taupath.quantile_path(X, y, C=C, **given), 60)
     certified(taupath.regularization_path(X, y, 0.3, C_max=C, **given), 30)
 
 
 @pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", CLASSIFICATION)
 def test_linear_on_real_data_is_certified(name, C, data_dir):
-    X, y = load(name, data_dir)
+    X, y = load_dense(name, data_dir)
     certified(taupath.quantile_path(X, y, C=C, intercept="free"), 400)
     certified(taupath.regularization_path(X, y, 0.3, C_max=C, intercept="free"), 200)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", CLASSIFICATION)
 def test_agrees_with_libsvm_on_real_data(name, data_dir):
-    X, y = load(name, data_dir)
+    X, y = load_dense(name, data_dir)
     sign = np.where(y == y.max(), 1, -1)
     gamma, C = 1.0 / (X.shape[1] * X.var()), 1.0
     K = rbf_kernel(X, gamma=gamma)

@@ -28,7 +28,7 @@ import oracles
 import problems
 import taupath
 from canonical import Task, assert_optimal, assert_quantile_path, judge
-from taupath.datasets import load_classification, load_svm
+from real_data import load_dense, slow
 
 TAUS = np.array([0.0, 1e-6, 0.05, 0.25, 0.5, 0.65, 0.9, 1.0 - 1e-6, 1.0])
 # Two paths of one problem may break ties differently; what they agree on is the function.
@@ -196,19 +196,6 @@ def test_the_objective_is_that_of_two_qp_solvers(kernel, C, tau):
 # --- real data -----------------------------------------------------------------------------------
 
 
-def load(name: str, folder: Any) -> tuple[np.ndarray, np.ndarray]:
-    if name == "diabetes":
-        X, y = load_svm(folder / "diabetes" / "diabetes_scale.svm", n_features=8)
-    else:
-        data = load_classification(name, folder)
-        X, y = data.X, data.y
-    return X.toarray(), y
-
-
-def slow(*values: Any) -> Any:
-    return pytest.param(*values, marks=pytest.mark.slow)
-
-
 @pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
 @pytest.mark.parametrize("gamma", ["scale", 0.1, 10.0])
 @pytest.mark.parametrize(
@@ -223,7 +210,7 @@ def slow(*values: Any) -> Any:
     ],
 )
 def test_rbf_on_real_data_is_certified(name, at_most, gamma, C, data_dir):
-    X, y = load(name, data_dir)
+    X, y = load_dense(name, data_dir)
     number = 1.0 / (X.shape[1] * X.var()) if gamma == "scale" else gamma
     path = assert_quantile_path(Task(X, y, "rbf", number), C, at_most)
     # the path's own certificate, over points of its own choice, agrees
@@ -236,7 +223,7 @@ def test_rbf_on_real_data_is_certified(name, at_most, gamma, C, data_dir):
 @pytest.mark.parametrize("C", [0.1, 10.0])
 @pytest.mark.parametrize("name", ["heart_scale", slow("ionosphere")])
 def test_poly_on_real_data_is_certified(name, C, data_dir):
-    X, y = load(name, data_dir)
+    X, y = load_dense(name, data_dir)
     gamma = 1.0 / X.shape[1]
     assert_quantile_path(Task(X, y, "poly", gamma, degree=2, coef0=1.0), C, at_most=60)
     assert_quantile_path(Task(X, y, "poly", gamma, degree=3), C, at_most=60)

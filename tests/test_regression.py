@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 import taupath
 from canonical import Task, assert_regression_path
+from real_data import slow
 
 TAUS = np.array([0.0, 1e-6, 0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1.0 - 1e-6, 1.0])
 ATOL = 1e-7
@@ -89,10 +90,6 @@ def load(name: str, folder: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return features and response: the last column of the file."""
     table = np.loadtxt(folder / "regression" / f"{name}.csv", delimiter=",", skiprows=1)
     return table[:, :-1], table[:, -1]
-
-
-def slow(*values: Any) -> Any:
-    return pytest.param(*values, marks=pytest.mark.slow)
 
 
 FILES = ["engel", "mcycle", "GAGurine", "Boston"]

@@ -19,7 +19,7 @@ import oracles
 import problems
 import taupath
 from canonical import Task, assert_regularization_path
-from taupath.datasets import load_classification, load_svm
+from real_data import load_dense, slow
 
 ATOL = 1e-7
 NAN, INF = float("nan"), float("inf")
@@ -104,18 +104,6 @@ def test_every_kernel_is_certified(kernel, tau, intercept):
         assert np.all(np.diff(path.Cs) > 0.0)
 
 
-def load(name: str, folder: Any) -> tuple[np.ndarray, np.ndarray]:
-    if name == "diabetes":
-        X, y = load_svm(folder / "diabetes" / "diabetes_scale.svm", n_features=8)
-        return X.toarray(), y
-    data = load_classification(name, folder)
-    return data.X.toarray(), data.y
-
-
-def slow(*values: Any) -> Any:
-    return pytest.param(*values, marks=pytest.mark.slow)
-
-
 @pytest.mark.parametrize("tau", [0.2, 0.5])
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize(
@@ -130,7 +118,7 @@ def slow(*values: Any) -> Any:
     ],
 )
 def test_real_data_are_certified(name, at_most, kernel, tau, data_dir):
-    X, y = load(name, data_dir)
+    X, y = load_dense(name, data_dir)
     task = Task(X / np.abs(X).max(), y, **KERNELS[kernel])
     path = assert_regularization_path(task, tau, 100.0, at_most)
     assert path.certify(20).holds()
@@ -141,7 +129,7 @@ def test_real_data_are_certified(name, at_most, kernel, tau, data_dir):
 @pytest.mark.parametrize("gamma", [0.1, 10.0])
 @pytest.mark.parametrize("name", ["heart_scale", "ionosphere", "diabetes"])
 def test_any_length_of_the_path_is_certified(name, gamma, C_max, data_dir):
-    X, y = load(name, data_dir)
+    X, y = load_dense(name, data_dir)
     assert_regularization_path(Task(X, y, "rbf", gamma), 0.5, C_max)
 
 
@@ -222,7 +210,7 @@ def test_the_path_over_tau_has_the_same_solutions(kernel, tau):
 
 @pytest.mark.parametrize("tau", [0.2, 0.5])
 def test_the_path_over_tau_has_the_same_solutions_on_real_data(tau, data_dir):
-    X, y = load("heart_scale", data_dir)
+    X, y = load_dense("heart_scale", data_dir)
     task = Task(X, y, "rbf", 0.1)
     over_C = task.regularization_path(tau, 100.0)
     for C in (0.1, 3.0, 100.0):
