@@ -69,6 +69,16 @@ class Kernel:
         """Whether the kernel is known to be positive semidefinite."""
         return self.function == "rbf" or (self.function == "poly" and self.coef0 >= 0.0)
 
+    def norms(self, X: Any) -> np.ndarray:
+        """Return √k(x, x) of each row of X, infinity unless known to be the length of φ(x)."""
+        if self.positive and self.function == "rbf":
+            return np.ones(X.shape[0])
+        if self.positive:
+            squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else (X * X).sum(axis=1)
+            squares = np.asarray(squares, dtype=float).ravel()
+            return np.asarray((self.gamma * squares + self.coef0) ** (0.5 * self.degree))
+        return np.full(X.shape[0], np.inf)
+
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         """Return k(a, b) for every row a of A and b of B."""
         shape = A.shape[0], B.shape[0]

@@ -1,18 +1,24 @@
 """A whole path of solutions: recover any of them, and certify all."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from taupath.certificate import Certificate, Measure
+from taupath.crossings import Crossings, Functions, Tracks, find_crossings
 from taupath.problem import Line
 from taupath.samples import Samples, Solution
 from taupath.status import FREE, LOWER, UPPER
 from taupath.stretch import Rest, Stretch
-from taupath.validation import check_within
+from taupath.validation import check_levels, check_within, slices
 
 __all__ = ["ClassificationPath", "RegressionPath", "RegularizationPath", "SolutionPath"]
+
+
+# Samples at a time whose decision functions are looked at for all τ.
+ROWS_AT_A_TIME = 4096
 
 
 class SolutionPath:
@@ -138,6 +144,64 @@ class SolutionPath:
         for k in np.argsort(taus, kind="stable"):  # neighbours on the path share their factor
             decisions[:, k] = self._samples.decide(X, self._solution(self._check(taus[k])))
         return decisions
+
+    def crossings(self, X: Any, level: Any = 0.0) -> Crossings:
+        """Return for each sample where f_τ(x) ≥ level, exactly and for all τ of the stretch.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As for `decision_function`.
+        level : float or array-like of shape (n_samples,)
+            One for all samples, or one for each.
+
+        Returns
+        -------
+        Crossings
+            ``length`` of {τ : f_τ(x) ≥ level}, which for a classifier is the estimated probability
+            of the positive class, and the ``first`` and ``last`` τ where that changes.
+        """
+        X = self._samples.check_new(X)
+        levels = check_levels(level, X.shape[0])
+        parts = [
+            find_crossings(
+                self._tracks,
+                self._samples.features(X[some]),
+                self._samples.norms(X[some]),
+                levels[some],
+            )
+            for some in slices(X.shape[0], ROWS_AT_A_TIME)
+        ]
+        return Crossings(
+            *(
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ("length", "first", "last")
+            )
+        )
+
+    @cached_property
+    def _tracks(self) -> Tracks:
+        width = self._samples.shape[0] if self._samples.by_theta else self._samples.shape[1]
+        nodes = np.concatenate([stretch.nodes for stretch in self._stretches])
+        return Tracks(nodes, self._functions, width)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_tracks"}
+
+    def _functions(self, first: int, last: int) -> Functions:
+        """Return the decision functions at the nodes first, ..., last - 1."""
+        swept = []
+        for stretch in self._stretches:
+            begin, end = max(first, 0), min(last, len(stretch.nodes))
+            if begin < end:
+                swept.append(stretch.sweep(begin, end, self._samples.by_theta))
+            first, last = first - len(stretch.nodes), last - len(stretch.nodes)
+        thetas = [theta for _, theta, _ in swept if theta is not None]
+        return self._samples.functions(
+            np.concatenate([w for w, _, _ in swept]),
+            np.concatenate(thetas) if thetas else None,
+            np.concatenate([multiplier for _, _, multiplier in swept]),
+        )
 
     def _check(self, value: Any) -> float:
         return check_within(value, self._parameter, self.tau_range)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from taupath._core._rows import CachedRows, MatrixRows, Rows
 from taupath.certificate import Measure, measure
+from taupath.crossings import Functions
 from taupath.kernels import (
     Kernel,
     check_square,
@@ -23,7 +24,7 @@ from taupath.kernels import (
 from taupath.problem import Line
 from taupath.rows import make_rows, order_in_memory
 from taupath.solver import ORTHOGONAL_UP_TO
-from taupath.validation import check_choice, check_new_features, check_positive
+from taupath.validation import check_choice, check_new_features, check_positive, slices
 
 __all__ = ["Intercept", "KernelSamples", "LinearSamples", "Samples", "Solution", "make_samples"]
 
@@ -106,6 +107,25 @@ class Samples(ABC):
     def decide(self, X: Any, solution: Solution) -> np.ndarray:
         """Return the decision function at checked features."""
 
+    @property
+    def by_theta(self) -> bool:
+        """Whether functions are made of θ instead of w."""
+        return False
+
+    @abstractmethod
+    def functions(
+        self, w: np.ndarray, theta: np.ndarray | None, multiplier: np.ndarray
+    ) -> Functions:
+        """Return the decision functions of several solutions in a row."""
+
+    def features(self, X: Any) -> Any:
+        """Return what the coefficients of `functions` are multiplied with, for checked X."""
+        return X
+
+    @abstractmethod
+    def norms(self, X: Any) -> np.ndarray:
+        """Return ‖φ(x)‖ of each row of checked X, infinity where it is not known."""
+
     @abstractmethod
     def measure(self, solution: Solution, line: Line, t: float) -> Measure:
         """Judge a solution of the line at t, from the data."""
@@ -164,6 +184,19 @@ class LinearSamples(Samples):
         """Return the decision function at checked features."""
         return np.asarray(X @ self.coef(solution)) + self.intercept(solution)
 
+    def functions(
+        self, w: np.ndarray, theta: np.ndarray | None, multiplier: np.ndarray
+    ) -> Functions:
+        """Return the decision functions of several solutions in a row."""
+        coef = w[:, : self.X.shape[1]]
+        constant = self.constant.bias * w[:, -1] if self.constant.bias else np.zeros(len(w))
+        return Functions(coef, constant, np.linalg.norm(np.diff(coef, axis=0), axis=1))
+
+    def norms(self, X: Any) -> np.ndarray:
+        """Return ‖x‖ of each row."""
+        squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+        return np.asarray(np.sqrt(np.asarray(squares, dtype=float).ravel()))
+
     def measure(self, solution: Solution, line: Line, t: float) -> Measure:
         """Judge w and θ, each from its own numbers, and how well w = Σ θ_i z_i holds."""
         _, theta, w, _ = solution
@@ -217,7 +250,7 @@ class KernelSamples(Samples):
         """k(x_i, x_i)."""
         if self._in_memory:
             return self.matrix.diagonal().copy()
-        parts = _slices(self.shape[0], DIAGONAL_BLOCK)
+        parts = slices(self.shape[0], DIAGONAL_BLOCK)
         return np.concatenate([self._between(some, some).diagonal() for some in parts])
 
     def examine(self) -> None:
@@ -302,6 +335,38 @@ class KernelSamples(Samples):
             K = np.zeros((X.shape[0], 0))
         return np.asarray(K @ (self.sign * theta)[support]) + self.intercept(solution)
 
+    @property
+    def by_theta(self) -> bool:
+        """Whether functions are made of θ instead of w."""
+        return True
+
+    def functions(
+        self, w: np.ndarray, theta: np.ndarray | None, multiplier: np.ndarray
+    ) -> Functions:
+        """Return the decision functions of several solutions in a row."""
+        assert theta is not None
+        coef = self.sign * theta
+        bias = self.constant.bias
+        constant = multiplier if self.constant.free else bias**2 * coef.sum(axis=1)
+        if self.rows.dual:
+            # ‖Δw‖² = Σ Δθ_i <z_i, Δw>, the part of the constant feature taken away
+            moved = np.diff(theta, axis=0)
+            squared = (moved * np.diff(w, axis=0)).sum(axis=1)
+            squared -= (bias * np.diff(coef, axis=0).sum(axis=1)) ** 2
+            rounding = 1e-14 * (np.abs(moved).sum(axis=1) ** 2) * np.abs(self.diagonal).max()
+            travel = np.sqrt(np.maximum(squared, 0.0) + rounding)
+        else:
+            travel = np.linalg.norm(np.diff(w, axis=0), axis=1)
+        return Functions(coef, constant, travel)
+
+    def features(self, X: Any) -> Any:
+        """Return the kernel of checked X with the training samples."""
+        return X if self.kernel.precomputed else self.kernel(X, self.X)
+
+    def norms(self, X: Any) -> np.ndarray:
+        """Return ‖φ(x)‖ of each row, for kernels that are known to be inner products."""
+        return self.kernel.norms(X)
+
     def measure(self, solution: Solution, line: Line, t: float) -> Measure:
         """Judge θ by the kernel matrix; w is what θ makes it."""
         theta = solution[1]
@@ -322,7 +387,7 @@ class KernelSamples(Samples):
         support = np.flatnonzero(signed)
         if len(support) == 0:
             return np.zeros(self.shape[0])
-        parts = _slices(self.shape[0], DIAGONAL_BLOCK)
+        parts = slices(self.shape[0], DIAGONAL_BLOCK)
         return np.concatenate([self._between(some, support) @ signed[support] for some in parts])
 
 
@@ -362,7 +427,3 @@ def make_samples(
 def _free_intercept(mean_square: float) -> Intercept:
     """Return an intercept whose feature is as large as the samples are long."""
     return Intercept(float(np.sqrt(max(mean_square, 0.0))) or 1.0, free=True)
-
-
-def _slices(length: int, step: int) -> list[slice]:
-    return [slice(first, min(first + step, length)) for first in range(0, length, step)]

@@ -12,7 +12,10 @@ from taupath.samples import Samples, Solution
 from taupath.solver import COUNTED, ORTHOGONAL_UP_TO, Record
 from taupath.status import FREE, LOWER, UPPER
 
-__all__ = ["Rest", "Stretch"]
+__all__ = ["Rest", "Stretch", "Sweep"]
+
+# w, θ where asked for, and the multiplier, at several kinks in a row.
+Sweep = tuple[np.ndarray, np.ndarray | None, np.ndarray]
 
 # Distance from a kink, in units of t's last digit, within which its rounding may matter.
 NEAR_A_KINK = 4.0
@@ -41,13 +44,20 @@ class Rest:
     def __init__(
         self, begin: float, end: float, status: np.ndarray, w: np.ndarray, multiplier: float
     ) -> None:
-        self.kinks = np.array([begin, end])
+        self.kinks = self.nodes = np.array([begin, end])
         self.counters = dict.fromkeys(COUNTED, 0)
         self._found = status, np.zeros(len(status)), w, multiplier
 
     def solution(self, value: float) -> Solution:
         """Return the solution, the same everywhere."""
         return self._found
+
+    def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
+        """Return the solution as often as asked for."""
+        _, theta, w, multiplier = self._found
+        k = last - first
+        thetas = np.tile(theta, (k, 1)) if with_theta else None
+        return np.tile(w, (k, 1)), thetas, np.full(k, multiplier)
 
 
 class Stretch:
@@ -97,7 +107,7 @@ class Stretch:
         self._last: tuple[float, Solution] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("_replay", "_lock", "_last")
+        derived = ("_replay", "_lock", "_last", "_nodes", "kinks")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -118,12 +128,52 @@ class Stretch:
             ORTHOGONAL_UP_TO,
         )
 
-    @property
+    def _value(self, t: np.ndarray) -> np.ndarray:
+        """Return the path's parameter at t of the walk."""
+        return np.asarray(self.scale * (1.0 - t if self.backward else t))
+
+    @cached_property
     def kinks(self) -> np.ndarray:
         """The kinks in terms of the path's parameter, increasing, ends included."""
         t = np.concatenate(([self.record.begin], self.record.t, [self.record.end]))
-        kinks = self.scale * (1.0 - t[::-1] if self.backward else t)
+        kinks = self._value(t[::-1] if self.backward else t)
         return kinks[np.concatenate(([True], np.diff(kinks) > 0.0))]
+
+    @cached_property
+    def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Each t where there is a kink, and how many events are over, in the order of the path.
+
+        A free intercept can jump at a kink: then each is there twice, before and after it.
+        """
+        record = self.record
+        t = np.unique(record.t)
+        t = t[(t > record.begin) & (t < record.end)]
+        after = np.searchsorted(record.t, t, side="right")
+        if self.samples.rows.balanced:
+            before = np.searchsorted(record.t, t, side="left")
+            t, after = np.repeat(t, 2), np.column_stack((before, after)).ravel()
+        first = np.searchsorted(record.t, record.begin, side="right")
+        last = np.searchsorted(record.t, record.end, side="left")
+        t = np.concatenate(([record.begin], t, [record.end]))
+        over = np.concatenate(([first], after, [last])).astype(np.intp)
+        return (t[::-1].copy(), over[::-1].copy()) if self.backward else (t, over)
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """Where `sweep` goes, in terms of the path's parameter: between two, all is linear."""
+        return self._value(self._nodes[0])
+
+    def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
+        """Return the solutions at the nodes first, ..., last - 1."""
+        t, over = (part[first:last] for part in self._nodes)
+        rows = self.samples.rows
+        w, multiplier = np.empty((len(t), rows.n_cols)), np.empty(len(t))
+        theta = np.empty((len(t), rows.n_rows)) if with_theta else None
+        with self._lock:
+            self._replay.sweep(over, t, self.line, w, theta, multiplier)
+        if theta is not None:
+            theta *= self.factor
+        return self.factor * w, theta, self.factor * multiplier
 
     @property
     def nbytes(self) -> int:

@@ -13,6 +13,7 @@ __all__ = [
     "check_choice",
     "check_features",
     "check_labels",
+    "check_levels",
     "check_new_features",
     "check_positive",
     "check_progress",
@@ -24,6 +25,7 @@ __all__ = [
     "check_within",
     "first_not_finite",
     "regularization_to_C",
+    "slices",
 ]
 
 MAX_ROWS = 2**31 - 2
@@ -276,3 +278,20 @@ def check_progress(progress: Any) -> Any:
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be callable or None, got {progress!r}")
     return progress
+
+
+def check_levels(level: Any, n_samples: int) -> np.ndarray:
+    """Return one level for each sample."""
+    levels = _as_real(level, "level").astype(np.float64)
+    if levels.ndim > 1 or (levels.ndim == 1 and len(levels) != n_samples):
+        raise ValueError(
+            f"level must be a number or have shape ({n_samples},), got shape {levels.shape}"
+        )
+    if np.isnan(levels).any():
+        raise ValueError("level must not be NaN")
+    return np.array(np.broadcast_to(levels, (n_samples,)))
+
+
+def slices(length: int, step: int) -> list[slice]:
+    """Return slices of at most `step` that together cover `length`."""
+    return [slice(first, min(first + step, length)) for first in range(0, length, step)]

@@ -27,7 +27,10 @@ cdef class Replay:
     cdef const int[::1] index
     cdef const signed char[::1] move
     cdef signed char[::1] status
-    cdef bint orthogonal, built
+    cdef Py_ssize_t n_free
+    cdef bint orthogonal, built, summed
+    cdef long double[::1] bound0, bound1     # Σ θ_i z_i over the bound points at t = 0, at t = 1
+    cdef long double total0, total1          # and Σ sign_i θ_i
     cdef readonly Py_ssize_t position        # events that are applied
     cdef readonly Py_ssize_t n_builds
 
@@ -43,14 +46,16 @@ cdef class Replay:
         self.move = move
         self.orthogonal = rows.n_cols <= orthogonal_up_to and not rows.dual
         self.status = np.array(first_status)
+        self.bound0 = np.zeros(rows.n_cols, dtype=np.longdouble)
+        self.bound1 = np.zeros(rows.n_cols, dtype=np.longdouble)
 
-    def seek(self, Py_ssize_t position, bint factor=True):
-        """Go to the index sets after `position` events; with their factor if asked for."""
+    def seek(self, Py_ssize_t position):
+        """Go to the index sets after `position` events."""
         cdef Py_ssize_t k, distance = abs(position - self.position)
         if self.built and 3 * distance <= self.factor.size:
             self._step_to(position)
             return
-        self.built = False
+        self.built = self.summed = False
         if position < self.position - position:
             self.status[:] = self.first_status
             self.position = 0
@@ -59,8 +64,7 @@ cdef class Replay:
         for k in range(self.position - 1, position - 1, -1):
             self.status[self.index[k]] = <signed char> status_before(self.move[k])
         self.position = position
-        if factor:
-            self._build()
+        self._build()
 
     cdef _new_factor(self, Py_ssize_t capacity):
         cls = OrthogonalFactor if self.orthogonal else Factor
@@ -71,6 +75,7 @@ cdef class Replay:
         members = np.flatnonzero(np.asarray(self.status) == FREE).astype(np.int32)
         cdef Py_ssize_t a, m = len(members)
         cdef const int[::1] view = members
+        self.n_free = m
         self._new_factor(m + 8)
         self.built = True
         self.n_builds += 1
@@ -88,9 +93,11 @@ cdef class Replay:
     cdef _retrace(self):
         """Follow all events in their order: the same pivots as on the walk."""
         cdef Py_ssize_t a, position = self.position
+        self.summed = False
         self.status[:] = self.first_status
         self.position = 0
-        self._new_factor(self.first_free.shape[0] + 8)
+        self.n_free = self.first_free.shape[0]
+        self._new_factor(self.n_free + 8)
         for a in range(self.first_free.shape[0]):
             self.factor.append(self.first_free[a])
         self._step_to(position)
@@ -109,6 +116,10 @@ cdef class Replay:
 
     cdef _change(self, int i, int status):
         cdef Py_ssize_t a
+        if self.summed:
+            self._count_bound(i, self.status[i], -1.0)
+            self._count_bound(i, status, 1.0)
+        self.n_free += (status == FREE) - (self.status[i] == FREE)
         self.status[i] = <signed char> status
         if status == FREE:
             if self.factor.size == self.factor.capacity:
@@ -131,7 +142,7 @@ cdef class Replay:
         cdef double excess, most
         theta = np.empty(self.rows.n_rows)
         status = np.array(self.status)
-        if self._count_free() != self.factor.size:
+        if self.n_free != self.factor.size:
             self._set_dependent_aside(status)
         cdef long double[::1] exact = np.zeros(self.rows.n_cols, dtype=np.longdouble)
         cdef long double multiplier = 0.0, bound_total = 0.0
@@ -188,11 +199,84 @@ cdef class Replay:
         self.rows.check()
         return status, theta, np.asarray(exact, dtype=float), float(multiplier)
 
-    cdef Py_ssize_t _count_free(self) noexcept nogil:
-        cdef Py_ssize_t i, count = 0
+    def sweep(self, const Py_ssize_t[::1] positions, const double[::1] t, line, double[:, ::1] w,
+              double[:, ::1] theta, double[::1] multiplier):
+        """Fill in w, θ (unless None) and the multiplier at each t, by the sets after `positions`.
+
+        Neighbours share most of their work: what the bound points contribute is kept up to date
+        from one to the next. A free θ that rounding puts beyond its bounds stays there.
+        """
+        cdef Py_ssize_t k, a, m
+        cdef long double[::1] exact = np.zeros(self.rows.n_cols, dtype=np.longdouble)
+        cdef long double[::1] coef
+        cdef double[::1] rhs
+        cdef long double shift
+        cdef const double[::1] target0 = line.target0, target1 = line.target1
+        for k in range(positions.shape[0]):
+            if k == 0:
+                self.seek(positions[k])
+            else:
+                self._step_to(positions[k])
+            if self.n_free != self.factor.size:
+                _, theta_k, w_k, multiplier[k] = self.solution(t[k], line.target(t[k]))
+                w[k, :] = w_k
+                if theta is not None:
+                    theta[k, :] = theta_k
+                continue
+            if self.factor.stale and not self.factor.rebuild():
+                self._retrace()
+            if not self.summed:
+                self._sum_bounds()
+            m = self.factor.size
+            coef = np.zeros(m + 1, dtype=np.longdouble)
+            rhs = np.empty(m + 1)
+            with nogil:
+                for a in range(self.rows.n_cols):
+                    exact[a] = (1.0 - t[k]) * self.bound0[a] + t[k] * self.bound1[a]
+                for a in range(m):
+                    rhs[a] = (target0[self.factor.members[a]] * (1.0 - t[k])
+                              + target1[self.factor.members[a]] * t[k])
+                shift = 0.0
+                if self.rows.balanced:
+                    self.factor.meet_in_balance(
+                        &rhs[0], &coef[0], &exact[0],
+                        -((1.0 - t[k]) * self.total0 + t[k] * self.total1), &shift)
+                else:
+                    self.factor.meet(&rhs[0], &coef[0], &exact[0])
+                multiplier[k] = <double> shift
+                for a in range(self.rows.n_cols):
+                    w[k, a] = <double> exact[a]
+                if theta is not None:
+                    for a in range(self.rows.n_rows):
+                        theta[k, a] = (self._upper(a, t[k]) if self.status[a] == UPPER
+                                       else self._lower(a, t[k]))
+                    for a in range(m):
+                        theta[k, self.factor.members[a]] = <double> coef[a]
+        self.rows.check()
+
+    cdef void _sum_bounds(self) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(self.rows.n_cols):
+            self.bound0[i] = 0.0
+            self.bound1[i] = 0.0
+        self.total0 = 0.0
+        self.total1 = 0.0
         for i in range(self.rows.n_rows):
-            count += self.status[i] == FREE
-        return count
+            self._count_bound(i, self.status[i], 1.0)
+        self.summed = True
+
+    cdef void _count_bound(self, Py_ssize_t i, int status, double how) noexcept nogil:
+        cdef double at0, at1
+        if status == FREE:
+            return
+        at0 = how * (self.lower0[i] if status == LOWER else self.upper0[i])
+        at1 = how * (self.lower1[i] if status == LOWER else self.upper1[i])
+        if at0 != 0.0:
+            self.rows.axpy_long(i, at0, &self.bound0[0])
+            self.total0 = self.total0 + self.rows.sign[i] * at0
+        if at1 != 0.0:
+            self.rows.axpy_long(i, at1, &self.bound1[0])
+            self.total1 = self.total1 + self.rows.sign[i] * at1
 
     cdef _set_dependent_aside(self, status):
         """Free points that this factor found dependent: the others can stand in for them."""

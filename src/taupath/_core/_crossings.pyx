@@ -1,0 +1,123 @@
+"""Sign changes of piecewise linear functions of τ, one for each sample, found by halving."""
+
+from libc.math cimport fabs
+
+from taupath._core._blas cimport dot
+
+
+cdef class Table:
+    """Functions at nodes in a row, and how far they can move in between.
+
+    Parameters
+    ----------
+    taus : ndarray of shape (n_nodes,)
+        Where the nodes are.
+    coef : ndarray of shape (n_nodes, n)
+        f(x) = <coef, x> + constant at each.
+    constant : ndarray of shape (n_nodes,)
+    travel, drift : ndarray of shape (n_nodes,)
+        Lengths up to each node that coef (in the norm of the features) and constant have moved.
+    linear : bool
+        Whether functions are linear between neighbouring nodes.
+    """
+
+    cdef const double[::1] taus, constant, travel, drift
+    cdef const double[:, ::1] coef
+    cdef bint linear
+    cdef readonly Py_ssize_t n_values        # values of functions computed so far
+
+    def __init__(self, taus, coef, constant, travel, drift, bint linear):
+        self.taus, self.coef, self.constant = taus, coef, constant
+        self.travel, self.drift = travel, drift
+        self.linear = linear
+
+    def search(self, const double[:, ::1] features, const int[::1] rows, const double[::1] norm,
+               const double[::1] level, double[::1] length, double[::1] first, double[::1] last,
+               unsigned char[:, ::1] undecided):
+        """Add what is found to length, first and last of these rows of the features.
+
+        Steps between neighbouring nodes whose inside is not known are marked as undecided.
+        """
+        cdef Py_ssize_t k
+        cdef int i
+        with nogil:
+            for k in range(rows.shape[0]):
+                i = rows[k]
+                self._search(i, &features[i, 0], NULL, features.shape[1], norm[i], level[i],
+                             &length[i], &first[i], &last[i], undecided)
+
+    def search_sparse(self, const double[::1] data, const int[::1] indices,
+                      const int[::1] indptr, const int[::1] rows, const double[::1] norm,
+                      const double[::1] level, double[::1] length, double[::1] first,
+                      double[::1] last, unsigned char[:, ::1] undecided):
+        """Do the same for rows of a CSR matrix."""
+        cdef Py_ssize_t k
+        cdef int i
+        cdef double nothing = 0.0
+        cdef int nowhere = 0
+        with nogil:
+            for k in range(rows.shape[0]):
+                i = rows[k]
+                self._search(i, &data[indptr[i]] if data.shape[0] > indptr[i] else &nothing,
+                             &indices[indptr[i]] if data.shape[0] > indptr[i] else &nowhere,
+                             indptr[i + 1] - indptr[i], norm[i], level[i], &length[i], &first[i],
+                             &last[i], undecided)
+
+    cdef double _value(self, Py_ssize_t node, const double* x, const int* where,
+                       Py_ssize_t size) noexcept nogil:
+        cdef Py_ssize_t k
+        cdef double total = 0.0
+        self.n_values += 1
+        if where == NULL:
+            return self.constant[node] + dot(size, x, &self.coef[node, 0])
+        for k in range(size):
+            total = total + x[k] * self.coef[node, where[k]]
+        return self.constant[node] + total
+
+    cdef void _search(self, int i, const double* x, const int* where, Py_ssize_t size,
+                      double norm, double level, double* length, double* first, double* last,
+                      unsigned char[:, ::1] undecided) noexcept nogil:
+        # depth first, left half first: what waits are the right ends of halves to come
+        cdef Py_ssize_t ends[64]
+        cdef double values[64]
+        cdef Py_ssize_t waiting = 1, a = 0, b, middle
+        cdef double at_a, at_b, width, part, reach
+        ends[0] = self.taus.shape[0] - 1
+        at_a = self._value(0, x, where, size) - level
+        values[0] = self._value(ends[0], x, where, size) - level
+        while waiting > 0:
+            b = ends[waiting - 1]
+            at_b = values[waiting - 1]
+            width = self.taus[b] - self.taus[a]
+            reach = norm * (self.travel[b] - self.travel[a]) + self.drift[b] - self.drift[a]
+            # (where norm is infinite and w rests, reach is not a number and nothing is skipped)
+            if (at_a < 0.0) == (at_b < 0.0) and (fabs(at_a) + fabs(at_b) > reach
+                                                 or (self.linear and b == a + 1)):
+                if at_a < 0.0:
+                    first[0] = min(first[0], self.taus[a])
+                else:
+                    length[0] += width
+                    last[0] = max(last[0], self.taus[b])
+            elif b > a + 1:
+                middle = (a + b) // 2
+                ends[waiting] = middle
+                values[waiting] = self._value(middle, x, where, size) - level
+                waiting += 1
+                continue
+            elif not self.linear:
+                undecided[i, a] = 1
+            else:
+                part = fabs(at_a) / (fabs(at_a) + fabs(at_b))
+                if at_a < 0.0:
+                    first[0] = min(first[0], self.taus[a])
+                    length[0] += (1.0 - part) * width
+                    if at_b > 0.0:      # a touch is no crossing
+                        last[0] = max(last[0], self.taus[b])
+                else:
+                    first[0] = min(first[0], self.taus[a] + part * width)
+                    length[0] += part * width
+                    if at_a > 0.0:
+                        last[0] = max(last[0], self.taus[a] + part * width)
+            a = b
+            at_a = at_b
+            waiting -= 1

@@ -1,0 +1,151 @@
+"""Where f_τ(x) changes its sign, for every τ of a path at once.
+
+Between two kinks f_τ(x) is linear in τ, so its sign changes are found exactly from its values at
+the kinks. Most of these need not be computed: from one τ to another f(x) moves by no more than
+‖φ(x)‖ times the length that w has travelled. Where both ends of a stretch are further from zero
+than that, nothing happens in between; otherwise it is halved.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from taupath._core._crossings import Table
+
+__all__ = ["Crossings", "Functions", "Tracks", "find_crossings"]
+
+# Bytes of the functions at all nodes, up to which they are kept; else as many of them, about.
+KEPT = 64e6
+MOST_BLOCKS = 2048
+# Bytes of what is computed at a time.
+AT_A_TIME = 32e6
+# Travelled lengths are rounded up by this.
+UPWARD = 1.0 + 1e-9
+
+
+@dataclass(frozen=True)
+class Functions:
+    """f(x) = <coef, features of x> + constant at several nodes in a row.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_nodes, n)
+        One function in each row.
+    constant : ndarray of shape (n_nodes,)
+        Its constant part.
+    travel : ndarray of shape (n_nodes - 1,)
+        How far w moves from each node to the next, its constant part not counted.
+    """
+
+    coef: np.ndarray
+    constant: np.ndarray
+    travel: np.ndarray
+
+
+@dataclass(frozen=True)
+class Crossings:
+    """The set {τ : f_τ(x) ≥ level} of each x.
+
+    Attributes
+    ----------
+    length : ndarray of shape (n_samples,)
+        Its length.
+    first : ndarray of shape (n_samples,)
+        Where f_τ(x) first falls below the level: the end of the path if never.
+    last : ndarray of shape (n_samples,)
+        Where f_τ(x) is last at or above the level: the beginning of the path if never.
+    """
+
+    length: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+
+
+class Tracks:
+    """The functions of a path: all of them if they fit into memory, else some.
+
+    Parameters
+    ----------
+    taus : ndarray
+        The nodes between which all functions are linear: kinks, some of them twice, where
+        functions jump.
+    sweep : callable
+        ``sweep(first, last)`` returns the functions at the nodes first, ..., last - 1.
+    width : int
+        Number of coefficients of a function.
+    """
+
+    def __init__(
+        self, taus: np.ndarray, sweep: Callable[[int, int], Functions], width: int
+    ) -> None:
+        self.taus, self._sweep = taus, sweep
+        at_a_time = max(int(AT_A_TIME // (8 * width)), 2)
+        kept = 1 if 8 * width * len(taus) <= KEPT else min(at_a_time, -(-len(taus) // MOST_BLOCKS))
+        self.edges = np.unique(np.append(np.arange(0, len(taus), kept), len(taus) - 1))
+        coef, constant = np.empty((len(self.edges), width)), np.empty(len(self.edges))
+        travel, drift = np.zeros(len(taus)), np.zeros(len(taus))
+        for first in range(0, len(taus) - 1, at_a_time):
+            last = min(first + at_a_time, len(taus) - 1)
+            part = sweep(first, last + 1)
+            travel[first + 1 : last + 1] = part.travel
+            drift[first + 1 : last + 1] = np.abs(np.diff(part.constant))
+            here = (self.edges >= first) & (self.edges <= last)
+            coef[here] = part.coef[self.edges[here] - first]
+            constant[here] = part.constant[self.edges[here] - first]
+        self._travel, self._drift = UPWARD * np.cumsum(travel), UPWARD * np.cumsum(drift)
+        self.table = self._table(self.edges, coef, constant, linear=kept == 1)
+
+    def _table(
+        self, nodes: np.ndarray, coef: np.ndarray, constant: np.ndarray, linear: bool
+    ) -> Table:
+        return Table(
+            self.taus[nodes],
+            np.ascontiguousarray(coef),
+            np.ascontiguousarray(constant),
+            self._travel[nodes],
+            self._drift[nodes],
+            linear,
+        )
+
+    def inside(self, k: int) -> Table:
+        """Return the functions at all nodes from edge k to the next."""
+        nodes = np.arange(self.edges[k], self.edges[k + 1] + 1)
+        part = self._sweep(int(nodes[0]), int(nodes[-1]) + 1)
+        return self._table(nodes, part.coef, part.constant, linear=True)
+
+
+def find_crossings(
+    tracks: Tracks, features: "np.ndarray | sp.csr_array", norm: np.ndarray, level: np.ndarray
+) -> Crossings:
+    """Return {τ : f_τ(x) ≥ level} for each row of features.
+
+    Parameters
+    ----------
+    tracks : Tracks
+        The functions.
+    features : ndarray or sparse array of shape (n_samples, n)
+        What coefficients are multiplied with.
+    norm : ndarray of shape (n_samples,)
+        ‖φ(x)‖, or infinity where it is not known.
+    level : ndarray of shape (n_samples,)
+        One for each sample.
+    """
+    n, taus = len(level), tracks.taus
+    length, first, last = np.zeros(n), np.full(n, taus[-1]), np.full(n, taus[0])
+    undecided = np.zeros((n, len(tracks.edges)), dtype=np.uint8)
+
+    def search(table: Table, rows: np.ndarray) -> None:
+        found = (rows.astype(np.int32), norm, level, length, first, last, undecided)
+        if isinstance(features, np.ndarray):
+            table.search(np.ascontiguousarray(features), *found)
+        else:
+            indices, indptr = (a.astype(np.int32) for a in (features.indices, features.indptr))
+            table.search_sparse(features.data, indices, indptr, *found)
+
+    search(tracks.table, np.arange(n))
+    for k in np.flatnonzero(undecided.any(axis=0)):
+        rows = np.flatnonzero(undecided[:, k])
+        search(tracks.inside(int(k)), rows)
+    return Crossings(length, first, last)

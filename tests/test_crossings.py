@@ -1,0 +1,152 @@
+"""Sign changes of f_τ(x): the search against a look at every step of the path."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.metrics.pairwise import rbf_kernel
+
+import taupath
+from taupath import crossings
+
+pytestmark = pytest.mark.core
+
+
+def steps(path, X, level):
+    """Return both ends of every step between kinks, and the values just within them."""
+    inside = 1e-9 * np.minimum(np.diff(path.taus), 1e-3)
+    ends = np.column_stack((path.taus[:-1], path.taus[1:]))
+    near = np.column_stack((path.taus[:-1] + inside, path.taus[1:] - inside))
+    values = path.decision_function(X, near.ravel()) - np.reshape(level, (-1, 1))
+    return ends, values.reshape(len(values), -1, 2)
+
+
+def by_every_step(path, X, level):
+    ends, values = steps(path, X, level)
+    length = np.zeros(len(values))
+    first = np.full(len(values), path.taus[-1])
+    last = np.full(len(values), path.taus[0])
+    for i, row in enumerate(values):
+        for (begin, end), (before, after) in zip(ends, row, strict=True):
+            crossing = begin + (end - begin) * abs(before) / max(abs(before) + abs(after), 1e-300)
+            above = (begin, end)
+            if before < 0.0 and after < 0.0:
+                above = (begin, begin)
+            elif before < 0.0:
+                above = (crossing, end)
+            elif after < 0.0:
+                above = (begin, crossing)
+            length[i] += above[1] - above[0]
+            if min(before, after) < 0.0:
+                first[i] = min(first[i], begin if before < 0.0 else crossing)
+            if above[1] > above[0]:
+                last[i] = max(last[i], above[1])
+    return length, first, last
+
+
+def assert_found(path, X, level=0.0):
+    found = path.crossings(X, level)
+    expected = by_every_step(path, X, np.broadcast_to(level, X.shape[0]))
+    for got, wanted in zip((found.length, found.first, found.last), expected, strict=True):
+        assert_allclose(got, wanted, rtol=0, atol=1e-7 * (path.taus[-1] - path.taus[0]))
+    begin = path.tau_range[0]
+    assert np.all(found.first - begin <= found.length + 1e-12)
+    assert np.all(found.length <= found.last - begin + 1e-12)
+    return found
+
+
+@st.composite
+def paths(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, d = draw(st.integers(4, 60)), draw(st.integers(1, 4))
+    X = rng.normal(size=(n, d))
+    if draw(st.booleans()):
+        X = np.round(X)
+    assume(np.any(X))  # else f is zero all along, give or take its last digit
+    new = 2.0 * rng.normal(size=(8, d))
+    noisy = X[:, 0] + rng.normal(size=n)
+    labels = np.where(noisy > 0.0, 1, -1)
+    labels[:2] = [1, -1]
+    given = {"intercept": draw(st.sampled_from(["augmented", "free", "none"]))}
+    kernel = draw(st.sampled_from(["linear", "rbf", "poly", "precomputed"]))
+    given["kernel"] = kernel
+    if kernel == "poly":
+        given |= {"degree": 2, "coef0": 1.0}
+    if kernel == "precomputed":
+        X, new = rbf_kernel(X), rbf_kernel(new, X)
+    C = draw(st.sampled_from([0.02, 1.0, 50.0]))
+    job = draw(st.sampled_from(["tau", "C", "regression"]))
+    if job == "tau":
+        path = taupath.quantile_path(X, labels, C=C, **given)
+    elif job == "C":
+        path = taupath.regularization_path(X, labels, C_max=C, **given)
+    else:
+        path = taupath.quantile_regression_path(X, noisy, C=C, **given)
+    # (other paths end at f = 0, which is not just above or just below)
+    level = 0.0 if job == "tau" else rng.normal(size=8)
+    return path, new, level
+
+
+@given(paths())
+@settings(max_examples=60)
+def test_the_search_finds_what_a_look_at_every_step_finds(case):
+    assert_found(*case)
+
+
+def blobs(n=120):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n, 3))
+    return X, np.where(X @ [1.0, 1.0, 0.0] + rng.normal(size=n) > 0.0, 1, -1)
+
+
+def test_few_values_are_looked_at():
+    path = taupath.quantile_path(*blobs(400), C=1.0)
+    new = np.random.default_rng(1).normal(size=(200, 3))
+    path.crossings(new)
+    assert path._tracks.table.n_values < 0.2 * 200 * path.n_kinks
+
+
+@pytest.mark.parametrize("given", [{}, {"kernel": "rbf"}, {"intercept": "free"}])
+def test_functions_that_are_not_kept_are_made_again(given, monkeypatch):
+    path = taupath.quantile_path(*blobs(), C=1.0, **given)
+    new = np.random.default_rng(1).normal(size=(20, 3))
+    kept = path.crossings(new)
+    del path._tracks
+    monkeypatch.setattr(crossings, "KEPT", 0)
+    monkeypatch.setattr(crossings, "MOST_BLOCKS", 10)
+    monkeypatch.setattr(crossings, "AT_A_TIME", 8 * 120 * 7)
+    again = path.crossings(new)
+    assert len(path._tracks.edges) < len(path._tracks.taus)
+    for name in ("length", "first", "last"):
+        assert_allclose(getattr(again, name), getattr(kept, name), rtol=0, atol=1e-12)
+
+
+def test_sparse_samples_are_searched_as_dense_ones_are():
+    X, y = blobs()
+    X[np.abs(X) < 0.5] = 0.0
+    path = taupath.quantile_path(sparse.csr_array(X), y)
+    new = X[:30].copy()
+    new[3] = 0.0
+    found, dense = path.crossings(sparse.csr_array(new)), path.crossings(new)
+    assert_allclose(found.length, dense.length, rtol=0, atol=1e-13)
+    assert_found(path, new)
+
+
+def test_a_constant_is_above_or_below_all_along():
+    X, _ = blobs(10)
+    path = taupath.quantile_regression_path(X, np.full(10, 2.0), intercept="free")
+    found = path.crossings(X[:3], [1.0, 2.0, 3.0])
+    assert_array_equal(found.length, [1.0, 1.0, 0.0])
+    assert_array_equal(found.first, [1.0, 1.0, 0.0])
+    assert_array_equal(found.last, [1.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("level", "message"), [([0.0, 1.0], r"level .* \(3,\), got shape \(2,\)"), (np.nan, "NaN")]
+)
+def test_a_level_that_fits_no_sample_is_refused(level, message):
+    path = taupath.quantile_path(*blobs(20))
+    with pytest.raises(ValueError, match=message):
+        path.crossings(np.zeros((3, 3)), level)
