@@ -70,3 +70,36 @@ def test_many_sparse_columns_are_rearranged_without_a_trace(ones):
     path = taupath.quantile_path(X, y, C=10.0)
     taus = verify.kinks_and_midpoints(path.taus, 100)
     verify.assert_certified(path, X, y, 10.0, taus)
+
+
+@pytest.mark.parametrize("kind", ["gauss", "lattice", "one point", "sparse"])
+@pytest.mark.parametrize("C", [1e-4, 0.1, 100.0])
+def test_a_guessed_start_is_the_start(kind, C, monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((600, 3))
+    y = np.where(X[:, 0] + rng.standard_normal(600) > 0.0, 1, -1)
+    if kind == "lattice":
+        X = np.round(X)
+    elif kind == "one point":
+        X[:] = X[0]
+    elif kind == "sparse":
+        X = sparse.csr_array(np.where(np.abs(X) < 0.7, 0.0, X))
+    plain = taupath.quantile_path(X, y, C=C, tau_range=(0.0, 0.01))
+    guessed = []
+    guess = solver._Solver._guess_at_zero
+
+    def watched(self, line):
+        guessed.append(guess(self, line))
+        return guessed[-1]
+
+    monkeypatch.setattr(solver, "GUESSED_FROM", 50)
+    monkeypatch.setattr(solver, "GUESSED_BY", 20)
+    monkeypatch.setattr(solver._Solver, "_guess_at_zero", watched)
+    path = taupath.quantile_path(X, y, C=C, tau_range=(0.0, 0.01))
+    assert len(guessed) == 1
+    if C == 100.0:
+        assert guessed[0] is not None
+    taus = verify.kinks_and_midpoints(path.taus, 60)
+    verify.assert_certified(path, X, y, C, taus)
+    for tau in taus:
+        assert_allclose(path.coef(tau), plain.coef(tau), rtol=0, atol=1e-7)

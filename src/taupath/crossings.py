@@ -8,6 +8,7 @@ than that, nothing happens in between; otherwise it is halved.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -95,7 +96,9 @@ class Tracks:
             coef[here] = part.coef[self.edges[here] - first]
             constant[here] = part.constant[self.edges[here] - first]
         self._travel, self._drift = UPWARD * np.cumsum(travel), UPWARD * np.cumsum(drift)
-        self.table = self._table(self.edges, coef, constant, linear=kept == 1)
+        self.complete = kept == 1
+        self._coef, self._constant = coef, constant
+        self.table = self._table(self.edges, coef, constant, linear=self.complete)
 
     def _table(
         self, nodes: np.ndarray, coef: np.ndarray, constant: np.ndarray, linear: bool
@@ -108,6 +111,32 @@ class Tracks:
             self._drift[nodes],
             linear,
         )
+
+    def values(self, features: Any, taus: np.ndarray) -> np.ndarray:
+        """Return f_τ(x) of each row at its own τ, where all functions are kept."""
+        k = np.clip(np.searchsorted(self.taus, taus, side="right") - 1, 0, len(self.taus) - 2)
+        width = self.taus[k + 1] - self.taus[k]
+        part = np.where(width > 0.0, (taus - self.taus[k]) / np.where(width > 0.0, width, 1.0), 0.0)
+
+        def at(nodes: np.ndarray) -> np.ndarray:
+            if isinstance(features, np.ndarray):
+                products = np.einsum("ij,ij->i", features, self._coef[nodes])
+            else:
+                products = features.multiply(self._coef[nodes]).sum(axis=1)
+            return np.asarray(np.asarray(products).ravel() + self._constant[nodes])
+
+        return np.asarray((1.0 - part) * at(k) + part * at(k + 1))
+
+    def all_values(self, features: Any) -> np.ndarray:
+        """Return f_τ(x) of each row at all nodes."""
+        if self.complete:
+            return np.asarray(features @ self._coef.T + self._constant)
+        values = np.empty((features.shape[0], len(self.taus)))
+        for k in range(len(self.edges) - 1):
+            first, last = int(self.edges[k]), int(self.edges[k + 1]) + 1
+            part = self._sweep(first, last)
+            values[:, first:last] = np.asarray(features @ part.coef.T) + part.constant
+        return values
 
     def inside(self, k: int) -> Table:
         """Return the functions at all nodes from edge k to the next."""

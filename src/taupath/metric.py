@@ -51,7 +51,9 @@ def natural_metric(rows: Rows, line: Line) -> Metric:
     used = (line.upper0 > line.lower0) | (line.upper1 > line.lower1)
     moments = np.zeros((size, size))
     largest = np.zeros(size)
-    for some, block in _blocks(rows, line, moving):
+    # where there is only one block, it need not be made twice
+    only = list(_blocks(rows, line, moving)) if rows.n_rows <= BLOCK else None
+    for some, block in only or _blocks(rows, line, moving):
         largest = np.maximum(largest, np.abs(block).max(axis=0))
         block = block[used[some]]
         moments += block.T @ block
@@ -63,7 +65,7 @@ def natural_metric(rows: Rows, line: Line) -> Metric:
     R = np.linalg.cholesky(moments).T * scale
     inverse = np.linalg.inv(R)
     length = np.empty(rows.n_rows)
-    for some, block in _blocks(rows, line, moving):
+    for some, block in only or _blocks(rows, line, moving):
         length[some] = np.sqrt(np.square(block @ inverse).sum(axis=1))
     with_time = np.zeros((rows.n_cols + 1, rows.n_cols + 1))
     with_time[:size, :size] = R

@@ -17,6 +17,8 @@ from taupath.validation import check_levels, check_within, slices
 __all__ = ["ClassificationPath", "RegressionPath", "RegularizationPath", "SolutionPath"]
 
 
+# So many τ, each for some samples, are solved for one by one.
+FEW_TAUS = 32
 # Samples at a time whose decision functions are looked at for all τ.
 ROWS_AT_A_TIME = 4096
 
@@ -145,6 +147,47 @@ class SolutionPath:
             decisions[:, k] = self._samples.decide(X, self._solution(self._check(taus[k])))
         return decisions
 
+    def decide_each(self, X: Any, tau: Any) -> np.ndarray:
+        """Return f_τ(x) with a τ for each sample.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As for `decision_function`.
+        tau : array-like of shape (n_samples,)
+            One for each.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        X = self._samples.check_new(X)
+        taus = np.asarray(tau, dtype=np.float64)
+        if taus.shape != (X.shape[0],):
+            raise ValueError(f"{self._parameter} must have shape ({X.shape[0]},), got {taus.shape}")
+        decisions = np.empty(X.shape[0])
+        several, which = np.unique(taus, return_inverse=True)
+        for value in (several[0], several[-1]) if len(several) else ():
+            self._check(float(value))
+        if len(several) <= FEW_TAUS or not self._tracks.complete:
+            for k, value in enumerate(several):
+                own = np.flatnonzero(which == k)
+                decisions[own] = self._samples.decide(X[own], self._solution(float(value)))
+            return decisions
+        for some in slices(X.shape[0], ROWS_AT_A_TIME):
+            features = self._samples.features(X[some])
+            decisions[some] = self._tracks.values(features, taus[some])
+        return decisions
+
+    def parts(self, tau: float) -> tuple[float, dict[str, Any]]:
+        """Return the intercept at τ and what else the decision function is made of.
+
+        ``coef`` for the linear kernel; otherwise ``kernel``, ``support``, ``support_vectors`` and
+        ``dual_coef``.
+        """
+        solution = self._solution(self._check(tau))
+        return self._samples.intercept(solution), self._samples.parts(solution)
+
     def crossings(self, X: Any, level: Any = 0.0) -> Crossings:
         """Return for each sample where f_τ(x) ≥ level, exactly and for all τ of the stretch.
 
@@ -178,6 +221,23 @@ class SolutionPath:
                 for name in ("length", "first", "last")
             )
         )
+
+    def values_at_nodes(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return all nodes, between which f_τ(x) is linear in τ, and its values there.
+
+        Nodes are the kinks; one where f jumps is there twice.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_nodes,), ndarray of shape (n_samples, n_nodes)
+        """
+        features = self._samples.features(self._samples.check_new(X))
+        return self._tracks.taus, self._tracks.all_values(features)
 
     @cached_property
     def _tracks(self) -> Tracks:

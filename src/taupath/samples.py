@@ -107,6 +107,10 @@ class Samples(ABC):
     def decide(self, X: Any, solution: Solution) -> np.ndarray:
         """Return the decision function at checked features."""
 
+    @abstractmethod
+    def parts(self, solution: Solution) -> dict[str, Any]:
+        """Return what, with the intercept, makes up the decision function."""
+
     @property
     def by_theta(self) -> bool:
         """Whether functions are made of θ instead of w."""
@@ -180,6 +184,10 @@ class LinearSamples(Samples):
         """Return the constant part of the decision function."""
         return float(self.constant.bias * solution[2][-1]) if self.constant.bias else 0.0
 
+    def parts(self, solution: Solution) -> dict[str, Any]:
+        """Return the weights of the features."""
+        return {"coef": self.coef(solution)}
+
     def decide(self, X: Any, solution: Solution) -> np.ndarray:
         """Return the decision function at checked features."""
         return np.asarray(X @ self.coef(solution)) + self.intercept(solution)
@@ -188,7 +196,7 @@ class LinearSamples(Samples):
         self, w: np.ndarray, theta: np.ndarray | None, multiplier: np.ndarray
     ) -> Functions:
         """Return the decision functions of several solutions in a row."""
-        coef = w[:, : self.X.shape[1]]
+        coef = np.ascontiguousarray(w[:, : self.X.shape[1]])
         constant = self.constant.bias * w[:, -1] if self.constant.bias else np.zeros(len(w))
         return Functions(coef, constant, np.linalg.norm(np.diff(coef, axis=0), axis=1))
 
@@ -322,6 +330,16 @@ class KernelSamples(Samples):
         if self.constant.free:
             return multiplier
         return float(self.constant.bias**2 * (self.sign @ theta))
+
+    def parts(self, solution: Solution) -> dict[str, Any]:
+        """Return the kernel and what it is taken of."""
+        support = np.flatnonzero(solution[1])
+        return {
+            "kernel": self.kernel,
+            "support": support,
+            "support_vectors": None if self.kernel.precomputed else self.X[support],
+            "dual_coef": (self.sign * solution[1])[support],
+        }
 
     def decide(self, X: Any, solution: Solution) -> np.ndarray:
         """Return the decision function at checked features."""

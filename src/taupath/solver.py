@@ -59,6 +59,11 @@ COUNTED = (
     "sum_free",
     "max_free",
 )
+# With so few points a start or a repair is over before a metric pays.
+FEW = 1000
+# From so many points on, the start is guessed by some of them.
+GUESSED_FROM = 2000
+GUESSED_BY = 1000
 # Seconds between two looks at the keyboard and calls of `progress`.
 PAUSE = 0.1
 
@@ -161,6 +166,7 @@ class _Solver:
     ) -> None:
         self.rows = rows
         self.squared_norm = squared_norm
+        self.orthogonal = rows.n_cols <= ORTHOGONAL_UP_TO and not rows.dual
         self.line = line
         self.begin, self.end = begin, end
         self.progress = progress
@@ -201,17 +207,44 @@ class _Solver:
         """
         if self.rows.balanced:
             return self._balanced_at_zero(line)
-        n = self.rows.n_rows
-        first = -np.random.default_rng(SEED).uniform(0.5, 1.0, n)
-        none = _State(np.full(n, LOWER, dtype=np.int8), np.zeros(0, dtype=np.int32), np.zeros(0))
-        rising = rising_targets(line, 0.0, first)
-        state = self._walk(rising, 0.0, 1.0, none, [], "start_events")
+        guess = self._guess_at_zero(line)
+        state = self._rise_from_nothing(line) if guess is None else guess
         # a box that is still empty says nothing about its side; the slack does
         w = self.rows.combine(self._theta(line, state, 0.0))
         slack = self.rows.products(w) - line.target(0.0)
         empty = (line.width(0.0) <= 0.0) & (state.status != FREE)
         state.status[empty] = np.where(slack[empty] < 0.0, UPPER, LOWER)
         return state
+
+    def _rise_from_nothing(self, line: Line) -> _State:
+        """Return the solution at t = 0 by letting the targets rise from below zero."""
+        n = self.rows.n_rows
+        first = -np.random.default_rng(SEED).uniform(0.5, 1.0, n)
+        none = _State(np.full(n, LOWER, dtype=np.int8), np.zeros(0, dtype=np.int32), np.zeros(0))
+        rising = rising_targets(line, 0.0, first)
+        return self._walk(rising, 0.0, 1.0, none, [], "start_events")
+
+    def _guess_at_zero(self, line: Line) -> _State | None:
+        """Return the solution at t = 0 by way of that of some points only.
+
+        Where θ reach their upper bounds, the others' would be guessed badly: then, or where there
+        are few points anyway, None.
+        """
+        width = line.width(0.0)
+        open_now = np.flatnonzero(width > 0.0)
+        if len(open_now) < GUESSED_FROM:
+            return None
+        some = open_now[np.linspace(0, len(open_now) - 1, GUESSED_BY).astype(int)]
+        upper = np.zeros_like(width)
+        upper[some] = width[some] * (width.sum() / width[some].sum())
+        lower = np.zeros_like(upper)
+        few = replace(line, lower0=lower, upper0=upper, lower1=lower, upper1=upper)
+        guess = self._rise_from_nothing(few)
+        if (guess.status[some] == UPPER).any():
+            return None
+        theta = np.minimum(guess.theta, width[guess.free])
+        outcome, state = self._correct(line, 0.0, _State(guess.status, guess.free, theta), [])
+        return state if outcome == Outcome.DONE else None
 
     def _balanced_at_zero(self, line: Line) -> _State:
         """Return the solution at t = 0 with Σ sign_i θ_i = 0, where all θ are zero.
@@ -286,19 +319,25 @@ class _Solver:
         for _ in range(MOST_REPAIRS):
             self.counters["repairs"] += 1
             state = self._independent(line, t, state, events)
-            margin = self.rows.products(self.rows.combine(self._theta(line, state, t)))
-            if not (np.abs(margin) < ABSURD).all():
-                raise WalkFailed("a repair found margins out of all proportion", t)
-            back = correction(line, t, margin, state.status)
-            walk = self._new_walk(back, 0.0, 1.0, state, self._metric(back))
-            outcome = self._run(walk)
-            self._count(walk, "start_events")
-            times, index, move = walk.events
-            events.append((np.full_like(times, t), index, move))
-            state = _State(walk.statuses, walk.free, walk.theta_free)
+            outcome, state = self._correct(line, t, state, events)
             if outcome == Outcome.DONE:
                 return state
         raise WalkFailed("a repair did not come to its end", t)
+
+    def _correct(
+        self, line: Line, t: float, state: _State, events: Events
+    ) -> tuple[Outcome, _State]:
+        """Move the targets to where a state is optimal, and walk them back as far as possible."""
+        margin = self.rows.products(self.rows.combine(self._theta(line, state, t)))
+        if not (np.abs(margin) < ABSURD).all():
+            raise WalkFailed("margins are out of all proportion", t)
+        back = correction(line, t, margin, state.status)
+        walk = self._new_walk(back, 0.0, 1.0, state, self._metric(back))
+        outcome = self._run(walk)
+        self._count(walk, "start_events")
+        times, index, move = walk.events
+        events.append((np.full_like(times, t), index, move))
+        return outcome, _State(walk.statuses, walk.free, walk.theta_free)
 
     def _independent(self, line: Line, t: float, state: _State, events: Events) -> _State:
         """Return the state with its dependent free points put to a bound, the others clipped."""
@@ -314,9 +353,9 @@ class _Solver:
         return _State(status, free, np.clip(state.theta[kept], lower[free], upper[free]))
 
     def _metric(self, line: Line) -> Metric | None:
-        if self.rows.dual or self.rows.n_cols > ORTHOGONAL_UP_TO:
-            return None
-        return natural_metric(self.rows, line)
+        """Return how to measure lengths; None where the usual way will do."""
+        brief = self.rows.n_rows <= FEW and bool(line.target_rate.any())
+        return natural_metric(self.rows, line) if self.orthogonal and not brief else None
 
     def _theta(self, line: Line, state: _State, t: float) -> np.ndarray:
         theta = np.where(state.status == UPPER, line.upper(t), line.lower(t))
@@ -342,6 +381,7 @@ class _Solver:
             state.free,
             state.theta,
             metric,
+            self.orthogonal,
             careful,
         )
 

@@ -143,9 +143,8 @@ cdef class Walk(Motion):
         free(self.points)
 
     def __init__(self, Rows rows, const double[::1] squared_norm, line, double t, double t_end,
-                 status, members, theta_free, metric, bint careful):
+                 status, members, theta_free, metric, bint orthogonal, bint careful):
         cdef Py_ssize_t n = rows.n_rows
-        cdef bint orthogonal = metric is not None
         super().__init__(rows, squared_norm, line, t, status, members, theta_free, orthogonal)
         self.t_end = t_end
         self.rate_scale = max(np.abs(line.lower_rate).max(), np.abs(line.upper_rate).max(), 1e-300)

@@ -1,0 +1,46 @@
+"""Probabilities of several classes from those of two at a time."""
+
+import numpy as np
+
+__all__ = ["couple_pairs", "normalize_rest"]
+
+# Pairwise probabilities are kept this far from 0 and 1, where the equations become singular.
+AWAY = 1e-7
+
+
+def couple_pairs(pairwise: np.ndarray) -> np.ndarray:
+    """Return probabilities that fit pairwise ones best.
+
+    Minimises Σ_i Σ_{j≠i} (r_ji p_i - r_ij p_j)² subject to Σ p_i = 1 (the second method of Wu,
+    Lin & Weng, JMLR 2004), whose solution is never negative.
+
+    Parameters
+    ----------
+    pairwise : ndarray of shape (n_samples, n_classes, n_classes)
+        r_ij: the probability of class i given that it is i or j. The diagonal is not used.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+    """
+    n_samples, k, _ = pairwise.shape
+    r = np.clip(pairwise, AWAY, 1.0 - AWAY)
+    r[:, range(k), range(k)] = 0.0
+    system = np.zeros((n_samples, k + 1, k + 1))
+    system[:, :k, :k] = -r * r.transpose(0, 2, 1)
+    system[:, range(k), range(k)] = (r**2).sum(axis=1)
+    system[:, :k, k] = system[:, k, :k] = 1.0
+    right = np.zeros((n_samples, k + 1, 1))
+    right[:, k] = 1.0
+    p = np.maximum(np.linalg.solve(system, right)[:, :k, 0], 0.0)
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def normalize_rest(against_rest: np.ndarray) -> np.ndarray:
+    """Return probabilities in proportion to those of each class against the rest.
+
+    Where all are zero, so is what is known: then all classes are alike.
+    """
+    total = against_rest.sum(axis=1, keepdims=True)
+    alike = 1.0 / against_rest.shape[1]
+    return np.where(total > 0.0, against_rest / np.where(total > 0.0, total, 1.0), alike)

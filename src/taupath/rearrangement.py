@@ -1,0 +1,80 @@
+"""Quantile functions that increase: those of a path, their values put in order."""
+
+from typing import Any
+
+import numpy as np
+
+from taupath.path import SolutionPath
+from taupath.validation import slices
+
+__all__ = ["rearranged_quantiles"]
+
+# A value is the quantile it should be if that holds up to so much of y, or of [0, 1].
+SAME = 1e-11
+# Samples at a time whose values at all kinks are looked at.
+ROWS_AT_A_TIME = 256
+
+
+def rearranged_quantiles(path: SolutionPath, X: Any, quantiles: np.ndarray) -> np.ndarray:
+    """Return the increasing rearrangement of τ → f_τ(x) at some quantiles.
+
+    The q-quantile of the values f_τ(x), τ uniform on [0, 1]. Where f_τ(x) increases with τ it is
+    f_q(x) itself; otherwise values are sorted (Chernozhukov, Fernández-Val & Galichon 2010).
+
+    Parameters
+    ----------
+    path : SolutionPath
+        Over all of [0, 1].
+    X : ndarray or sparse array of shape (n_samples, n_features)
+        Samples.
+    quantiles : ndarray of shape (n_quantiles,)
+        In [0, 1].
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_quantiles)
+        Never decreasing from a quantile to a larger one.
+    """
+    found = path.decision_function(X, quantiles)
+    off = np.zeros(X.shape[0], dtype=bool)
+    for k, q in enumerate(quantiles):
+        step = SAME * (1.0 + np.abs(found[:, k]))
+        off |= path.crossings(X, found[:, k] + step).length > 1.0 - q + SAME
+        off |= path.crossings(X, found[:, k] - step).length < 1.0 - q - SAME
+    rows = np.flatnonzero(off)
+    for some in slices(len(rows), ROWS_AT_A_TIME):
+        taus, values = path.values_at_nodes(X[rows[some]])
+        for i, row in zip(rows[some], values, strict=True):
+            found[i] = sorted_quantiles(taus, row, quantiles)
+    # what is left are last digits
+    order = np.argsort(quantiles, kind="stable")
+    found[:, order] = np.maximum.accumulate(found[:, order], axis=1)
+    return np.asarray(found)
+
+
+def sorted_quantiles(taus: np.ndarray, values: np.ndarray, quantiles: np.ndarray) -> np.ndarray:
+    """Return quantiles of the values of a piecewise linear function of a uniform τ.
+
+    Parameters
+    ----------
+    taus, values : ndarray of shape (n_nodes,)
+        The function at its nodes; a τ that is there twice is a jump.
+    quantiles : ndarray
+        In [0, 1].
+    """
+    width = np.diff(taus)
+    low, high = np.minimum(values[:-1], values[1:]), np.maximum(values[:-1], values[1:])
+    flat = high - low <= 0.0
+    density = np.where(flat, 0.0, width / np.where(flat, 1.0, high - low))
+    # the distribution function: its slope changes at every low and high, it jumps where f is flat
+    at = np.concatenate((low, high))
+    slope = np.concatenate((density, -density))
+    jump = np.concatenate((np.where(flat, width, 0.0), np.zeros_like(width)))
+    order = np.argsort(at, kind="stable")
+    at, slope, jump = at[order], np.cumsum(slope[order]), jump[order]
+    rise = np.append(0.0, np.maximum(slope[:-1], 0.0) * np.diff(at))
+    after = np.cumsum(rise + jump)
+    before = after - jump
+    # each value is there before and after its jump
+    share = np.maximum.accumulate(np.column_stack((before, after)).ravel()) / after[-1]
+    return np.asarray(np.interp(quantiles, share, np.repeat(at, 2)))

@@ -1,0 +1,237 @@
+"""The regressor: quantiles are chosen when it predicts, and they never cross."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import d2_pinball_score
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from taupath.rearrangement import rearranged_quantiles
+from taupath.regression import quantile_regression_path
+from taupath.validation import check_real
+
+__all__ = ["QuantileSVR"]
+
+
+class QuantileSVR(RegressorMixin, BaseEstimator):
+    """Kernel quantile regression for every quantile at once.
+
+    `fit` follows the exact solution over the quantile, so that quantiles, intervals and whole
+    distributions are asked for afterwards. Where fitted quantiles cross, they are rearranged: the
+    predicted quantile function of each sample is the increasing one with the same values.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the loss against ½‖w‖².
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="linear"
+        As in `sklearn.svm.SVR`.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of "rbf", "poly" and "sigmoid".
+    degree : int, default=3
+        Of "poly".
+    coef0 : float, default=0.0
+        Of "poly" and "sigmoid".
+    intercept : {"augmented", "free", "none"}, default="free"
+        "free": not regularised, as in `sklearn.svm.SVR`. "augmented": a constant feature,
+        regularised like the others. "none": no intercept.
+    quantile : float, default=0.5
+        What `predict` returns where nothing else is asked for.
+    cache_size : float, default=1000.0
+        Megabytes for a kernel matrix.
+
+    Attributes
+    ----------
+    path_ : RegressionPath
+        The path.
+    n_iter_ : int
+        Its kinks.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Their names, where `fit` was given any.
+
+    Examples
+    --------
+    >>> import numpy as np, taupath
+    >>> X = np.arange(6.0).reshape(-1, 1)
+    >>> model = taupath.QuantileSVR(C=100.0).fit(X, [0.0, 1.0, 5.0, 3.0, 4.0, 5.0])
+    >>> model.predict([[2.0]], quantile=[0.1, 0.5, 0.9]).round(6)
+    array([[2., 2., 5.]])
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        intercept: str = "free",
+        quantile: float = 0.5,
+        cache_size: float = 1000.0,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.intercept = intercept
+        self.quantile = quantile
+        self.cache_size = cache_size
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVR":
+        """Follow the path.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; with ``kernel="precomputed"`` the kernel matrix.
+        y : array-like of shape (n_samples,)
+            What is to be predicted.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors of the samples' losses: weight 2 is two copies, weight 0 is absence.
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+        _check_quantiles(self.quantile)
+        self.path_ = quantile_regression_path(
+            X,
+            y,
+            C=self.C,
+            kernel=self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            intercept=self.intercept,
+            sample_weight=sample_weight,
+            cache_size=self.cache_size,
+        )
+        self.n_iter_ = self.path_.n_kinks
+        return self
+
+    def predict(self, X: Any, quantile: Any = None) -> np.ndarray:
+        """Predict quantiles of y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        quantile : float or array-like of shape (n_quantiles,), optional
+            One quantile, or several; that of the constructor if not given.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_quantiles)
+            Never decreasing from a quantile to a larger one.
+        """
+        X = self._check_new(X)
+        quantiles = _check_quantiles(self.quantile if quantile is None else quantile)
+        found = rearranged_quantiles(self.path_, X, np.atleast_1d(quantiles))
+        return found[:, 0] if quantiles.ndim == 0 else found
+
+    def predict_interval(self, X: Any, coverage: float = 0.8) -> np.ndarray:
+        """Predict intervals that y lies in with a probability of `coverage`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        coverage : float, default=0.8
+            As much probability remains on either side.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            The quantiles (1 - coverage) / 2 and (1 + coverage) / 2.
+        """
+        number = check_real(coverage, "coverage")
+        if not 0.0 < number < 1.0:
+            raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}")
+        return self.predict(X, quantile=[0.5 - 0.5 * number, 0.5 + 0.5 * number])
+
+    def cdf(self, X: Any, y: Any) -> np.ndarray:
+        """Return the predicted probability of values up to y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : float or array-like of shape (n_samples,)
+            One value for all samples, or one for each.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The length of {τ : f_τ(x) ≤ y}, exactly.
+        """
+        X = self._check_new(X)
+        levels = np.nextafter(np.asarray(y, dtype=np.float64), np.inf)
+        return 1.0 - self.path_.crossings(X, levels).length
+
+    def sample(self, X: Any, n: int = 1, random_state: Any = None) -> np.ndarray:
+        """Draw from the predicted distribution of y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        n : int, default=1
+            How many values to draw for each.
+        random_state : int, RandomState instance or None
+            As everywhere in scikit-learn.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n)
+        """
+        X = self._check_new(X)
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
+            raise ValueError(f"n must be a number of values to draw, got {n!r}")
+        taus = check_random_state(random_state).uniform(size=(X.shape[0], n))
+        drawn = [self.path_.decide_each(X, taus[:, k]) for k in range(n)]
+        return np.column_stack(drawn) if drawn else np.empty((X.shape[0], 0))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return D² of the pinball loss at the constructor's quantile.
+
+        1 for predictions without loss, 0 for those of a constant (`sklearn.metrics.
+        d2_pinball_score`).
+        """
+        predicted = self.predict(X)
+        return float(
+            d2_pinball_score(y, predicted, sample_weight=sample_weight, alpha=self.quantile)
+        )
+
+    def _check_new(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+
+
+def _check_quantiles(quantile: Any) -> np.ndarray:
+    """Return one quantile (no dimension) or several."""
+    try:
+        quantiles = np.asarray(quantile, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"quantile must be a number, or several, got {quantile!r}") from None
+    if quantiles.ndim > 1:
+        raise ValueError(
+            f"quantile must be a number or have one dimension, got shape {quantiles.shape}"
+        )
+    outside = ~((quantiles >= 0.0) & (quantiles <= 1.0))  # true of NaN, too
+    if outside.any():
+        raise ValueError(f"quantile must lie in [0, 1], got {float(quantiles[outside].flat[0])!r}")
+    return quantiles

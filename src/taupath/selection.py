@@ -1,0 +1,210 @@
+"""Choice of C by cross-validation, for every τ at once."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import validate_data
+
+from taupath.classifier import QuantileSVC
+from taupath.validation import check_C, check_weight
+
+__all__ = ["QuantileSVCCV"]
+
+
+class QuantileSVCCV(QuantileSVC):
+    """`QuantileSVC` whose C is chosen by cross-validation.
+
+    On each fold, one path for each C gives the loss of held-out samples at every τ:
+
+        2 (1-τ) for a positive sample that is predicted negative, 2 τ for a negative one that is
+        predicted positive
+
+    (a sample is predicted positive where its probability is at least τ). Over all τ this averages
+    to the Brier score, which decides on the C of the final path; `best_C` tells the best C of a
+    single τ.
+
+    Parameters
+    ----------
+    Cs : iterable of float or int, default=10
+        Values of C to choose from, or how many, between 1e-4 and 1e4 on a logarithmic scale.
+    cv : int, cross-validation generator or iterable, default=5
+        As in scikit-learn; for an integer, folds are stratified.
+    kernel, gamma, degree, coef0, intercept, tau, monotone, class_weight, multi_class, cache_size
+        As in `QuantileSVC`.
+    n_jobs : int, default=None
+        Paths that are walked at a time (joblib).
+
+    Attributes
+    ----------
+    C_ : float
+        The C with the least Brier score; of several, the smallest.
+    Cs_ : ndarray of shape (n_Cs,)
+        The values of C.
+    brier_ : ndarray of shape (n_Cs, n_folds)
+        Mean squared distance of held-out probabilities to the truth, summed over classes and
+        halved.
+    probabilities_ : list of ndarray
+        For two classes: the probability of the positive class of all held-out samples, fold after
+        fold, for each C.
+    path_, paths_, classes_, n_iter_, n_features_in_, feature_names_in_
+        As in `QuantileSVC`, for C_ and all samples.
+    """
+
+    def __init__(
+        self,
+        Cs: int | Iterable[float] = 10,
+        *,
+        cv: Any = 5,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        intercept: str = "augmented",
+        tau: float = 0.5,
+        monotone: bool = False,
+        class_weight: Any = None,
+        multi_class: str = "ovo",
+        cache_size: float = 1000.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.Cs = Cs
+        self.cv = cv
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.intercept = intercept
+        self.tau = tau
+        self.monotone = monotone
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVCCV":
+        """Choose C, then follow the path of all samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; with ``kernel="precomputed"`` the kernel matrix.
+        y : array-like of shape (n_samples,)
+            Labels of two classes or more.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors of the samples' costs, in training and in the losses.
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        weight = check_weight(sample_weight, X.shape[0])
+        self.Cs_ = self._check_Cs()
+        folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
+        single = QuantileSVC(
+            **{name: value for name, value in self.get_params().items() if name not in ("Cs", "cv")}
+        ).set_params(n_jobs=None)
+        held_out = Parallel(n_jobs=self.n_jobs)(
+            delayed(_held_out)(single, float(C), X, y, weight, *fold)
+            for C in self.Cs_
+            for fold in folds
+        )
+        self.brier_ = np.array([brier for _, brier in held_out]).reshape(-1, len(folds))
+        sizes = np.array([weight[test].sum() for _, test in folds])
+        mean = self.brier_ @ sizes / sizes.sum()
+        self.C_ = float(self.Cs_[mean.argmin()])
+        self._follow(X, y, sample_weight, self.C_, None)
+        tests = np.concatenate([test for _, test in folds])
+        self._truth, self._test_weight = y[tests], weight[tests]
+        if len(self.classes_) == 2:
+            k = len(folds)
+            self.probabilities_ = [
+                np.concatenate([proba[:, 1] for proba, _ in held_out[c * k : (c + 1) * k]])
+                for c in range(len(self.Cs_))
+            ]
+        return self
+
+    def loss(self, tau: Any) -> np.ndarray:
+        """Return the mean loss of held-out samples, exactly, for any τ. Two classes only.
+
+        Parameters
+        ----------
+        tau : float or array-like of shape (n_taus,)
+            One τ, or several.
+
+        Returns
+        -------
+        ndarray of shape (n_Cs,) or (n_Cs, n_taus)
+        """
+        if not hasattr(self, "probabilities_"):
+            raise ValueError("the loss along τ is there after fit, for two classes")
+        taus = np.atleast_1d(np.asarray(tau, dtype=np.float64))
+        positive = self._truth == self.classes_[1]
+        weight = self._test_weight
+        losses = np.empty((len(self.Cs_), len(taus)))
+        for row, proba in zip(losses, self.probabilities_, strict=True):
+            # sorted probabilities tell, for any τ, who is below it
+            missed = _weight_below(proba[positive], weight[positive], taus)
+            alarms = weight[~positive].sum() - _weight_below(
+                proba[~positive], weight[~positive], taus
+            )
+            row[:] = (2.0 * (1.0 - taus) * missed + 2.0 * taus * alarms) / weight.sum()
+        return losses[:, 0] if np.ndim(tau) == 0 else losses
+
+    def best_C(self, tau: Any) -> Any:
+        """Return the C with the least loss of held-out samples at τ; of several, the smallest.
+
+        Parameters
+        ----------
+        tau : float or array-like of shape (n_taus,)
+            One τ, or several.
+
+        Returns
+        -------
+        float or ndarray of shape (n_taus,)
+        """
+        best = self.Cs_[self.loss(tau).argmin(axis=0)]
+        return float(best) if np.ndim(tau) == 0 else best
+
+    def _check_Cs(self) -> np.ndarray:
+        if isinstance(self.Cs, (int, np.integer)):
+            if self.Cs < 1:
+                raise ValueError(f"Cs must be at least 1, got {self.Cs}")
+            return np.logspace(-4.0, 4.0, int(self.Cs))
+        Cs = np.unique([check_C(C, "Cs") for C in self.Cs])
+        if len(Cs) == 0:
+            raise ValueError("Cs is empty")
+        return np.asarray(Cs)
+
+
+def _held_out(
+    single: QuantileSVC,
+    C: float,
+    X: Any,
+    y: np.ndarray,
+    weight: np.ndarray,
+    train: np.ndarray,
+    test: np.ndarray,
+) -> tuple[np.ndarray, float]:
+    """Return the probabilities of held-out samples and their Brier score."""
+    pairwise = single.kernel == "precomputed"
+    model = clone(single).set_params(C=C)
+    model.fit(X[train][:, train] if pairwise else X[train], y[train], weight[train])
+    missing = np.setdiff1d(y[test], model.classes_)
+    if len(missing) > 0:
+        raise ValueError(f"a training fold has no samples of class {missing.tolist()[0]!r}; use fewer folds")
+    proba = model.predict_proba(X[test][:, train] if pairwise else X[test])
+    truth = y[test][:, np.newaxis] == model.classes_
+    squares = 0.5 * ((proba - truth) ** 2).sum(axis=1)
+    return proba, float(np.average(squares, weights=weight[test]))
+
+
+def _weight_below(proba: np.ndarray, weight: np.ndarray, taus: np.ndarray) -> np.ndarray:
+    """Return the total weight of probabilities below each τ."""
+    order = np.argsort(proba)
+    total = np.append(0.0, np.cumsum(weight[order]))
+    return np.asarray(total[np.searchsorted(proba[order], taus, side="left")])

@@ -1,0 +1,207 @@
+"""QuantileSVR: any quantile at predict time, never crossing."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.metrics import d2_pinball_score
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import taupath
+from taupath import QuantileSVR
+from taupath.rearrangement import sorted_quantiles
+
+QUANTILES = [0.0, 0.05, 0.3, 0.5, 0.8, 0.95, 1.0]
+
+
+def waves(n=80, seed=0):
+    rng = np.random.default_rng(seed)
+    X = np.sort(rng.uniform(0.0, 6.0, size=(n, 1)), axis=0)
+    return X, np.sin(X[:, 0]) + 0.3 * (1.0 + X[:, 0]) * rng.normal(size=n)
+
+
+X, Y = waves()
+NEW = np.linspace(-1.0, 8.0, 40)[:, np.newaxis]
+# wiggly enough for quantiles to cross
+FITTED = QuantileSVR(C=100.0, kernel="rbf", gamma=3.0).fit(X, Y)
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_sorted_quantiles_are_those_of_many_values(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    n = data.draw(st.integers(2, 12))
+    taus = np.sort(np.concatenate(([0.0, 1.0], rng.uniform(size=n - 2))))
+    values = rng.normal(size=n)
+    if data.draw(st.booleans()):
+        values = np.round(values)  # flat steps
+    q = rng.uniform(0.02, 0.98, size=5)
+    found = sorted_quantiles(taus, values, q)
+    u = (np.arange(100_000) + 0.5) / 100_000
+    many = np.interp(u, taus, values)
+    for quantile, value in zip(q, found, strict=True):
+        # up to what counting a hundred thousand of them can tell
+        assert np.mean(many < value - 1e-9) <= quantile + 1e-4
+        assert np.mean(many <= value + 1e-9) >= quantile - 1e-4
+
+
+def test_a_function_that_increases_stays_as_it_is():
+    taus, values = np.array([0.0, 0.2, 0.2, 1.0]), np.array([-1.0, 0.0, 2.0, 3.0])
+    q = np.array([0.0, 0.1, 0.3, 1.0])
+    assert_allclose(sorted_quantiles(taus, values, q), [-1.0, -0.5, 2.125, 3.0], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"kernel": "rbf"}, {"kernel": "rbf", "C": 1e4, "gamma": 9.0}]
+)
+@pytest.mark.parametrize("intercept", ["free", "augmented", "none"])
+def test_quantiles_never_cross(given, intercept):
+    model = QuantileSVR(intercept=intercept, **given).fit(X, Y)
+    q = np.linspace(0.0, 1.0, 41)
+    predicted = model.predict(NEW, quantile=q)
+    assert predicted.shape == (40, 41)
+    assert np.all(np.diff(predicted, axis=1) >= 0.0)
+    # whatever is asked for besides
+    for k in (3, 20, 37):
+        assert_allclose(model.predict(NEW, quantile=q[k]), predicted[:, k], rtol=0, atol=1e-9)
+    shuffled = model.predict(NEW, quantile=q[::-1])
+    assert_array_equal(shuffled[:, ::-1], predicted)
+
+
+def test_where_nothing_crosses_they_are_those_of_the_path():
+    model = QuantileSVR(C=0.1).fit(X, Y)
+    for q in (0.1, 0.5, 0.9):
+        assert_allclose(
+            model.predict(X, quantile=q), model.path_.decision_function(X, q), rtol=0, atol=1e-9
+        )
+
+
+def test_crossing_quantiles_are_rearranged():
+    raw = FITTED.path_.decision_function(NEW, np.linspace(0.001, 0.999, 999))
+    crossing = np.flatnonzero((np.diff(raw, axis=1) < -1e-9).any(axis=1))
+    assert len(crossing) > 5
+    many = FITTED.path_.decision_function(NEW, (np.arange(5000) + 0.5) / 5000)
+    for q in (0.1, 0.5, 0.8):
+        expected = np.quantile(many, q, axis=1)
+        assert_allclose(FITTED.predict(NEW, quantile=q), expected, rtol=0, atol=0.02)
+
+
+def test_the_distribution_function_is_the_inverse_of_the_quantiles():
+    for q in (0.1, 0.45, 0.9):
+        value = FITTED.predict(NEW, quantile=q)
+        assert np.all(FITTED.cdf(NEW, value + 1e-7) >= q - 1e-6)
+        assert np.all(FITTED.cdf(NEW, value - 1e-7) <= q + 1e-6)
+    assert_array_equal(FITTED.cdf(NEW, 1e9), 1.0)
+    assert_array_equal(FITTED.cdf(NEW, -1e9), 0.0)
+    # a constant is reached at once
+    flat = QuantileSVR().fit(X, np.full(80, 2.0))
+    assert_array_equal(flat.cdf(NEW[:3], [1.0, 2.0, 3.0]), [0.0, 1.0, 1.0])
+
+
+def test_samples_are_from_the_distribution():
+    drawn = FITTED.sample(NEW[:5], n=4000, random_state=0)
+    assert drawn.shape == (5, 4000)
+    assert_array_equal(drawn, FITTED.sample(NEW[:5], n=4000, random_state=0))
+    for q in (0.1, 0.5, 0.9):
+        below = drawn <= FITTED.predict(NEW[:5], quantile=q)[:, np.newaxis] + 1e-9
+        assert_allclose(below.mean(axis=1), q, rtol=0, atol=0.03)
+    assert FITTED.sample(NEW, n=0).shape == (40, 0)
+
+
+def test_intervals_are_pairs_of_quantiles():
+    interval = FITTED.predict_interval(NEW, coverage=0.9)
+    assert_array_equal(interval, FITTED.predict(NEW, quantile=[0.5 - 0.45, 0.5 + 0.45]))
+    wide, narrow = FITTED.predict_interval(NEW, 0.99), FITTED.predict_interval(NEW, 0.5)
+    assert np.all(wide[:, 0] <= narrow[:, 0])
+    assert np.all(narrow[:, 1] <= wide[:, 1])
+    held = QuantileSVR(C=10.0, kernel="rbf").fit(X[::2], Y[::2]).predict_interval(X[1::2], 0.8)
+    inside = np.mean((held[:, 0] <= Y[1::2]) & (Y[1::2] <= held[:, 1]))
+    assert 0.6 <= inside <= 0.95
+
+
+def test_the_score_is_that_of_the_pinball_loss():
+    for q in (0.1, 0.5):
+        model = QuantileSVR(C=10.0, kernel="rbf", quantile=q).fit(X, Y)
+        expected = d2_pinball_score(Y, model.predict(X), alpha=q)
+        assert model.score(X, Y) == pytest.approx(expected)
+        weight = np.arange(80.0)
+        weighted = d2_pinball_score(Y, model.predict(X), sample_weight=weight, alpha=q)
+        assert model.score(X, Y, sample_weight=weight) == pytest.approx(weighted)
+
+
+def test_weights_are_copies():
+    weight = np.random.default_rng(3).integers(0, 3, size=80)
+    weighted = QuantileSVR(kernel="rbf", gamma=1.0).fit(X, Y, sample_weight=weight)
+    copied = QuantileSVR(kernel="rbf", gamma=1.0).fit(np.repeat(X, weight, 0), np.repeat(Y, weight))
+    for q in (0.2, 0.5, 0.77):
+        assert_allclose(
+            weighted.path_.decision_function(NEW, q),
+            copied.path_.decision_function(NEW, q),
+            rtol=0,
+            atol=1e-6,
+        )
+
+
+def test_kernels_and_storage():
+    K = QuantileSVR(kernel="precomputed").fit(rbf_kernel(X, gamma=1.0), Y)
+    named = QuantileSVR(kernel="rbf", gamma=1.0).fit(X, Y)
+    assert_allclose(
+        K.predict(rbf_kernel(NEW, X, gamma=1.0), quantile=0.3),
+        named.predict(NEW, quantile=0.3),
+        rtol=0,
+        atol=1e-7,
+    )
+    thin = QuantileSVR().fit(sparse.csr_array(X), Y)
+    assert_allclose(
+        thin.predict(sparse.csr_array(NEW), [0.2, 0.8]),
+        QuantileSVR().fit(X, Y).predict(NEW, [0.2, 0.8]),
+        rtol=0,
+        atol=1e-8,
+    )
+    again = pickle.loads(pickle.dumps(FITTED))
+    assert_array_equal(again.predict(NEW, [0.1, 0.9]), FITTED.predict(NEW, [0.1, 0.9]))
+
+
+def test_functions_that_are_not_kept_are_rearranged_the_same(monkeypatch):
+    expected = FITTED.predict(NEW, quantile=[0.1, 0.6])
+    again = pickle.loads(pickle.dumps(FITTED))
+    monkeypatch.setattr(taupath.crossings, "KEPT", 0)
+    monkeypatch.setattr(taupath.crossings, "MOST_BLOCKS", 10)
+    assert_allclose(again.predict(NEW, quantile=[0.1, 0.6]), expected, rtol=0, atol=1e-9)
+    assert not again.path_._tracks.complete
+
+
+def test_it_works_where_scikit_learn_expects_a_regressor():
+    pipe = make_pipeline(StandardScaler(), QuantileSVR(kernel="rbf", quantile=0.8))
+    search = GridSearchCV(pipe, {"quantilesvr__C": [0.1, 10.0]}, cv=3).fit(X, Y)
+    assert search.best_params_ == {"quantilesvr__C": 10.0}
+
+
+BAD = {
+    "quantile above one": (lambda: FITTED.predict(NEW, quantile=1.1), r"\[0, 1\], got 1.1"),
+    "not a number": (lambda: FITTED.predict(NEW, quantile=np.nan), "quantile must lie"),
+    "a matrix": (lambda: FITTED.predict(NEW, quantile=[[0.1]]), r"shape \(1, 1\)"),
+    "coverage of everything": (lambda: FITTED.predict_interval(NEW, 1.0), "coverage .* got 1.0"),
+    "half a draw": (lambda: FITTED.sample(NEW, n=0.5), "n must be a number of values"),
+    "of the constructor": (lambda: QuantileSVR(quantile=2.0).fit(X, Y), "quantile must lie"),
+    "levels too few": (lambda: FITTED.cdf(NEW, [1.0, 2.0]), r"shape \(40,\), got shape \(2,\)"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_makes_no_sense_is_refused(name):
+    call, message = BAD[name]
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_what_is_no_number_is_refused():
+    with pytest.raises(TypeError, match="quantile must be a number"):
+        FITTED.predict(NEW, quantile="median")

@@ -1,0 +1,107 @@
+"""QuantileSVCCV: C chosen for every τ at once."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.model_selection import StratifiedKFold
+
+from taupath import QuantileSVC, QuantileSVCCV
+
+
+def data(n=120):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 4))
+    return X, np.where(X[:, 0] - X[:, 1] + rng.normal(size=n) > 0.0, "b", "a")
+
+
+X, Y = data()
+CS = [0.001, 0.1, 10.0]
+FOLDS = list(StratifiedKFold(4).split(X, Y))
+FITTED = QuantileSVCCV(CS, cv=4).fit(X, Y)
+
+
+def held_out(C):
+    """Return truth and probability of every sample, by a model without its fold."""
+    proba = np.empty(len(Y))
+    for train, test in FOLDS:
+        proba[test] = QuantileSVC(C).fit(X[train], Y[train]).predict_proba(X[test])[:, 1]
+    return Y == "b", proba
+
+
+def test_the_loss_is_that_of_held_out_samples_at_every_tau():
+    taus = np.linspace(0.0, 1.0, 31)
+    losses = FITTED.loss(taus)
+    assert losses.shape == (3, 31)
+    for row, C in zip(losses, CS, strict=True):
+        truth, proba = held_out(C)
+        for loss, tau in zip(row, taus, strict=True):
+            predicted = proba >= tau
+            missed, alarms = np.mean(truth & ~predicted), np.mean(~truth & predicted)
+            assert loss == pytest.approx(2 * (1 - tau) * missed + 2 * tau * alarms, abs=1e-12)
+    assert_array_equal(FITTED.loss(taus[7]), losses[:, 7])
+    assert_array_equal(FITTED.best_C(taus), np.array(CS)[losses.argmin(axis=0)])
+    assert FITTED.best_C(0.4) in CS
+
+
+def test_over_all_tau_it_is_the_brier_score():
+    taus = (np.arange(20_000) + 0.5) / 20_000
+    for row, C, briers in zip(FITTED.loss(taus), CS, FITTED.brier_, strict=True):
+        truth, proba = held_out(C)
+        brier = np.mean((truth - proba) ** 2)
+        assert row.mean() == pytest.approx(brier, abs=1e-6)
+        assert np.average(briers, weights=[len(t) for _, t in FOLDS]) == pytest.approx(brier)
+    assert pytest.approx(CS[FITTED.brier_.mean(axis=1).argmin()]) == FITTED.C_
+
+
+def test_what_is_left_is_the_model_of_all_samples():
+    same = QuantileSVC(FITTED.C_).fit(X, Y)
+    assert_array_equal(FITTED.predict_proba(X), same.predict_proba(X))
+    assert_array_equal(FITTED.predict(X, cost_fp=3, cost_fn=1), same.predict(X, tau=0.75))
+    assert_array_equal(FITTED.at(0.3).coef_, same.at(0.3).coef_)
+    assert clone(FITTED).get_params() == FITTED.get_params()
+    assert "C" not in FITTED.get_params()
+
+
+def test_jobs_and_a_number_of_Cs():
+    model = QuantileSVCCV(3, cv=3, n_jobs=2).fit(X, Y)
+    assert_allclose(model.Cs_, [1e-4, 1.0, 1e4])
+    alone = QuantileSVCCV(3, cv=3).fit(X, Y)
+    assert_array_equal(model.brier_, alone.brier_)
+
+
+def test_a_kernel_matrix_is_cut_by_folds():
+    K = X @ X.T
+    model = QuantileSVCCV(CS, cv=4, kernel="precomputed").fit(K, Y)
+    assert_allclose(model.brier_, FITTED.brier_, rtol=0, atol=1e-6)
+
+
+def test_weights_count_in_training_and_in_the_loss():
+    weight = np.random.default_rng(1).integers(1, 4, size=len(Y))
+    model = QuantileSVCCV([0.1], cv=4).fit(X, Y, sample_weight=weight)
+    expected = []
+    for train, test in FOLDS:
+        one = QuantileSVC(0.1).fit(X[train], Y[train], weight[train])
+        squares = ((Y[test] == "b") - one.predict_proba(X[test])[:, 1]) ** 2
+        expected.append(np.average(squares, weights=weight[test]))
+    assert_allclose(model.brier_[0], expected)
+
+
+def test_several_classes_have_a_brier_score_and_no_tau():
+    X, y = load_iris(return_X_y=True)
+    model = QuantileSVCCV([0.01, 1.0], cv=3).fit(X, y)
+    assert model.C_ == 1.0
+    assert model.score(X, y) > 0.9
+    with pytest.raises(ValueError, match="two classes"):
+        model.loss(0.5)
+
+
+def test_bad_input_is_refused():
+    for Cs, message in [([], "Cs is empty"), (0, "at least 1"), ([1.0, -1.0], "Cs must be")]:
+        with pytest.raises(ValueError, match=message):
+            QuantileSVCCV(Cs).fit(X, Y)
+    y = np.where(np.arange(len(Y)) < 2, "rare", Y)
+    by_hand = [(np.arange(2, len(Y)), np.arange(2))]
+    with pytest.raises(ValueError, match="no samples of class 'rare'"):
+        QuantileSVCCV([1.0], cv=by_hand).fit(X, y)
