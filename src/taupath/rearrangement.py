@@ -9,6 +9,8 @@ from taupath.validation import slices
 
 __all__ = ["rearranged_quantiles"]
 
+# Where f jumps, the quantile is any value in between: the lower end is taken, as of a little less.
+LESS = 1e-12
 # A value is the quantile it should be if that holds up to so much of y, or of [0, 1].
 SAME = 1e-11
 # Samples at a time whose values at all kinks are looked at.
@@ -35,6 +37,7 @@ def rearranged_quantiles(path: SolutionPath, X: Any, quantiles: np.ndarray) -> n
     ndarray of shape (n_samples, n_quantiles)
         Never decreasing from a quantile to a larger one.
     """
+    quantiles = np.maximum(quantiles - LESS, 0.0)
     found = path.decision_function(X, quantiles)
     off = np.zeros(X.shape[0], dtype=bool)
     for k, q in enumerate(quantiles):
@@ -64,17 +67,30 @@ def sorted_quantiles(taus: np.ndarray, values: np.ndarray, quantiles: np.ndarray
     """
     width = np.diff(taus)
     low, high = np.minimum(values[:-1], values[1:]), np.maximum(values[:-1], values[1:])
-    flat = high - low <= 0.0
-    density = np.where(flat, 0.0, width / np.where(flat, 1.0, high - low))
-    # the distribution function: its slope changes at every low and high, it jumps where f is flat
-    at = np.concatenate((low, high))
-    slope = np.concatenate((density, -density))
-    jump = np.concatenate((np.where(flat, width, 0.0), np.zeros_like(width)))
-    order = np.argsort(at, kind="stable")
-    at, slope, jump = at[order], np.cumsum(slope[order]), jump[order]
-    rise = np.append(0.0, np.maximum(slope[:-1], 0.0) * np.diff(at))
-    after = np.cumsum(rise + jump)
-    before = after - jump
-    # each value is there before and after its jump
-    share = np.maximum.accumulate(np.column_stack((before, after)).ravel()) / after[-1]
-    return np.asarray(np.interp(quantiles, share, np.repeat(at, 2)))
+    flat = high <= low
+    rise = np.where(flat, 1.0, high - low)
+    total = width.sum()
+
+    def share(y: float, jumps: np.ndarray) -> float:
+        """Return the part of [0, 1] with values up to y; `jumps` tells which flat steps count."""
+        part = np.where(flat, jumps, np.clip((y - low) / rise, 0.0, 1.0))
+        return float(part @ width / total)
+
+    ends = np.unique(values)
+    found = np.empty(len(quantiles))
+    for k, q in enumerate(quantiles):
+        # the first end with a share of at least q; between ends, shares are linear
+        first, last = 0, len(ends) - 1
+        while first < last:
+            middle = (first + last) // 2
+            if share(ends[middle], low <= ends[middle]) >= q:
+                last = middle
+            else:
+                first = middle + 1
+        found[k] = ends[first]
+        if first > 0:
+            here, before = ends[first], ends[first - 1]
+            least, most = share(before, low <= before), share(here, low < here)
+            if least < q < most:
+                found[k] = before + (q - least) / (most - least) * (here - before)
+    return found

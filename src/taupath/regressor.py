@@ -11,9 +11,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from taupath.rearrangement import rearranged_quantiles
 from taupath.regression import quantile_regression_path
-from taupath.validation import check_real
+from taupath.validation import check_real, slices
 
 __all__ = ["QuantileSVR"]
+
+# For more draws than these, functions are computed at all kinks.
+FEW_DRAWS = 8
+# Samples at a time, then.
+ROWS_AT_A_TIME = 256
 
 
 class QuantileSVR(RegressorMixin, BaseEstimator):
@@ -202,8 +207,16 @@ class QuantileSVR(RegressorMixin, BaseEstimator):
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
             raise ValueError(f"n must be a number of values to draw, got {n!r}")
         taus = check_random_state(random_state).uniform(size=(X.shape[0], n))
-        drawn = [self.path_.decide_each(X, taus[:, k]) for k in range(n)]
-        return np.column_stack(drawn) if drawn else np.empty((X.shape[0], 0))
+        drawn = np.empty((X.shape[0], n))
+        if n <= FEW_DRAWS:
+            for k in range(n):
+                drawn[:, k] = self.path_.decide_each(X, taus[:, k])
+            return drawn
+        for some in slices(X.shape[0], ROWS_AT_A_TIME):
+            nodes, values = self.path_.values_at_nodes(X[some])
+            for i, row in enumerate(values, start=some.start):
+                drawn[i] = np.interp(taus[i], nodes, row)
+        return drawn
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return D² of the pinball loss at the constructor's quantile.

@@ -196,7 +196,9 @@ def _held_out(
     model.fit(X[train][:, train] if pairwise else X[train], y[train], weight[train])
     missing = np.setdiff1d(y[test], model.classes_)
     if len(missing) > 0:
-        raise ValueError(f"a training fold has no samples of class {missing.tolist()[0]!r}; use fewer folds")
+        raise ValueError(
+            f"a training fold has no samples of class {missing.tolist()[0]!r}; use fewer folds"
+        )
     proba = model.predict_proba(X[test][:, train] if pairwise else X[test])
     truth = y[test][:, np.newaxis] == model.classes_
     squares = 0.5 * ((proba - truth) ** 2).sum(axis=1)
