@@ -278,15 +278,12 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
             taus = costs_to_tau(cost_fp, cost_fn, n)
         else:
             taus = check_taus(self.tau if tau is None else tau, "tau", n)
-        return np.asarray(self.classes_[self._is_positive(X, taus).astype(int)])
-
-    def _is_positive(self, X: Any, taus: np.ndarray) -> np.ndarray:
-        """Return for each sample whether it is positive at its τ."""
-        if self.monotone:
-            return np.asarray(self._proba(X)[:, 1] >= taus)
-        return np.asarray(self._decide(X, taus) >= 0.0)
+        return np.asarray(self.classes_[(self._decide(X, taus) >= 0.0).astype(int)])
 
     def _decide(self, X: Any, taus: np.ndarray) -> np.ndarray:
+        """Return for each sample what tells, by its sign, whether it is positive at its τ."""
+        if self.monotone:
+            return np.asarray(self._proba(X)[:, 1] - taus)
         X = self._columns(X, self._members[0])
         if taus.ndim == 0:
             return np.asarray(self.path_.decision_function(X, float(taus)))
@@ -302,7 +299,7 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
         if usual.any():
             taus = costs_to_tau(cost_fp[usual], cost_fn[usual], int(usual.sum()))
             taus = taus[0] if costs.ndim == 2 else taus
-            positive[usual] = self._is_positive(X[usual], np.asarray(taus))
+            positive[usual] = self._decide(X[usual], np.asarray(taus)) >= 0.0
         mixed = (cost_fp < 0.0) & (cost_fn < 0.0)
         if mixed.any():
             proba = self._proba(X[mixed])
@@ -311,7 +308,7 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[positive.astype(int)])
 
     def decision_function(self, X: Any, tau: Any = None) -> np.ndarray:
-        """Return f_τ(x): the positive class is predicted where it is ≥ 0.
+        """Return what decides: the positive class is predicted where it is ≥ 0.
 
         Parameters
         ----------
@@ -324,7 +321,8 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For three classes or more, what `predict` compares: the probabilities.
+            f_τ(x); with ``monotone=True`` the probability of the positive class less τ. For three
+            classes or more, what `predict` compares: the probabilities.
         """
         X = self._check_new(X)
         if len(self.classes_) > 2:
