@@ -16,7 +16,7 @@ BENCH_ARGS ?=
 TEST_ARGS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all checked asan lint format bench bench-growth bench-lines build clean
+.PHONY: help demo test test-all checked asan lint format bench bench-growth bench-lines bench-reading build clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -42,6 +42,9 @@ bench-growth: build  ## time of a whole path against the number of samples, one 
 
 bench-lines: build $(VENV)/.bench  ## kernels, the C path, quantile regression (needs TAUPATH_DATA)
 	@$(ONE_THREAD) $(PY) benchmarks/lines.py $(BENCH_ARGS)
+
+bench-reading: build  ## probabilities off a path, in fits of it, one thread (needs TAUPATH_DATA)
+	@$(ONE_THREAD) $(PY) benchmarks/reading.py $(BENCH_ARGS)
 
 lint: $(VENV)/.lint $(VENV)/.installed  ## ruff and mypy
 	@$(VENV)/bin/ruff check .

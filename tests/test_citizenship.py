@@ -99,6 +99,7 @@ def test_costs_are_routed_through_a_pipeline():
             QuantileSVC().fit(scaled, Y).predict(scaled, tau=0.1),
         )
         routed = QuantileSVC().set_fit_request(sample_weight=True)
+        routed.set_score_request(sample_weight=False)
         scores = cross_validate(routed, X, Y, params={"sample_weight": weight})
         assert len(scores["test_score"]) == 5
 

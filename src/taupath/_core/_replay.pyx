@@ -31,6 +31,9 @@ cdef class Replay:
     cdef bint orthogonal, built, summed
     cdef long double[::1] bound0, bound1     # Σ θ_i z_i over the bound points at t = 0, at t = 1
     cdef long double total0, total1          # and Σ sign_i θ_i
+    cdef bint carrying                       # the last solution is there to go on from:
+    cdef long double[::1] free_part          # its Σ θ_a z_a over the free points, and shift
+    cdef long double[::1] theta_of           # its free θ, by point
     cdef readonly Py_ssize_t position        # events that are applied
     cdef readonly Py_ssize_t n_builds
 
@@ -48,6 +51,8 @@ cdef class Replay:
         self.status = np.array(first_status)
         self.bound0 = np.zeros(rows.n_cols, dtype=np.longdouble)
         self.bound1 = np.zeros(rows.n_cols, dtype=np.longdouble)
+        self.free_part = np.zeros(rows.n_cols, dtype=np.longdouble)
+        self.theta_of = np.zeros(rows.n_rows, dtype=np.longdouble)
 
     def seek(self, Py_ssize_t position):
         """Go to the index sets after `position` events."""
@@ -55,7 +60,7 @@ cdef class Replay:
         if self.built and 3 * distance <= self.factor.size:
             self._step_to(position)
             return
-        self.built = self.summed = False
+        self.built = self.summed = self.carrying = False
         if position < self.position - position:
             self.status[:] = self.first_status
             self.position = 0
@@ -93,7 +98,7 @@ cdef class Replay:
     cdef _retrace(self):
         """Follow all events in their order: the same pivots as on the walk."""
         cdef Py_ssize_t a, position = self.position
-        self.summed = False
+        self.summed = self.carrying = False
         self.status[:] = self.first_status
         self.position = 0
         self.n_free = self.first_free.shape[0]
@@ -119,6 +124,9 @@ cdef class Replay:
         if self.summed:
             self._count_bound(i, self.status[i], -1.0)
             self._count_bound(i, status, 1.0)
+        if self.carrying:
+            self.rows.axpy_long(i, -self.theta_of[i], &self.free_part[0])
+            self.theta_of[i] = 0.0
         self.n_free += (status == FREE) - (self.status[i] == FREE)
         self.status[i] = <signed char> status
         if status == FREE:
@@ -204,17 +212,18 @@ cdef class Replay:
         """Fill in w, θ (unless None) and the multiplier at each t, by the sets after `positions`.
 
         Neighbours share most of their work: what the bound points contribute is kept up to date
-        from one to the next. A free θ that rounding puts beyond its bounds stays there.
+        from one to the next, and the free θ go on from where they were. A free θ that rounding puts beyond its bounds stays there.
         """
         cdef Py_ssize_t k, a, m
         cdef long double[::1] exact = np.zeros(self.rows.n_cols, dtype=np.longdouble)
         cdef long double[::1] coef
         cdef double[::1] rhs
-        cdef long double shift
+        cdef long double shift = 0.0
         cdef const double[::1] target0 = line.target0, target1 = line.target1
         for k in range(positions.shape[0]):
             if k == 0:
                 self.seek(positions[k])
+                self.carrying = False
             else:
                 self._step_to(positions[k])
             if self.n_free != self.factor.size:
@@ -222,6 +231,7 @@ cdef class Replay:
                 w[k, :] = w_k
                 if theta is not None:
                     theta[k, :] = theta_k
+                self.carrying = False
                 continue
             if self.factor.stale and not self.factor.rebuild():
                 self._retrace()
@@ -231,18 +241,29 @@ cdef class Replay:
             coef = np.zeros(m + 1, dtype=np.longdouble)
             rhs = np.empty(m + 1)
             with nogil:
+                if not self.carrying:
+                    shift = 0.0
+                    self.theta_of[:] = 0.0
+                    self.free_part[:] = 0.0
                 for a in range(self.rows.n_cols):
-                    exact[a] = (1.0 - t[k]) * self.bound0[a] + t[k] * self.bound1[a]
+                    exact[a] = ((1.0 - t[k]) * self.bound0[a] + t[k] * self.bound1[a]
+                                + self.free_part[a])
                 for a in range(m):
+                    coef[a] = self.theta_of[self.factor.members[a]]
                     rhs[a] = (target0[self.factor.members[a]] * (1.0 - t[k])
                               + target1[self.factor.members[a]] * t[k])
-                shift = 0.0
                 if self.rows.balanced:
                     self.factor.meet_in_balance(
                         &rhs[0], &coef[0], &exact[0],
                         -((1.0 - t[k]) * self.total0 + t[k] * self.total1), &shift)
                 else:
                     self.factor.meet(&rhs[0], &coef[0], &exact[0])
+                self.carrying = True
+                for a in range(m):
+                    self.theta_of[self.factor.members[a]] = coef[a]
+                for a in range(self.rows.n_cols):
+                    self.free_part[a] = (exact[a] - (1.0 - t[k]) * self.bound0[a]
+                                         - t[k] * self.bound1[a])
                 multiplier[k] = <double> shift
                 for a in range(self.rows.n_cols):
                     w[k, a] = <double> exact[a]

@@ -1,0 +1,22 @@
+"""Displays in scikit-learn's form: arrays are computed and kept first, and drawn by `plot`.
+
+They need matplotlib, which comes with ``pip install taupath[plot]``.
+"""
+
+from taupath.display.boundary import BoundaryDisplay
+from taupath.display.coefficients import CoefficientDisplay
+from taupath.display.decision_curve import DecisionCurveDisplay
+from taupath.display.fan import QuantileFanDisplay
+from taupath.display.performance import PerformanceDisplay
+from taupath.display.reliability import ReliabilityDisplay
+from taupath.display.roc import RocDisplay
+
+__all__ = [
+    "BoundaryDisplay",
+    "CoefficientDisplay",
+    "DecisionCurveDisplay",
+    "PerformanceDisplay",
+    "QuantileFanDisplay",
+    "ReliabilityDisplay",
+    "RocDisplay",
+]

@@ -1,0 +1,231 @@
+"""Decision boundaries of several τ over two features: the paper's Figure 1."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from taupath.classifier import QuantileSVC
+from taupath.costs import check_taus
+from taupath.display.drawing import (
+    FONT_SIZE,
+    INK,
+    NEGATIVE,
+    POSITIVE,
+    axes_for,
+    check_matplotlib,
+    shades,
+)
+from taupath.display.inputs import (
+    as_frame_of,
+    check_binary_classifier,
+    column_names,
+    columns_of,
+    last_step,
+    positive_of,
+)
+
+__all__ = ["BoundaryDisplay"]
+
+
+class BoundaryDisplay:
+    """Decision boundaries of several τ, with the samples.
+
+    Parameters
+    ----------
+    xx0, xx1 : ndarray of shape (n_grid, n_grid)
+        The two features on a grid.
+    responses : ndarray of shape (n_taus, n_grid, n_grid)
+        Positive is predicted where this is ≥ 0: f_τ(x), or, for ``monotone=True``, the
+        probability less τ.
+    taus : ndarray of shape (n_taus,)
+        The values of τ.
+    X : ndarray of shape (n_samples, 2), optional
+        Samples.
+    positive : ndarray of bool of shape (n_samples,), optional
+        Which of them are positive.
+    classes : sequence of two labels, optional
+        What the legend says.
+    feature_names : sequence of two str, optional
+        What the axes say.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it is drawn.
+    contours_ : list of matplotlib QuadContourSet
+        The boundary of each τ, None where there is none within the grid.
+    surface_ : matplotlib QuadContourSet
+        The two sides, where there is one τ only; else None.
+    samples_ : list of matplotlib PathCollection
+        Negative and positive samples.
+    """
+
+    def __init__(
+        self,
+        xx0: np.ndarray,
+        xx1: np.ndarray,
+        responses: np.ndarray,
+        taus: np.ndarray,
+        *,
+        X: np.ndarray | None = None,
+        positive: np.ndarray | None = None,
+        classes: Any = None,
+        feature_names: Any = None,
+    ) -> None:
+        self.xx0, self.xx1, self.responses, self.taus = xx0, xx1, responses, taus
+        self.X, self.positive, self.classes = X, positive, classes
+        self.feature_names = feature_names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        taus: Any = (0.1, 0.3, 0.5, 0.7, 0.9),
+        grid_resolution: int = 200,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the boundaries of a classifier.
+
+        Parameters
+        ----------
+        estimator : QuantileSVC
+            Fitted to two features and two classes; also as the last step of a pipeline, or in a
+            search.
+        X : array-like of shape (n_samples, 2)
+            Samples: the grid spans them.
+        y : array-like of shape (n_samples,), optional
+            Their labels; without, samples are not drawn.
+        taus : float or array-like of shape (n_taus,)
+            Whose boundaries to draw.
+        grid_resolution : int, default=200
+            Points of the grid along each feature.
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+        **kwargs
+            Arguments of `plot`.
+
+        Returns
+        -------
+        BoundaryDisplay
+        """
+        check_matplotlib(f"{cls.__name__}.from_estimator")
+        check_binary_classifier(estimator)
+        model, before = last_step(estimator)
+        if not isinstance(model, QuantileSVC):
+            raise TypeError(f"estimator must be a QuantileSVC, got {type(model).__name__}")
+        if model.kernel == "precomputed":
+            raise ValueError('kernel="precomputed" knows no features to draw boundaries over')
+        several = np.atleast_1d(check_taus(taus, "taus", np.size(taus)))
+        n_grid = grid_resolution
+        if isinstance(n_grid, bool) or not isinstance(n_grid, (int, np.integer)) or n_grid < 2:
+            raise ValueError(f"grid_resolution must be an integer > 1, got {grid_resolution!r}")
+        samples = columns_of(X)
+        if samples.shape[1] != 2:
+            raise ValueError(
+                f"X must have two features for boundaries to be drawn, got {samples.shape[1]}"
+            )
+        positive = None if y is None else positive_of(estimator, X, y)
+        low, high = samples.min(axis=0), samples.max(axis=0)
+        room = 0.06 * np.where(high > low, high - low, 1.0)
+        xx0, xx1 = np.meshgrid(
+            *(np.linspace(low[k] - room[k], high[k] + room[k], n_grid) for k in (0, 1))
+        )
+        grid = as_frame_of(X, np.column_stack((xx0.ravel(), xx1.ravel())))
+        for step in before:
+            grid = step.transform(grid)
+        if model.monotone:
+            proba = model.predict_proba(grid)[:, 1]
+            responses = np.array([proba - tau for tau in several])
+        else:
+            responses = np.array([model.decision_function(grid, tau=tau) for tau in several])
+        display = cls(
+            xx0,
+            xx1,
+            responses.reshape(-1, *xx0.shape),
+            several,
+            X=samples,
+            positive=positive,
+            classes=model.classes_,
+            feature_names=column_names(X),
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, labels: bool = True, legend: bool = True) -> Self:
+        """Draw.
+
+        One τ: its boundary, and the two sides in the colours of the classes. Several: the
+        boundaries only.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+        labels : bool, default=True
+            Whether τ is written on the boundaries.
+        legend : bool, default=True
+            Whether there is a legend of the classes.
+
+        Returns
+        -------
+        self
+        """
+        self.ax_, self.figure_ = ax, _ = axes_for(ax, type(self).__name__, (6.0, 4.8))
+        one = len(self.taus) == 1
+        self.surface_ = None
+        if one:
+            self.surface_ = ax.contourf(
+                self.xx0,
+                self.xx1,
+                self.responses[0] >= 0.0,
+                levels=[-0.5, 0.5, 1.5],
+                colors=[NEGATIVE, POSITIVE],
+                alpha=0.12,
+            )
+        self._plot_samples()
+        self.contours_: list[Any] = []
+        colors = [INK] if one else shades(self.taus)
+        for tau, response, color in zip(self.taus, self.responses, colors, strict=True):
+            if response.min() >= 0.0 or response.max() < 0.0:
+                self.contours_.append(None)
+                continue
+            contour = ax.contour(
+                self.xx0, self.xx1, response, levels=[0.0], colors=[color], linewidths=2.0
+            )
+            self.contours_.append(contour)
+            if labels:
+                self._label(contour, tau)
+        names = (None, None) if self.feature_names is None else self.feature_names
+        ax.set(xlabel=names[0] or "feature 0", ylabel=names[1] or "feature 1")
+        if legend and self.positive is not None:
+            ax.legend(frameon=True, framealpha=0.9, edgecolor="none", fontsize=FONT_SIZE)
+        return self
+
+    def _label(self, contour: Any, tau: float) -> None:
+        import matplotlib.patheffects as effects
+
+        for text in contour.clabel(fmt=rf"$\tau$ = {tau:g}", fontsize=FONT_SIZE):
+            text.set_path_effects([effects.withStroke(linewidth=3.0, foreground="white")])
+
+    def _plot_samples(self) -> None:
+        self.samples_ = []
+        if self.X is None or self.positive is None:
+            return
+        names = ("negative", "positive") if self.classes is None else self.classes
+        for sign, marker, color in ((False, "o", NEGATIVE), (True, "s", POSITIVE)):
+            own = self.X[self.positive == sign]
+            self.samples_.append(
+                self.ax_.scatter(
+                    own[:, 0],
+                    own[:, 1],
+                    s=16,
+                    marker=marker,
+                    color=color,
+                    alpha=0.6,
+                    linewidth=0,
+                    label=str(names[int(sign)]),
+                )
+            )

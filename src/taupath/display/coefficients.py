@@ -1,0 +1,199 @@
+"""Coefficients of the features along the path."""
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+
+from taupath.classifier import QuantileSVC
+from taupath.display.drawing import (
+    GREY,
+    PALETTE,
+    TAU_LABEL,
+    axes_for,
+    check_matplotlib,
+    label_ends,
+)
+from taupath.display.inputs import check_binary_classifier, last_step
+from taupath.path import SolutionPath
+from taupath.regressor import QuantileSVR
+from taupath.validation import slices
+
+__all__ = ["CoefficientDisplay"]
+
+# Numbers at a time: coefficients of some features at all nodes.
+AT_A_TIME = 4_000_000
+
+
+class CoefficientDisplay:
+    """Coefficients of the features over τ, for the linear kernel.
+
+    They are linear between nodes, and all nodes are there: nothing is sampled.
+
+    Parameters
+    ----------
+    taus : ndarray of shape (n_nodes,)
+        The kinks; one where coefficients jump is there twice.
+    coef : ndarray of shape (n_shown, n_nodes)
+        Coefficients, those of the feature with the largest one first.
+    feature_names : sequence of n_shown str
+        Names of these features.
+    tau_label : str, optional
+        What the horizontal axis says.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it is drawn.
+    lines_ : list of matplotlib Line2D
+        One for each feature, the labelled ones first.
+    labels_ : list of matplotlib Annotation
+        The names of these.
+    """
+
+    def __init__(
+        self,
+        taus: np.ndarray,
+        coef: np.ndarray,
+        feature_names: Any,
+        *,
+        tau_label: str = TAU_LABEL,
+    ) -> None:
+        self.taus, self.coef, self.feature_names = taus, coef, list(feature_names)
+        self.tau_label = tau_label
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        feature_names: Any = None,
+        max_features: int = 100,
+        n_labels: int = 6,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the coefficients of a classifier or a regressor.
+
+        Parameters
+        ----------
+        estimator : QuantileSVC or QuantileSVR
+            Fitted, with ``kernel="linear"``; also as the last step of a pipeline, or in a search.
+        feature_names : sequence of str, optional
+            Names of all features; by default those that `fit` was given.
+        max_features : int, default=100
+            How many features are shown at most: those with the largest coefficients at any τ.
+        n_labels : int, default=6
+            How many of these are labelled.
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+        **kwargs
+            Arguments of `plot`.
+
+        Returns
+        -------
+        CoefficientDisplay
+        """
+        check_matplotlib(f"{cls.__name__}.from_estimator")
+        model, before = last_step(estimator)
+        if isinstance(model, QuantileSVC):
+            check_binary_classifier(model)
+        elif not isinstance(model, QuantileSVR):
+            raise TypeError(
+                f"estimator must be a QuantileSVC or a QuantileSVR, got {type(model).__name__}"
+            )
+        if model.kernel != "linear":
+            raise ValueError(f'kernel={model.kernel!r} has no coefficients, only "linear" has')
+        for name, number in (("max_features", max_features), ("n_labels", n_labels)):
+            if not isinstance(number, (int, np.integer)) or number < (name == "max_features"):
+                raise ValueError(f"{name} must be a number of features, got {number!r}")
+        names = _names(model, before, feature_names)
+        taus, coef, shown = _largest(model.path_, model.n_features_in_, max_features)
+        label = TAU_LABEL if isinstance(model, QuantileSVC) else r"quantile $\tau$"
+        display = cls(taus, coef, [names[j] for j in shown], tau_label=label)
+        return display.plot(ax=ax, n_labels=n_labels, **kwargs)
+
+    def plot(self, ax: Any = None, *, n_labels: int = 6) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+        n_labels : int, default=6
+            How many features are labelled, those with the largest coefficients; the others are
+            grey.
+
+        Returns
+        -------
+        self
+        """
+        self.ax_, self.figure_ = ax, _ = axes_for(ax, type(self).__name__, (7.0, 4.4))
+        ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=1)
+        n_labels = min(n_labels, len(self.coef))
+        self.lines_ = []
+        for k, coef in enumerate(self.coef):
+            style: dict[str, Any] = {"color": GREY, "linewidth": 0.7, "alpha": 0.5, "zorder": 2}
+            if k < n_labels:
+                # more labels than colours: the others come again, dashed
+                dashed = k // len(PALETTE) % 2 == 1
+                style = {"color": PALETTE[k % len(PALETTE)], "linewidth": 1.8, "zorder": 3}
+                style |= {"linestyle": "--" if dashed else "-", "label": self.feature_names[k]}
+            self.lines_ += ax.plot(self.taus, coef, **style)
+        begin, end = float(self.taus[0]), float(self.taus[-1])
+        ax.set(xlim=(begin, end), xlabel=self.tau_label, ylabel="coefficient")
+        ax.set_ylim(ax.get_ylim())
+        self._label(n_labels)
+        return self
+
+    def _label(self, n_labels: int) -> None:
+        top = self.coef[:n_labels]
+        self.labels_ = label_ends(
+            self.ax_,
+            float(self.taus[-1]),
+            top[:, -1].tolist(),
+            self.feature_names[:n_labels],
+            [line.get_color() for line in self.lines_[:n_labels]],
+        )
+
+
+def _largest(
+    path: SolutionPath, n_features: int, n_shown: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the nodes, the largest coefficients there, and whose these are."""
+    _, constant = path.values_at_nodes(sp.csr_array((1, n_features)))
+    size = np.empty(n_features)
+
+    def coefficients(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        # f(e_j) - f(0) = w_j
+        rows = np.arange(len(features))
+        units = sp.csr_array(
+            (np.ones(len(features)), (rows, features)), shape=(len(features), n_features)
+        )
+        taus, values = path.values_at_nodes(units)
+        return taus, values - constant
+
+    for some in slices(n_features, max(AT_A_TIME // path.n_kinks, 1)):
+        features = np.arange(n_features)[some]
+        size[some] = np.abs(coefficients(features)[1]).max(axis=1)
+    shown = np.argsort(-size, kind="stable")[:n_shown]
+    return *coefficients(shown), shown
+
+
+def _names(model: Any, before: list[Any], feature_names: Any) -> list[str]:
+    """Return the names of all features as the path knows them."""
+    n = model.n_features_in_
+    if feature_names is not None:
+        names = [str(name) for name in feature_names]
+        if len(names) != n:
+            raise ValueError(f"feature_names has {len(names)} names, the estimator {n} features")
+        return names
+    if hasattr(model, "feature_names_in_"):
+        return [str(name) for name in model.feature_names_in_]
+    if before:
+        try:
+            return [str(name) for name in before[-1].get_feature_names_out()]
+        except (AttributeError, ValueError, NotFittedError):
+            pass  # a step that knows no names
+    return [f"feature {j}" for j in range(n)]

@@ -1,0 +1,209 @@
+"""Decision curve analysis: what a classifier is worth at each threshold probability."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from taupath.display.drawing import (
+    CURVE,
+    FONT_SIZE,
+    GREY,
+    INK,
+    axes_for,
+    check_matplotlib,
+    merge_style,
+    next_color,
+)
+from taupath.display.inputs import name_of
+from taupath.display.rates import Rates, rates_of_estimator, rates_of_predictions
+
+__all__ = ["DecisionCurveDisplay"]
+
+
+class DecisionCurveDisplay:
+    """Net benefit against threshold probability (Vickers & Elkin 2006).
+
+    The threshold probability is τ: who would treat at a probability of τ and more says that a
+    false positive costs τ / (1 - τ) of what a true positive is worth. Net benefit is in units of
+    true positives per sample.
+
+    Parameters
+    ----------
+    thresholds : ndarray of shape (n_thresholds,)
+        Values of τ, below 1.
+    net_benefit : ndarray of shape (n_thresholds,)
+        True positives, less τ / (1 - τ) times false positives, per sample.
+    treat_all : ndarray of shape (n_thresholds,)
+        The same if everything is taken for positive. For nothing it is 0.
+    estimator_name : str, optional
+        What the legend says.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it is drawn.
+    line_, all_line_, none_line_ : matplotlib Line2D
+        The three curves.
+    """
+
+    def __init__(
+        self,
+        thresholds: np.ndarray,
+        net_benefit: np.ndarray,
+        treat_all: np.ndarray,
+        *,
+        estimator_name: str | None = None,
+    ) -> None:
+        self.thresholds, self.net_benefit, self.treat_all = thresholds, net_benefit, treat_all
+        self.estimator_name = estimator_name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        thresholds: Any = None,
+        sample_weight: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the net benefit of what a classifier predicts at each τ.
+
+        Parameters
+        ----------
+        estimator : QuantileSVC, or another classifier of two classes with `predict_proba`
+            Fitted; also as the last step of a pipeline, or in a search. The rule is that of its
+            `predict`: f_τ(x) ≥ 0, and with ``monotone=True``, as for other classifiers, a
+            probability of at least τ.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        thresholds : array-like of shape (n_thresholds,), optional
+            In [0, 1); by default 0, 0.0025, ..., 0.99.
+        sample_weight : array-like of shape (n_samples,), optional
+            What each sample counts.
+        name : str, optional
+            What the legend says; by default the class of the estimator.
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+        **kwargs
+            Style of the curve (`matplotlib.lines.Line2D`).
+
+        Returns
+        -------
+        DecisionCurveDisplay
+        """
+        check_matplotlib(f"{cls.__name__}.from_estimator")
+        rates = rates_of_estimator(estimator, X, y, sample_weight)
+        return cls._of(rates, thresholds, name or name_of(estimator)).plot(ax=ax, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_proba: Any,
+        *,
+        thresholds: Any = None,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the net benefit of the rule: positive where the probability is at least τ.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels of two classes.
+        y_proba : array-like of shape (n_samples,)
+            Probability of the positive class.
+        thresholds, sample_weight, name, ax, **kwargs
+            As in `from_estimator`.
+        pos_label : optional
+            The positive class; by default the second one in order.
+
+        Returns
+        -------
+        DecisionCurveDisplay
+        """
+        check_matplotlib(f"{cls.__name__}.from_predictions")
+        rates = rates_of_predictions(y_true, y_proba, sample_weight, pos_label)
+        return cls._of(rates, thresholds, name).plot(ax=ax, **kwargs)
+
+    @classmethod
+    def _of(cls, rates: Rates, thresholds: Any, name: str | None) -> Self:
+        taus = _check_thresholds(thresholds)
+        true_positive, false_positive = rates.at(taus)
+        odds = taus / (1.0 - taus)
+        return cls(
+            taus,
+            (true_positive - odds * false_positive) / (rates.n_positive + rates.n_negative),
+            rates.prevalence - odds * (1.0 - rates.prevalence),
+            estimator_name=name,
+        )
+
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default. Axes with a decision curve get one more.
+        name : str, optional
+            What the legend says; by default the name of the display.
+        **kwargs
+            Style of the curve (`matplotlib.lines.Line2D`).
+
+        Returns
+        -------
+        self
+        """
+        self.ax_, self.figure_ = ax, _ = axes_for(ax, type(self).__name__)
+        name = self.estimator_name if name is None else name
+        defaults = {"color": next_color(ax), "linewidth": 1.8, "gid": CURVE, "zorder": 3}
+        drawn = {line.get_label(): line for line in ax.get_lines()}
+        if "treat all" in drawn:
+            self.all_line_, self.none_line_ = drawn["treat all"], drawn["treat none"]
+        else:
+            (self.all_line_,) = ax.plot(
+                self.thresholds, self.treat_all, color=GREY, linewidth=1.2, label="treat all"
+            )
+            self.none_line_ = ax.axhline(
+                0.0, color=INK, linewidth=1.2, linestyle=":", label="treat none"
+            )
+        (self.line_,) = ax.plot(
+            self.thresholds,
+            self.net_benefit,
+            **merge_style({**defaults, "label": name or "classifier"}, kwargs),
+        )
+        # "treat all" falls without bound: what matters is above zero
+        top = max(float(self.net_benefit.max()), float(self.treat_all.max()), 1e-3)
+        low = max(float(self.net_benefit.min()), -0.5 * top)
+        ax.set(
+            xlim=(0.0, 1.0),
+            ylim=(min(-0.12 * top, 1.1 * low), 1.06 * top),
+            xlabel=r"threshold probability $\tau$",
+            ylabel="net benefit (true positives per sample)",
+        )
+        ax.legend(frameon=False, fontsize=FONT_SIZE)
+        return self
+
+
+def _check_thresholds(thresholds: Any) -> np.ndarray:
+    if thresholds is None:
+        return np.linspace(0.0, 0.99, 397)
+    try:
+        taus = np.asarray(thresholds, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"thresholds must hold numbers, got {thresholds!r}") from None
+    if taus.ndim != 1 or len(taus) == 0:
+        raise ValueError(f"thresholds must have one dimension, got shape {taus.shape}")
+    outside = ~((taus >= 0.0) & (taus < 1.0))  # true of NaN, too
+    if outside.any():
+        raise ValueError(f"thresholds must lie in [0, 1), got {float(taus[outside][0])!r}")
+    return np.sort(taus)

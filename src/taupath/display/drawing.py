@@ -1,0 +1,104 @@
+"""What the displays share when they draw: axes, colours, and labels that do not overlap."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.isotonic import IsotonicRegression
+
+__all__ = [
+    "GREY",
+    "INK",
+    "NEGATIVE",
+    "PALETTE",
+    "POSITIVE",
+    "TAU_LABEL",
+    "axes_for",
+    "check_matplotlib",
+    "label_ends",
+    "merge_style",
+    "next_color",
+    "shades",
+]
+
+# Okabe and Ito's colours, which remain different to the colour-blind.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+POSITIVE, NEGATIVE = PALETTE[:2]
+INK, GREY = "#222222", "#8c8c8c"
+
+TAU_LABEL = r"$\tau$ = cost of a false positive / (that + cost of a false negative)"
+
+# What marks the curves among the lines of an axes, for the next one to have another colour.
+CURVE = "taupath curve"
+FONT_SIZE = 9
+
+
+def check_matplotlib(who: str) -> None:
+    """Raise a readable error where matplotlib is missing."""
+    try:
+        import matplotlib.pyplot  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f"{who} needs matplotlib: install taupath[plot]") from error
+
+
+def axes_for(ax: Any, who: str, size: tuple[float, float] = (6.0, 4.2)) -> tuple[Any, Any]:
+    """Return the axes to draw on and their figure; new ones, without a box, if `ax` is None."""
+    check_matplotlib(f"{who}.plot")
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+        ax.spines[["top", "right"]].set_visible(False)
+    return ax, ax.figure
+
+
+def merge_style(defaults: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return the style of a line: what is given, under any alias, goes before the defaults."""
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
+
+    return {**defaults, **normalize_kwargs(given, Line2D)}
+
+
+def next_color(ax: Any) -> str:
+    """Return a colour that no curve in these axes has yet, as long as there are any."""
+    drawn = sum(line.get_gid() == CURVE for line in ax.get_lines())
+    return PALETTE[drawn % len(PALETTE)]
+
+
+def shades(values: np.ndarray) -> np.ndarray:
+    """Return colours of an ordered quantity in [0, 1]: dark for 0, never too light to be seen."""
+    import matplotlib as mpl
+
+    return np.asarray(mpl.colormaps["viridis"](0.88 * np.asarray(values)))
+
+
+def label_ends(
+    ax: Any, x: float, heights: Sequence[float], texts: Sequence[str], colors: Sequence[Any]
+) -> list[Any]:
+    """Write labels to the right of x, as close to their heights as they can be side by side.
+
+    The limits of the axes have to be final.
+    """
+    low, high = ax.get_ylim()
+    points = ax.get_window_extent().height * 72.0 / ax.figure.dpi
+    line = 1.35 * FONT_SIZE / points * (high - low)
+    order = np.argsort(heights, kind="stable")
+    # Positions that increase by a line at least, with the least sum of squared shifts.
+    stack = line * np.arange(len(order))
+    top = max(high - (stack[-1] if len(order) else 0.0), low)
+    free = IsotonicRegression(y_min=low, y_max=top)
+    positions = free.fit_transform(np.arange(len(order)), np.asarray(heights)[order] - stack)
+    written: list[Any] = [None] * len(order)
+    for k, y in zip(order, positions + stack, strict=True):
+        written[k] = ax.annotate(
+            texts[k],
+            (x, y),
+            xytext=(5, 0),
+            textcoords="offset points",
+            va="center",
+            color=colors[k],
+            fontsize=FONT_SIZE,
+            annotation_clip=False,
+        )
+    return written

@@ -1,0 +1,145 @@
+"""What displays take: estimators of several kinds, labels, probabilities, data frames."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from taupath.validation import check_labels, check_weight, check_weighted_classes
+
+__all__ = [
+    "as_frame_of",
+    "check_binary_classifier",
+    "check_probabilities",
+    "column_names",
+    "columns_of",
+    "find_positive",
+    "last_step",
+    "name_of",
+    "positive_of",
+    "positive_probability",
+    "weights_of",
+]
+
+
+def last_step(estimator: Any) -> tuple[Any, list[Any]]:
+    """Return the estimator within pipelines and searches, and what transforms X for it."""
+    check_is_fitted(estimator)
+    before = []
+    while True:
+        if isinstance(estimator, Pipeline):
+            if len(estimator) > 1:
+                before.append(estimator[:-1])
+            estimator = estimator[-1]
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        else:
+            return estimator, before
+
+
+def name_of(estimator: Any) -> str:
+    """Return what to call an estimator: the class of its last step."""
+    return type(last_step(estimator)[0]).__name__
+
+
+def check_binary_classifier(estimator: Any) -> None:
+    """Refuse what is no fitted classifier of two classes."""
+    if not is_classifier(estimator):
+        raise ValueError(
+            "Expected 'estimator' to be a binary classifier. "
+            f"Got {type(estimator).__name__} instead."
+        )
+    check_is_fitted(estimator)
+    if len(estimator.classes_) != 2:
+        raise ValueError(
+            "Expected 'estimator' to be a binary classifier. "
+            f"Got {len(estimator.classes_)} classes instead."
+        )
+
+
+def positive_of(estimator: Any, X: Any, y: Any) -> np.ndarray:
+    """Return which samples have the positive class of the estimator; y needs to have both."""
+    check_consistent_length(X, y)
+    present, positive = check_labels(y, len(np.asarray(y)))
+    unknown = present[~np.isin(present, estimator.classes_)].tolist()
+    if unknown:
+        raise ValueError(
+            f"y has labels that the estimator was not fitted with: {', '.join(map(repr, unknown))}"
+        )
+    return positive
+
+
+def find_positive(y_true: Any, pos_label: Any = None) -> np.ndarray:
+    """Return which samples are positive: those of `pos_label`, else of the second class."""
+    present, positive = check_labels(y_true, len(np.asarray(y_true)))
+    if pos_label is None:
+        return positive
+    if pos_label not in present.tolist():
+        raise ValueError(f"pos_label={pos_label!r} is not a label of y_true: {present.tolist()}")
+    return positive if pos_label == present[1] else ~positive
+
+
+def weights_of(sample_weight: Any, positive: np.ndarray) -> np.ndarray:
+    """Return one weight for each sample, with some for either class."""
+    weight = check_weight(sample_weight, len(positive))
+    check_weighted_classes(weight, np.array(["negative", "positive"]), positive)
+    return weight
+
+
+def positive_probability(estimator: Any, X: Any) -> np.ndarray:
+    """Return what a classifier of two classes says of the second."""
+    check_binary_classifier(estimator)
+    if not hasattr(estimator, "predict_proba"):
+        raise AttributeError(f"{type(estimator).__name__} has no predict_proba")
+    return np.asarray(estimator.predict_proba(X)[:, 1], dtype=np.float64)
+
+
+def check_probabilities(y_proba: Any, n_samples: int) -> np.ndarray:
+    """Return probabilities of the positive class, one for each sample."""
+    try:
+        proba = np.asarray(y_proba, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError("y_proba must hold numbers") from None
+    if proba.ndim != 1:
+        raise ValueError(
+            "y_proba must have one dimension, the probability of the positive class, "
+            f"got shape {proba.shape}"
+        )
+    if len(proba) != n_samples:
+        raise ValueError(f"y_proba has {len(proba)} values, y_true has {n_samples}")
+    outside = ~((proba >= 0.0) & (proba <= 1.0))  # true of NaN, too
+    if outside.any():
+        raise ValueError(f"y_proba must lie in [0, 1], got {float(proba[outside][0])!r}")
+    return proba
+
+
+def column_names(X: Any) -> list[str] | None:
+    """Return the names of a data frame's columns, None for an array."""
+    names = getattr(X, "columns", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def columns_of(X: Any) -> np.ndarray:
+    """Return dense features as an array of two dimensions."""
+    if hasattr(X, "toarray"):
+        X = X.toarray()
+    try:
+        array = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError("X must hold numbers") from None
+    if array.ndim != 2:
+        raise ValueError(
+            f"X must have two dimensions (n_samples, n_features), got shape {array.shape}"
+        )
+    return array
+
+
+def as_frame_of(X: Any, array: np.ndarray) -> Any:
+    """Return other samples in the form of X: a data frame with its columns, or an array."""
+    if column_names(X) is None:
+        return array
+    if hasattr(X, "iloc"):
+        return type(X)(array, columns=X.columns)
+    return type(X)(array, schema=list(X.columns))

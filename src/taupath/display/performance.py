@@ -1,0 +1,201 @@
+"""TPR, TNR and accuracy along the path: the paper's Figure 2."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from taupath.display.drawing import (
+    INK,
+    NEGATIVE,
+    POSITIVE,
+    TAU_LABEL,
+    axes_for,
+    check_matplotlib,
+    label_ends,
+)
+from taupath.display.inputs import name_of
+from taupath.display.rates import Rates, rates_of_estimator, rates_of_predictions
+
+__all__ = ["PerformanceDisplay"]
+
+
+class PerformanceDisplay:
+    """True positive rate, true negative rate and accuracy for every τ.
+
+    They are steps, and every step is there: nothing is sampled.
+
+    Parameters
+    ----------
+    taus : ndarray of shape (n_pieces + 1,)
+        Where any of them changes, from 0 to 1.
+    tpr, tnr, accuracy : ndarray of shape (n_pieces,)
+        Their values from one τ to the next.
+    estimator_name : str, optional
+        What the title says.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it is drawn.
+    lines_ : list of matplotlib StepPatch
+        TPR, TNR, accuracy.
+    labels_ : list of matplotlib Annotation
+        Their names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from taupath import QuantileSVC
+    >>> from taupath.display import PerformanceDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = QuantileSVC(C=0.1).fit(scale(X), y)
+    >>> PerformanceDisplay.from_estimator(model, scale(X), y)
+    <...>
+    """
+
+    def __init__(
+        self,
+        taus: np.ndarray,
+        tpr: np.ndarray,
+        tnr: np.ndarray,
+        accuracy: np.ndarray,
+        *,
+        estimator_name: str | None = None,
+    ) -> None:
+        self.taus, self.tpr, self.tnr, self.accuracy = taus, tpr, tnr, accuracy
+        self.estimator_name = estimator_name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the performance of what a classifier predicts at each τ.
+
+        Parameters
+        ----------
+        estimator : QuantileSVC, or another classifier of two classes with `predict_proba`
+            Fitted; also as the last step of a pipeline, or in a search. The rule is that of its
+            `predict`: f_τ(x) ≥ 0, and with ``monotone=True``, as for other classifiers, a
+            probability of at least τ.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            What each sample counts.
+        name : str, optional
+            Title; by default there is none.
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+        **kwargs
+            Style of the three lines (`matplotlib.axes.Axes.stairs`).
+
+        Returns
+        -------
+        PerformanceDisplay
+        """
+        check_matplotlib(f"{cls.__name__}.from_estimator")
+        rates = rates_of_estimator(estimator, X, y, sample_weight)
+        return cls._of(rates, name or name_of(estimator)).plot(ax=ax, name=name, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_proba: Any,
+        *,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the performance of the rule: positive where the probability is at least τ.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels of two classes.
+        y_proba : array-like of shape (n_samples,)
+            Probability of the positive class.
+        sample_weight : array-like of shape (n_samples,), optional
+            What each sample counts.
+        pos_label : optional
+            The positive class; by default the second one in order.
+        name : str, optional
+            Title; by default there is none.
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+        **kwargs
+            Style of the three lines (`matplotlib.axes.Axes.stairs`).
+
+        Returns
+        -------
+        PerformanceDisplay
+        """
+        check_matplotlib(f"{cls.__name__}.from_predictions")
+        rates = rates_of_predictions(y_true, y_proba, sample_weight, pos_label)
+        return cls._of(rates, name).plot(ax=ax, name=name, **kwargs)
+
+    @classmethod
+    def _of(cls, rates: Rates, name: str | None) -> Self:
+        taus, true_positive, false_positive = rates.pieces()
+        true_negative = rates.n_negative - false_positive
+        return cls(
+            taus,
+            true_positive / rates.n_positive,
+            true_negative / rates.n_negative,
+            (true_positive + true_negative) / (rates.n_positive + rates.n_negative),
+            estimator_name=name,
+        )
+
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+        name : str, optional
+            Title; by default there is none.
+        **kwargs
+            Style of the three lines (`matplotlib.axes.Axes.stairs`).
+
+        Returns
+        -------
+        self
+        """
+        self.ax_, self.figure_ = ax, _ = axes_for(ax, type(self).__name__)
+        curves = (
+            ("true positive rate", self.tpr, POSITIVE),
+            ("true negative rate", self.tnr, NEGATIVE),
+            ("accuracy", self.accuracy, INK),
+        )
+        self.lines_ = [
+            ax.stairs(
+                values,
+                self.taus,
+                **{"baseline": None, "color": color, "linewidth": 1.8, "label": text, **kwargs},
+            )
+            for text, values, color in curves
+        ]
+        ax.set(xlim=(0.0, 1.0), ylim=(-0.02, 1.02), xlabel=TAU_LABEL, ylabel="rate")
+        self.labels_ = label_ends(
+            ax,
+            1.0,
+            [values[-1] for _, values, _ in curves],
+            [text for text, _, _ in curves],
+            [line.get_edgecolor() for line in self.lines_],
+        )
+        if name is not None:
+            ax.set_title(name)
+        return self

@@ -1,0 +1,264 @@
+"""Reliability diagram: whether predicted probabilities are the shares that are seen."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from taupath.display.drawing import (
+    CURVE,
+    FONT_SIZE,
+    GREY,
+    axes_for,
+    check_matplotlib,
+    merge_style,
+    next_color,
+)
+from taupath.display.inputs import (
+    check_binary_classifier,
+    check_probabilities,
+    find_positive,
+    name_of,
+    positive_of,
+    positive_probability,
+)
+from taupath.validation import check_choice
+
+__all__ = ["ReliabilityDisplay"]
+
+# Standard deviations of a normal variable that 95 % lie within.
+Z_95 = 1.959963984540054
+
+
+class ReliabilityDisplay:
+    """Share of the positive class against its predicted probability, bin by bin.
+
+    Parameters
+    ----------
+    prob_true, prob_pred : ndarray of shape (n_bins,)
+        Share of positive samples in each bin that has any sample, and the mean of their predicted
+        probabilities.
+    interval : ndarray of shape (n_bins, 2)
+        95 % interval of the share (Wilson's).
+    counts : ndarray of int of shape (n_bins,)
+        Samples in each of these bins.
+    edges : ndarray of shape (n_bins, 2)
+        Where each of them begins and ends.
+    estimator_name : str, optional
+        What the legend says.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it is drawn.
+    counts_ax_ : matplotlib Axes
+        Where the counts are drawn, None without.
+    line_, diagonal_ : matplotlib Line2D
+        The curve, and where it should be.
+    errorbars_ : matplotlib LineCollection
+        The intervals.
+    bars_ : matplotlib BarContainer
+        The counts, None without.
+    """
+
+    def __init__(
+        self,
+        prob_true: np.ndarray,
+        prob_pred: np.ndarray,
+        interval: np.ndarray,
+        counts: np.ndarray,
+        edges: np.ndarray,
+        *,
+        estimator_name: str | None = None,
+    ) -> None:
+        self.prob_true, self.prob_pred, self.interval = prob_true, prob_pred, interval
+        self.counts, self.edges = counts, edges
+        self.estimator_name = estimator_name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        n_bins: int = 10,
+        strategy: str = "uniform",
+        histogram: bool = True,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the diagram of a classifier's probabilities.
+
+        Parameters
+        ----------
+        estimator : classifier of two classes with `predict_proba`
+            Fitted.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples, best ones that it was not fitted to.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        n_bins : int, default=10
+            Number of bins.
+        strategy : {"uniform", "quantile"}, default="uniform"
+            Bins of the same width, or with the same number of samples.
+        histogram : bool, default=True
+            Whether counts are drawn below.
+        name : str, optional
+            What the legend says; by default the class of the estimator.
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+        **kwargs
+            Style of the curve (`matplotlib.lines.Line2D`).
+
+        Returns
+        -------
+        ReliabilityDisplay
+        """
+        check_matplotlib(f"{cls.__name__}.from_estimator")
+        check_binary_classifier(estimator)
+        positive = positive_of(estimator, X, y)
+        proba = positive_probability(estimator, X)
+        display = cls._of(positive, proba, n_bins, strategy, name or name_of(estimator))
+        return display.plot(ax=ax, histogram=histogram, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_proba: Any,
+        *,
+        n_bins: int = 10,
+        strategy: str = "uniform",
+        histogram: bool = True,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the diagram of given probabilities.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels of two classes.
+        y_proba : array-like of shape (n_samples,)
+            Probability of the positive class.
+        n_bins, strategy, histogram, name, ax, **kwargs
+            As in `from_estimator`.
+        pos_label : optional
+            The positive class; by default the second one in order.
+
+        Returns
+        -------
+        ReliabilityDisplay
+        """
+        check_matplotlib(f"{cls.__name__}.from_predictions")
+        positive = find_positive(y_true, pos_label)
+        proba = check_probabilities(y_proba, len(positive))
+        display = cls._of(positive, proba, n_bins, strategy, name)
+        return display.plot(ax=ax, histogram=histogram, **kwargs)
+
+    @classmethod
+    def _of(
+        cls, positive: np.ndarray, proba: np.ndarray, n_bins: Any, strategy: Any, name: str | None
+    ) -> Self:
+        if isinstance(n_bins, bool) or not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
+            raise ValueError(f"n_bins must be a number of bins, got {n_bins!r}")
+        check_choice(strategy, "strategy", ("uniform", "quantile"))
+        edges = np.linspace(0.0, 1.0, n_bins + 1)
+        if strategy == "quantile":
+            edges = np.unique(np.quantile(proba, edges))
+        # Bins include their right end, as in `sklearn.calibration.calibration_curve`.
+        which = np.searchsorted(edges[1:-1], proba)
+        counts = np.bincount(which, minlength=max(len(edges) - 1, 1))
+        filled = counts > 0
+        n = counts[filled]
+        share = np.bincount(which, positive, minlength=len(counts))[filled] / n
+        bounds = np.column_stack((edges[:-1], edges[1:])) if len(edges) > 1 else edges[[[0, 0]]]
+        return cls(
+            share,
+            np.bincount(which, proba, minlength=len(counts))[filled] / n,
+            _wilson(share, n),
+            n,
+            bounds[filled],
+            estimator_name=name,
+        )
+
+    def plot(
+        self, ax: Any = None, *, name: str | None = None, histogram: bool = True, **kwargs: Any
+    ) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default. The counts take some of their room.
+        name : str, optional
+            What the legend says; by default the name of the display.
+        histogram : bool, default=True
+            Whether counts are drawn below.
+        **kwargs
+            Style of the curve (`matplotlib.lines.Line2D`).
+
+        Returns
+        -------
+        self
+        """
+        self.ax_, self.figure_ = ax, _ = axes_for(ax, type(self).__name__, (5.0, 5.4))
+        name = self.estimator_name if name is None else name
+        color = next_color(ax)
+        drawn = {line.get_label(): line for line in ax.get_lines()}
+        if "perfectly calibrated" in drawn:
+            self.diagonal_ = drawn["perfectly calibrated"]
+        else:
+            (self.diagonal_,) = ax.plot(
+                [0, 1], [0, 1], color=GREY, linestyle=":", label="perfectly calibrated"
+            )
+        defaults = {"color": color, "linewidth": 1.4, "marker": "o", "markersize": 5}
+        defaults |= {"gid": CURVE, "zorder": 3, "label": name or "classifier"}
+        (self.line_,) = ax.plot(self.prob_pred, self.prob_true, **merge_style(defaults, kwargs))
+        color = self.line_.get_color()
+        self.errorbars_ = ax.vlines(
+            self.prob_pred, *self.interval.T, color=color, alpha=0.45, linewidth=1.2
+        )
+        ax.set(
+            xlim=(-0.02, 1.02),
+            ylim=(-0.02, 1.02),
+            xlabel="predicted probability",
+            ylabel="share of positive samples",
+        )
+        ax.legend(loc="upper left", frameon=False, fontsize=FONT_SIZE)
+        self.counts_ax_ = self.bars_ = None
+        if histogram:
+            self._plot_counts(color)
+        return self
+
+    def _plot_counts(self, color: Any) -> None:
+        from mpl_toolkits.axes_grid1 import make_axes_locatable  # type: ignore
+
+        below = make_axes_locatable(self.ax_).append_axes(
+            "bottom", size="22%", pad=0.12, sharex=self.ax_
+        )
+        self.counts_ax_ = below
+        self.bars_ = below.bar(
+            self.edges[:, 0],
+            self.counts,
+            np.maximum(np.diff(self.edges, axis=1)[:, 0], 0.004),
+            align="edge",
+            color=color,
+            alpha=0.35,
+            edgecolor="white",
+        )
+        below.set(xlabel=self.ax_.get_xlabel(), ylabel="samples")
+        below.spines[["top", "right"]].set_visible(False)
+        self.ax_.set_xlabel("")
+        self.ax_.tick_params(labelbottom=False)
+
+
+def _wilson(share: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Return Wilson's 95 % interval of a probability that was seen as a share of n."""
+    z2 = Z_95**2 / n
+    middle = (share + 0.5 * z2) / (1.0 + z2)
+    half = np.sqrt(share * (1.0 - share) * z2 + 0.25 * z2**2) / (1.0 + z2)
+    return np.clip(np.column_stack((middle - half, middle + half)), 0.0, 1.0)
