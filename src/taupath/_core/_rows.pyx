@@ -460,36 +460,55 @@ cdef class CsrRows(SparseRows):
         cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
         cdef const double* x = self.data_start + start
         cdef const int* at = self.indices_start + start
+        cdef double v0, v1, v2, v3
         a = a * self.sign[i]
         for k in range(0, count - 3, 4):
-            v[at[k]] = v[at[k]] + a * x[k]
-            v[at[k + 1]] = v[at[k + 1]] + a * x[k + 1]
-            v[at[k + 2]] = v[at[k + 2]] + a * x[k + 2]
-            v[at[k + 3]] = v[at[k + 3]] + a * x[k + 3]
+            v0 = v[at[k]] + a * x[k]
+            v1 = v[at[k + 1]] + a * x[k + 1]
+            v2 = v[at[k + 2]] + a * x[k + 2]
+            v3 = v[at[k + 3]] + a * x[k + 3]
+            v[at[k]] = v0
+            v[at[k + 1]] = v1
+            v[at[k + 2]] = v2
+            v[at[k + 3]] = v3
         for k in range(count & ~3, count):
             v[at[k]] = v[at[k]] + a * x[k]
         if self.bias != 0.0:
             v[self.n_cols - 1] = v[self.n_cols - 1] + a * self.bias
 
     cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
-        cdef Py_ssize_t k
+        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
+        cdef const double* x = self.data_start + start
+        cdef const int* at = self.indices_start + start
+        cdef long double v0, v1
         a = a * self.sign[i]
-        for k in range(self.indptr[i], self.indptr[i + 1]):
-            v[self.indices[k]] = v[self.indices[k]] + a * self.data[k]
+        for k in range(0, count - 1, 2):        # no index is there twice
+            v0 = v[at[k]] + a * x[k]
+            v1 = v[at[k + 1]] + a * x[k + 1]
+            v[at[k]] = v0
+            v[at[k + 1]] = v1
+        if count & 1:
+            v[at[count - 1]] = v[at[count - 1]] + a * x[count - 1]
         if self.bias != 0.0:
             v[self.n_cols - 1] = v[self.n_cols - 1] + a * self.bias
 
     cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
         cdef Py_ssize_t k
         cdef pair_t* p = <pair_t*> pair
-        cdef pair_t both = pair_of(a * self.sign[i], b * self.sign[i])
+        cdef pair_t both = pair_of(a * self.sign[i], b * self.sign[i]), p0, p1, p2, p3
         cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start
         cdef const double* x = self.data_start + start
         cdef const int* at = self.indices_start + start
-        for k in range(0, count - 1, 2):
-            p[at[k]] = pair_plus(p[at[k]], pair_times(x[k], both))
-            p[at[k + 1]] = pair_plus(p[at[k + 1]], pair_times(x[k + 1], both))
-        for k in range(count & ~1, count):
+        for k in range(0, count - 3, 4):        # no index is there twice
+            p0 = pair_plus(p[at[k]], pair_times(x[k], both))
+            p1 = pair_plus(p[at[k + 1]], pair_times(x[k + 1], both))
+            p2 = pair_plus(p[at[k + 2]], pair_times(x[k + 2], both))
+            p3 = pair_plus(p[at[k + 3]], pair_times(x[k + 3], both))
+            p[at[k]] = p0
+            p[at[k + 1]] = p1
+            p[at[k + 2]] = p2
+            p[at[k + 3]] = p3
+        for k in range(count & ~3, count):
             p[at[k]] = pair_plus(p[at[k]], pair_times(x[k], both))
         if self.bias != 0.0:
             p[self.n_cols - 1] = pair_plus(p[self.n_cols - 1], pair_times(self.bias, both))
@@ -552,36 +571,52 @@ cdef class PatternRows(SparseRows):
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
         cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
         cdef const int* at = self.indices_start + start
+        cdef double v0, v1, v2, v3
         a = a * self.sign[i]
         for k in range(0, count - 3, 4):
-            v[at[k]] = v[at[k]] + a
-            v[at[k + 1]] = v[at[k + 1]] + a
-            v[at[k + 2]] = v[at[k + 2]] + a
-            v[at[k + 3]] = v[at[k + 3]] + a
+            v0 = v[at[k]] + a
+            v1 = v[at[k + 1]] + a
+            v2 = v[at[k + 2]] + a
+            v3 = v[at[k + 3]] + a
+            v[at[k]] = v0
+            v[at[k + 1]] = v1
+            v[at[k + 2]] = v2
+            v[at[k + 3]] = v3
         for k in range(count & ~3, count):
             v[at[k]] = v[at[k]] + a
         if self.bias != 0.0:
             v[self.n_cols - 1] = v[self.n_cols - 1] + a * self.bias
 
     cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
-        cdef Py_ssize_t k
+        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
+        cdef const int* at = self.indices_start + start
+        cdef long double v0, v1
         a = a * self.sign[i]
-        for k in range(self.indptr[i], self.indptr[i + 1]):
-            v[self.indices[k]] = v[self.indices[k]] + a
+        for k in range(0, count - 1, 2):        # no index is there twice
+            v0 = v[at[k]] + a
+            v1 = v[at[k + 1]] + a
+            v[at[k]] = v0
+            v[at[k + 1]] = v1
+        if count & 1:
+            v[at[count - 1]] = v[at[count - 1]] + a
         if self.bias != 0.0:
             v[self.n_cols - 1] = v[self.n_cols - 1] + a * self.bias
 
     cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
         cdef Py_ssize_t k
         cdef pair_t* p = <pair_t*> pair
-        cdef pair_t both = pair_of(a * self.sign[i], b * self.sign[i])
+        cdef pair_t both = pair_of(a * self.sign[i], b * self.sign[i]), p0, p1, p2, p3
         cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start
         cdef const int* at = self.indices_start + start
-        for k in range(0, count - 3, 4):
-            p[at[k]] = pair_plus(p[at[k]], both)
-            p[at[k + 1]] = pair_plus(p[at[k + 1]], both)
-            p[at[k + 2]] = pair_plus(p[at[k + 2]], both)
-            p[at[k + 3]] = pair_plus(p[at[k + 3]], both)
+        for k in range(0, count - 3, 4):        # no index is there twice
+            p0 = pair_plus(p[at[k]], both)
+            p1 = pair_plus(p[at[k + 1]], both)
+            p2 = pair_plus(p[at[k + 2]], both)
+            p3 = pair_plus(p[at[k + 3]], both)
+            p[at[k]] = p0
+            p[at[k + 1]] = p1
+            p[at[k + 2]] = p2
+            p[at[k + 3]] = p3
         for k in range(count & ~3, count):
             p[at[k]] = pair_plus(p[at[k]], both)
         if self.bias != 0.0:

@@ -3,6 +3,8 @@
 from typing import Any, Self
 
 import numpy as np
+from scipy.ndimage import minimum_filter1d
+from scipy.spatial import cKDTree
 
 from taupath.classifier import QuantileSVC
 from taupath.costs import check_taus
@@ -25,6 +27,9 @@ from taupath.display.inputs import (
 )
 
 __all__ = ["BoundaryDisplay"]
+
+# Length of a label, as part of the axes, and the distance it wants to have from the edge.
+LABEL_ROOM = 0.12
 
 
 class BoundaryDisplay:
@@ -120,6 +125,8 @@ class BoundaryDisplay:
         if model.kernel == "precomputed":
             raise ValueError('kernel="precomputed" knows no features to draw boundaries over')
         several = np.atleast_1d(check_taus(taus, "taus", np.size(taus)))
+        if len(several) == 0:
+            raise ValueError("taus is empty")
         n_grid = grid_resolution
         if isinstance(n_grid, bool) or not isinstance(n_grid, (int, np.integer)) or n_grid < 2:
             raise ValueError(f"grid_resolution must be an integer > 1, got {grid_resolution!r}")
@@ -188,27 +195,59 @@ class BoundaryDisplay:
         self._plot_samples()
         self.contours_: list[Any] = []
         colors = [INK] if one else shades(self.taus)
-        for tau, response, color in zip(self.taus, self.responses, colors, strict=True):
-            if response.min() >= 0.0 or response.max() < 0.0:
+        for response, color in zip(self.responses, colors, strict=True):
+            if response.min() >= 0.0 or response.max() <= 0.0:
                 self.contours_.append(None)
                 continue
             contour = ax.contour(
                 self.xx0, self.xx1, response, levels=[0.0], colors=[color], linewidths=2.0
             )
             self.contours_.append(contour)
-            if labels:
-                self._label(contour, tau)
+        if labels:
+            self._label()
         names = (None, None) if self.feature_names is None else self.feature_names
         ax.set(xlabel=names[0] or "feature 0", ylabel=names[1] or "feature 1")
         if legend and self.positive is not None:
-            ax.legend(frameon=True, framealpha=0.9, edgecolor="none", fontsize=FONT_SIZE)
+            ax.legend(
+                frameon=True,
+                framealpha=0.9,
+                edgecolor="none",
+                fontsize=FONT_SIZE,
+                title="class",
+                title_fontsize=FONT_SIZE,
+            )
         return self
 
-    def _label(self, contour: Any, tau: float) -> None:
+    def _label(self) -> None:
+        """Write each τ on its boundary, where that is far from the others and from the edge."""
         import matplotlib.patheffects as effects
 
-        for text in contour.clabel(fmt=rf"$\tau$ = {tau:g}", fontsize=FONT_SIZE):
-            text.set_path_effects([effects.withStroke(linewidth=3.0, foreground="white")])
+        corner = np.array([self.xx0[0, 0], self.xx1[0, 0]])
+        size = np.array([self.xx0[-1, -1], self.xx1[-1, -1]]) - corner
+        lines = [
+            None if contour is None else (np.concatenate(contour.allsegs[0]) - corner) / size
+            for contour in self.contours_
+        ]
+        length = max(int(LABEL_ROOM * len(self.xx0)), 1)  # of a label, in points of a line
+        written = np.empty((0, 2))
+        for k, line in enumerate(lines):
+            if line is None:
+                continue
+            others = [other for j, other in enumerate(lines) if other is not None and j != k]
+            # from other lines, all along the label; from other labels; from the edge
+            away = minimum_filter1d(_distance(line, np.concatenate(others or [written])), length)
+            room = 4.0 * np.minimum(away, 0.5 * LABEL_ROOM)
+            room += np.minimum(_distance(line, written), 1.5 * LABEL_ROOM)
+            room += np.minimum(np.minimum(line, 1.0 - line).min(axis=1), LABEL_ROOM)
+            # of places that are about as good, one in the middle
+            best = int((room - 0.2 * np.linalg.norm(line - 0.5, axis=1)).argmax())
+            written = np.vstack((written, line[best]))
+            for text in self.contours_[k].clabel(
+                fmt=rf"$\tau$ = {self.taus[k]:g}",
+                fontsize=FONT_SIZE,
+                manual=[tuple(corner + size * line[best])],
+            ):
+                text.set_path_effects([effects.withStroke(linewidth=3.0, foreground="white")])
 
     def _plot_samples(self) -> None:
         self.samples_ = []
@@ -229,3 +268,10 @@ class BoundaryDisplay:
                     label=str(names[int(sign)]),
                 )
             )
+
+
+def _distance(points: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return how far each point is from the closest of the others; infinity without any."""
+    return np.asarray(
+        cKDTree(others).query(points)[0] if len(others) else np.full(len(points), np.inf)
+    )

@@ -148,13 +148,25 @@ class CoefficientDisplay:
         return self
 
     def _label(self, n_labels: int) -> None:
+        """Write names beside the ends of their lines.
+
+        Costs that vanish leave no coefficients, so that lines may end in one point: labels then
+        lead to where, over the last tenth, the lines are furthest apart.
+        """
         top = self.coef[:n_labels]
+        self.labels_: list[Any] = []
+        if n_labels == 0:
+            return
+        begin, end = float(self.taus[0]), float(self.taus[-1])
+        spread = np.where(self.taus >= end - 0.1 * (end - begin), np.ptp(top, axis=0), -1.0)
+        where = int(spread.argmax())
         self.labels_ = label_ends(
             self.ax_,
-            float(self.taus[-1]),
-            top[:, -1].tolist(),
+            end,
+            top[:, where].tolist(),
             self.feature_names[:n_labels],
             [line.get_color() for line in self.lines_[:n_labels]],
+            x_from=float(self.taus[where]),
         )
 
 

@@ -74,11 +74,17 @@ def shades(values: np.ndarray) -> np.ndarray:
 
 
 def label_ends(
-    ax: Any, x: float, heights: Sequence[float], texts: Sequence[str], colors: Sequence[Any]
+    ax: Any,
+    x: float,
+    heights: Sequence[float],
+    texts: Sequence[str],
+    colors: Sequence[Any],
+    x_from: float | None = None,
 ) -> list[Any]:
     """Write labels to the right of x, as close to their heights as they can be side by side.
 
-    The limits of the axes have to be final.
+    A thin line leads to each label from its height at `x_from`, x itself by default. The limits of
+    the axes have to be final.
     """
     low, high = ax.get_ylim()
     points = ax.get_window_extent().height * 72.0 / ax.figure.dpi
@@ -89,16 +95,20 @@ def label_ends(
     top = max(high - (stack[-1] if len(order) else 0.0), low)
     free = IsotonicRegression(y_min=low, y_max=top)
     positions = free.fit_transform(np.arange(len(order)), np.asarray(heights)[order] - stack)
+    left, right = ax.get_xlim()
+    gap = 0.02 * (right - left)
+    x_from = x if x_from is None else x_from
     written: list[Any] = [None] * len(order)
     for k, y in zip(order, positions + stack, strict=True):
+        leader = {"arrowstyle": "-", "linewidth": 0.6, "color": colors[k], "relpos": (0.0, 0.5)}
         written[k] = ax.annotate(
             texts[k],
-            (x, y),
-            xytext=(5, 0),
-            textcoords="offset points",
+            (x_from, heights[k]),
+            xytext=(x + gap, y),
             va="center",
             color=colors[k],
             fontsize=FONT_SIZE,
             annotation_clip=False,
+            arrowprops=leader | {"shrinkA": 1.0, "shrinkB": 0.0, "zorder": 2.5},
         )
     return written

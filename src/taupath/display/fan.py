@@ -119,7 +119,7 @@ class QuantileFanDisplay:
         targets = None
         if y is not None:
             check_consistent_length(X, y)
-            targets = check_targets(y, len(np.asarray(y)))
+            targets = check_targets(y, np.asarray(y).size)
 
         def predict(samples: Any) -> np.ndarray:
             for step in before:
@@ -137,13 +137,14 @@ class QuantileFanDisplay:
         x = np.linspace(samples[:, j].min(), samples[:, j].max(), n_grid)
         grid = np.tile(np.median(samples, axis=0), (n_grid, 1))
         grid[:, j] = x
+        label = f"feature {j}" if names is None else names[j]
         display = cls(
             x,
             predict(as_frame_of(X, grid)),
             levels,
             x_samples=None if targets is None else samples[:, j],
             y_samples=targets,
-            x_label=f"feature {j}" if names is None else names[j],
+            x_label=label if len(grid[0]) == 1 else f"{label} (other features at their medians)",
         )
         return display.plot(ax=ax, **kwargs)
 

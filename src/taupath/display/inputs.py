@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from taupath.validation import check_labels, check_weight, check_weighted_classes
 
@@ -62,7 +63,7 @@ def check_binary_classifier(estimator: Any) -> None:
 def positive_of(estimator: Any, X: Any, y: Any) -> np.ndarray:
     """Return which samples have the positive class of the estimator; y needs to have both."""
     check_consistent_length(X, y)
-    present, positive = check_labels(y, len(np.asarray(y)))
+    present, positive = check_labels(y, np.asarray(y).size)
     unknown = present[~np.isin(present, estimator.classes_)].tolist()
     if unknown:
         raise ValueError(
@@ -73,12 +74,16 @@ def positive_of(estimator: Any, X: Any, y: Any) -> np.ndarray:
 
 def find_positive(y_true: Any, pos_label: Any = None) -> np.ndarray:
     """Return which samples are positive: those of `pos_label`, else of the second class."""
-    present, positive = check_labels(y_true, len(np.asarray(y_true)))
-    if pos_label is None:
-        return positive
-    if pos_label not in present.tolist():
-        raise ValueError(f"pos_label={pos_label!r} is not a label of y_true: {present.tolist()}")
-    return positive if pos_label == present[1] else ~positive
+    kind = type_of_target(y_true, input_name="y_true")
+    if kind != "binary":
+        raise ValueError(f"y_true must have labels of two classes, got {kind} values")
+    labels = column_or_1d(y_true)
+    present = np.unique(labels).tolist()
+    if len(present) != 2:
+        raise ValueError(f"y_true must have exactly two classes, got one only: {present[0]!r}")
+    if pos_label is not None and pos_label not in present:
+        raise ValueError(f"pos_label={pos_label!r} is not a label of y_true, which has {present}")
+    return np.asarray(labels == (present[1] if pos_label is None else pos_label))
 
 
 def weights_of(sample_weight: Any, positive: np.ndarray) -> np.ndarray:

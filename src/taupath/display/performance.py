@@ -188,7 +188,10 @@ class PerformanceDisplay:
             )
             for text, values, color in curves
         ]
-        ax.set(xlim=(0.0, 1.0), ylim=(-0.02, 1.02), xlabel=TAU_LABEL, ylabel="rate")
+        least = min(float(values.min()) for _, values, _ in curves)
+        bottom = np.floor(10.0 * least) / 10.0
+        ax.set(xlim=(0.0, 1.0), xlabel=TAU_LABEL, ylabel="rate")
+        ax.set_ylim(bottom - 0.02 * (1.0 - bottom), 1.0 + 0.02 * (1.0 - bottom))
         self.labels_ = label_ends(
             ax,
             1.0,

@@ -8,6 +8,7 @@ from taupath.display.drawing import (
     CURVE,
     FONT_SIZE,
     GREY,
+    INK,
     axes_for,
     check_matplotlib,
     merge_style,
@@ -25,6 +26,10 @@ from taupath.validation import check_choice
 
 __all__ = ["ReliabilityDisplay"]
 
+# Where the counts are drawn, in units of the vertical axis.
+BAND = (-0.28, -0.08)
+# Counts are written where there are no more bins.
+MOST_LABELS = 12
 # Standard deviations of a normal variable that 95 % lie within.
 Z_95 = 1.959963984540054
 
@@ -50,14 +55,14 @@ class ReliabilityDisplay:
     ----------
     ax_, figure_ : matplotlib Axes and Figure
         Where it is drawn.
-    counts_ax_ : matplotlib Axes
-        Where the counts are drawn, None without.
     line_, diagonal_ : matplotlib Line2D
         The curve, and where it should be.
     errorbars_ : matplotlib LineCollection
         The intervals.
     bars_ : matplotlib BarContainer
-        The counts, None without.
+        The counts, as parts of the largest one, in a band below; None without.
+    bar_labels_ : list of matplotlib Text
+        The counts in figures, where there is room.
     """
 
     def __init__(
@@ -193,7 +198,7 @@ class ReliabilityDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default. The counts take some of their room.
+            Where to draw; new ones by default.
         name : str, optional
             What the legend says; by default the name of the display.
         histogram : bool, default=True
@@ -224,36 +229,38 @@ class ReliabilityDisplay:
         )
         ax.set(
             xlim=(-0.02, 1.02),
-            ylim=(-0.02, 1.02),
             xlabel="predicted probability",
             ylabel="share of positive samples",
         )
+        ax.set_ylim(min(ax.get_ylim()[0], -0.02) if len(drawn) else -0.02, 1.02)
         ax.legend(loc="upper left", frameon=False, fontsize=FONT_SIZE)
-        self.counts_ax_ = self.bars_ = None
+        self.bars_ = None
+        self.bar_labels_: list[Any] = []
         if histogram:
             self._plot_counts(color)
         return self
 
     def _plot_counts(self, color: Any) -> None:
-        from mpl_toolkits.axes_grid1 import make_axes_locatable  # type: ignore
-
-        below = make_axes_locatable(self.ax_).append_axes(
-            "bottom", size="22%", pad=0.12, sharex=self.ax_
-        )
-        self.counts_ax_ = below
-        self.bars_ = below.bar(
+        ax = self.ax_
+        low, high = BAND
+        self.bars_ = ax.bar(
             self.edges[:, 0],
-            self.counts,
+            (high - low) * self.counts / self.counts.max(),
             np.maximum(np.diff(self.edges, axis=1)[:, 0], 0.004),
+            bottom=low,
             align="edge",
             color=color,
-            alpha=0.35,
+            alpha=0.3,
             edgecolor="white",
         )
-        below.set(xlabel=self.ax_.get_xlabel(), ylabel="samples")
-        below.spines[["top", "right"]].set_visible(False)
-        self.ax_.set_xlabel("")
-        self.ax_.tick_params(labelbottom=False)
+        if len(self.counts) <= MOST_LABELS:
+            self.bar_labels_ = ax.bar_label(
+                self.bars_, [f"{n:d}" for n in self.counts], padding=1, fontsize=7, color=INK
+            )
+        ax.text(-0.03, low, "samples", rotation=90, ha="right", va="bottom", fontsize=FONT_SIZE - 1)
+        ax.set_ylim(low, 1.02)
+        ax.set_yticks(np.linspace(0.0, 1.0, 6))
+        ax.spines["left"].set_bounds(0.0, 1.02)
 
 
 def _wilson(share: np.ndarray, n: np.ndarray) -> np.ndarray:

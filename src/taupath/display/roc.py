@@ -76,7 +76,9 @@ class RocDisplay:
         if tau is not None:
             per_fp, per_fn = self._rates_of_cost()
             self.expected_cost = per_fp * fpr + per_fn * (1.0 - tpr)
-            least = np.flatnonzero(np.isclose(self.expected_cost, self.expected_cost.min()))
+            least = np.flatnonzero(
+                np.isclose(self.expected_cost, self.expected_cost.min(), rtol=1e-12, atol=0.0)
+            )
             self.best = int(least[np.abs(taus[least] - tau).argmin()])
 
     def _rates_of_cost(self) -> tuple[float, float]:
@@ -213,7 +215,12 @@ class RocDisplay:
         defaults = {"color": next_color(ax), "linewidth": 1.8, "gid": CURVE, "zorder": 3}
         if label is not None:
             defaults["label"] = label
-        (self.chance_line_,) = ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
+        drawn = {line.get_label(): line for line in ax.get_lines()}
+        self.chance_line_ = drawn.get("_chance")
+        if self.chance_line_ is None:
+            (self.chance_line_,) = ax.plot(
+                [0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":", label="_chance"
+            )
         (self.line_,) = ax.plot(self.fpr, self.tpr, **merge_style(defaults, kwargs))
         ax.set(
             xlim=(-0.02, 1.02),
