@@ -18,7 +18,7 @@ from taupath._core._crossings import Table
 __all__ = ["Crossings", "Functions", "Tracks", "find_crossings"]
 
 # Bytes of the functions at all nodes, up to which they are kept; else as many of them, about.
-KEPT = 64e6
+KEPT = 256e6
 MOST_BLOCKS = 2048
 # Bytes of what is computed at a time.
 AT_A_TIME = 32e6

@@ -19,8 +19,10 @@ __all__ = ["ClassificationPath", "RegressionPath", "RegularizationPath", "Soluti
 
 # So many τ, each for some samples, are solved for one by one.
 FEW_TAUS = 32
-# Samples at a time whose decision functions are looked at for all τ.
-ROWS_AT_A_TIME = 4096
+# Samples at a time whose decision functions are looked at for all τ; fewer where their kernel with
+# the training samples takes more bytes than these.
+ROWS_AT_A_TIME = 32768
+BYTES_AT_A_TIME = 64e6
 
 
 class SolutionPath:
@@ -174,7 +176,7 @@ class SolutionPath:
                 own = np.flatnonzero(which == k)
                 decisions[own] = self._samples.decide(X[own], self._solution(float(value)))
             return decisions
-        for some in slices(X.shape[0], ROWS_AT_A_TIME):
+        for some in self._row_blocks(X.shape[0]):
             features = self._samples.features(X[some])
             decisions[some] = self._tracks.values(features, taus[some])
         return decisions
@@ -213,7 +215,7 @@ class SolutionPath:
                 self._samples.norms(X[some]),
                 levels[some],
             )
-            for some in slices(X.shape[0], ROWS_AT_A_TIME)
+            for some in self._row_blocks(X.shape[0])
         ]
         return Crossings(
             *(
@@ -238,6 +240,12 @@ class SolutionPath:
         """
         features = self._samples.features(self._samples.check_new(X))
         return self._tracks.taus, self._tracks.all_values(features)
+
+    def _row_blocks(self, n_rows: int) -> list[slice]:
+        most = ROWS_AT_A_TIME
+        if self._samples.by_theta:
+            most = min(most, max(int(BYTES_AT_A_TIME // (8 * self._samples.shape[0])), 1))
+        return slices(n_rows, most)
 
     @cached_property
     def _tracks(self) -> Tracks:

@@ -176,8 +176,8 @@ class PerformanceDisplay:
         """
         self.ax_, self.figure_ = ax, _ = axes_for(ax, type(self).__name__)
         curves = (
-            ("true positive rate", self.tpr, POSITIVE),
-            ("true negative rate", self.tnr, NEGATIVE),
+            ("TPR", self.tpr, POSITIVE),
+            ("TNR", self.tnr, NEGATIVE),
             ("accuracy", self.accuracy, INK),
         )
         self.lines_ = [
@@ -190,7 +190,7 @@ class PerformanceDisplay:
         ]
         least = min(float(values.min()) for _, values, _ in curves)
         bottom = np.floor(10.0 * least) / 10.0
-        ax.set(xlim=(0.0, 1.0), xlabel=TAU_LABEL, ylabel="rate")
+        ax.set(xlim=(0.0, 1.0), xlabel=TAU_LABEL, ylabel="TPR, TNR and accuracy")
         ax.set_ylim(bottom - 0.02 * (1.0 - bottom), 1.0 + 0.02 * (1.0 - bottom))
         self.labels_ = label_ends(
             ax,
