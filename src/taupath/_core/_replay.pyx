@@ -72,8 +72,13 @@ cdef class Replay:
         self._build()
 
     cdef _new_factor(self, Py_ssize_t capacity):
+        """Have a factor without members; the last one's memory will do if it is large enough."""
+        if self.factor is not None and capacity <= self.factor.capacity:
+            self.factor.size = 0
+            self.factor.stale = False
+            return
         cls = OrthogonalFactor if self.orthogonal else Factor
-        self.factor = cls(self.rows, self.squared_norm, capacity)
+        self.factor = cls(self.rows, self.squared_norm, capacity + capacity // 4)
 
     cdef _build(self):
         """Factor the free points from nothing."""
