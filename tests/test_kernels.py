@@ -29,6 +29,7 @@ import problems
 import taupath
 from canonical import Task, assert_optimal, assert_quantile_path, judge
 from real_data import load_dense, slow
+from taupath import samples
 
 TAUS = np.array([0.0, 1e-6, 0.05, 0.25, 0.5, 0.65, 0.9, 1.0 - 1e-6, 1.0])
 # Two paths of one problem may break ties differently; what they agree on is the function.
@@ -758,3 +759,32 @@ def test_features_have_no_weights_with_a_kernel(kernel):
     path = taupath.quantile_path(X, Y, kernel=kernel)
     with pytest.raises(AttributeError, match="linear kernel"):
         path.coef(0.5)
+
+
+# --- matrices of a few hundred dimensions ---------------------------------------------------------
+
+
+def rings(n):
+    """Two Gaussians around one centre: with RBF a matrix of full rank and few dimensions."""
+    rng = np.random.default_rng(0)
+    wide = rng.uniform(size=(n, 1)) >= 0.4
+    return rng.standard_normal((n, 2)) * np.where(wide, 3.0, 1.0), ~wide[:, 0]
+
+
+@pytest.mark.parametrize("intercept", ["augmented", "free"])
+def test_a_smooth_kernel_with_a_large_C_is_certified(intercept):
+    X, y = rings(1000)
+    path = taupath.quantile_path(X, y, C=1000.0, kernel="rbf", intercept=intercept)
+    assert path.certify(40).holds()
+    assert np.all(path.crossings(X[:20]).length <= 1.0)
+
+
+@pytest.mark.slow
+def test_solutions_that_leave_dependent_points_out_are_swept(monkeypatch):
+    monkeypatch.setattr(samples, "MOST_COLUMNS", 1)
+    X, y = rings(1000)
+    path = taupath.quantile_path(X, y, C=1e4, kernel="rbf")
+    taus, values = path.values_at_nodes(X[:5])
+    some = np.linspace(0, len(taus) - 1, 200).astype(int)
+    expected = path.decision_function(X[:5], taus[some])
+    assert_allclose(values[:, some], expected, rtol=0, atol=1e-6)

@@ -32,6 +32,9 @@ ASYMMETRY = 1e-10
 BLOCK = 256
 # What is left of the diagonal, as part of its largest entry, where a matrix has been taken apart.
 NOTHING_LEFT = 1e-14
+# With so much left after so many columns, it is not going to be gone after a few hundred.
+SOME_COLUMNS = 64
+MUCH_LEFT = 0.05
 # How far below zero, as part of the largest, an eigenvalue counts as rounding.
 NEGATIVE = 1e-8
 
@@ -213,16 +216,17 @@ def low_rank_factor(
 ) -> np.ndarray | None:
     """Return B with B Bᵀ = K up to rounding and at most `most` columns; None if there is none.
 
-    K is given by its diagonal and its columns. Cholesky factorisation with pivots, stopped early.
+    K is given by its diagonal and its columns. Cholesky factorisation with pivots, stopped early,
+    all the more where too much is left after some columns.
     """
     left = diagonal.copy()
-    enough = NOTHING_LEFT * max(float(left.max()), 1e-300)
+    largest = max(float(left.max()), 1e-300)
     B = np.zeros((len(diagonal), most))
     for k in range(most + 1):
         pivot = int(left.argmax())
-        if left[pivot] <= enough:
+        if left[pivot] <= NOTHING_LEFT * largest:
             return np.ascontiguousarray(B[:, : max(k, 1)])
-        if k == most:
+        if k == most or (k == SOME_COLUMNS and left[pivot] > MUCH_LEFT * largest):
             return None
         B[:, k] = (column(pivot) - B[:, :k] @ B[pivot, :k]) / np.sqrt(left[pivot])
         left -= B[:, k] ** 2

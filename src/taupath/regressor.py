@@ -149,7 +149,10 @@ class QuantileSVR(RegressorMixin, BaseEstimator):
         return found[:, 0] if quantiles.ndim == 0 else found
 
     def predict_interval(self, X: Any, coverage: float = 0.8) -> np.ndarray:
-        """Predict intervals that y lies in with a probability of `coverage`.
+        """Predict the interval between two quantiles that `coverage` of y should lie in.
+
+        Where C is so large that the path follows its training samples closely, fewer of what is to
+        come do.
 
         Parameters
         ----------

@@ -23,7 +23,6 @@ from taupath.kernels import (
 )
 from taupath.problem import Line
 from taupath.rows import make_rows, order_in_memory
-from taupath.solver import ORTHOGONAL_UP_TO
 from taupath.validation import check_choice, check_new_features, check_positive, slices
 
 __all__ = ["Intercept", "KernelSamples", "LinearSamples", "Samples", "Solution", "make_samples"]
@@ -32,6 +31,8 @@ TINY = float(np.finfo(np.float64).tiny)
 MEGABYTE = 1e6
 # Rows of a kernel matrix that have to be at hand.
 FEWEST_ROWS = 100
+# Dimensions, of a kernel matrix that has few, in which vectors are used instead of it.
+MOST_COLUMNS = 512
 # Samples at a time where the kernel matrix is not kept.
 DIAGONAL_BLOCK = 256
 # Samples that are looked at to see whether a kernel matrix is positive semidefinite.
@@ -299,7 +300,7 @@ class KernelSamples(Samples):
         if self.indefinite and K is not None:
             K = clipped(K)
         diagonal = self.diagonal if K is None else K.diagonal()
-        most = min(ORTHOGONAL_UP_TO - 1, self.shape[0] // 2)
+        most = min(MOST_COLUMNS, self.shape[0] // 2)
         low_rank = low_rank_factor(diagonal, self._row if K is None else K.__getitem__, most)
         if low_rank is not None:
             return make_rows(low_rank, self.sign, bias, balanced=free)

@@ -233,9 +233,9 @@ cdef class Replay:
                 self._step_to(positions[k])
             if self.n_free != self.factor.size:
                 _, theta_k, w_k, multiplier[k] = self.solution(t[k], line.target(t[k]))
-                w[k, :] = w_k
+                np.asarray(w[k])[:] = w_k
                 if theta is not None:
-                    theta[k, :] = theta_k
+                    np.asarray(theta[k])[:] = theta_k
                 self.carrying = False
                 continue
             if self.factor.stale and not self.factor.rebuild():

@@ -1,0 +1,238 @@
+"""The studies of probabilities, costs and coverage: their building blocks are right."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import binom
+from sklearn.metrics import brier_score_loss
+from sklearn.metrics import log_loss as sklearn_log_loss
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.fixture
+def study(monkeypatch):
+    """A function that imports a study by name, from its file."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(variable, "1")
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(f"study_{name}", BENCHMARKS / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, spec.name, module)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+# -- probabilities ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("which", range(4))
+def test_eta_of_a_simulator_is_the_share_of_positives(study, which):
+    simulator = study("probability").SIMULATORS[which]
+    n = 200_000
+    X, y = simulator.draw(np.random.default_rng(1), n)
+    eta = simulator.eta(X)
+    assert ((eta >= 0.0) & (eta <= 1.0)).all()
+    for bin_of in (np.minimum((10 * eta).astype(int), 9), (X[:, 0] > 0.5) + 2 * (X[:, 1] > 0.0)):
+        for k in np.unique(bin_of):
+            here = bin_of == k
+            deviation = np.sqrt((eta[here] * (1.0 - eta[here])).sum()) / here.sum()
+            assert abs(y[here].mean() - eta[here].mean()) <= 4.5 * deviation + 1e-12
+
+
+def test_eta_agrees_with_groups_that_were_drawn_first(study):
+    # `draw` goes by η itself; here the hidden group is drawn, then x, as the names say.
+    probability = study("probability")
+    rng, n = np.random.default_rng(2), 200_000
+    group = rng.integers(3, size=n)
+    X = rng.standard_normal((n, 5))
+    X[:, 0] += probability.GROUP_AT[group]
+    check_shares(probability.stairs_eta(X), rng.uniform(size=n) < probability.GROUP_SHARE[group])
+    narrow = rng.uniform(size=n) < probability.NARROW_SHARE
+    X = rng.standard_normal((n, 2)) * np.where(narrow, 1.0, probability.WIDE)[:, np.newaxis]
+    check_shares(probability.rings_eta(X), narrow)
+
+
+def test_eta_of_three_classes_is_the_share_of_each(study):
+    probability = study("probability")
+    X, y = probability.three_draw(np.random.default_rng(3), 200_000)
+    eta = probability.three_eta(X)
+    assert_allclose(eta.sum(axis=1), 1.0)
+    for k in range(3):
+        check_shares(eta[:, k], y == k)
+        assert_allclose(np.cov(X[y == k].T), probability.COVARIANCES[k], atol=0.05)
+
+
+def check_shares(eta, positive):
+    """Assert that within bins of η, the share of positives is η up to chance."""
+    bins = np.minimum((10 * eta).astype(int), 9)
+    for k in np.unique(bins):
+        here = bins == k
+        deviation = np.sqrt((eta[here] * (1.0 - eta[here])).sum()) / here.sum()
+        assert abs(positive[here].mean() - eta[here].mean()) <= 4.5 * deviation + 1e-12
+
+
+def test_scores_are_those_of_scikit_learn(study):
+    probability = study("probability")
+    rng = np.random.default_rng(4)
+    y, p = rng.integers(2, size=50), rng.uniform(size=50)
+    proba, truth = np.column_stack((1.0 - p, p)), y[:, np.newaxis] == [0, 1]
+    assert_allclose(probability.brier(proba, truth), brier_score_loss(y, p))
+    assert_allclose(probability.log_loss(proba, truth), sklearn_log_loss(y, p))
+
+
+def test_log_loss_of_a_certain_error_is_that_of_the_clip(study):
+    probability = study("probability")
+    truth = np.array([[True, False]])
+    assert_allclose(probability.log_loss(np.array([[0.0, 1.0]]), truth), -np.log(1e-6))
+
+
+def test_recalibration_undoes_a_change_of_the_logit(study):
+    probability = study("probability")
+    rng = np.random.default_rng(5)
+    eta = rng.uniform(0.02, 0.98, 100_000)
+    truth = rng.uniform(size=len(eta)) < eta
+    distorted = 1.0 / (1.0 + np.exp(-(0.5 * np.log(eta / (1.0 - eta)) - 0.3)))
+    assert_allclose(probability.recalibrate(distorted, truth, distorted), eta, atol=0.02)
+
+
+def test_standing_counts_rows(study):
+    probability = study("probability")
+    rows = [
+        probability.RealRow("a", "linear", 9, 1, {"path": ours, "sigmoid": 1.0}, {}, 0.0, {})
+        for ours in (0.9, 1.01, 1.1)
+    ]
+    found = probability.standing(rows, "brier", "path", "sigmoid")
+    assert found == {"better": 1, "within 2 % or better": 2, "rows": 3}
+    assert probability.standing(rows, "brier", "recalibrated", "sigmoid")["rows"] == 0
+
+
+def test_a_small_simulation_reports_every_method(study):
+    probability = study("probability")
+    row = probability.simulated(probability.SIMULATORS[0], 40, 1)
+    assert set(row.distance) == set(probability.METHODS)
+    assert all(0.0 < distance < 0.5 for distance in row.distance.values())
+    found = probability.Study([row], [], [])
+    assert any("logistic" in line for line in probability.report(found, {}))
+    assert json.loads(probability.as_json(found, {}))["simulated"][0]["n_samples"] == 40
+
+
+def test_columns_of_zeros_and_ones_are_left_alone(study):
+    probability = study("probability")
+    binary = np.eye(4)
+    assert probability.scaled(binary, binary)[0] is binary
+    train, test = probability.scaled(np.array([[0.0], [4.0]]), np.array([[2.0]]))
+    assert_allclose(train, [[-1.0], [1.0]])
+    assert_allclose(test, [[0.0]])
+
+
+def test_large_sets_are_cut_and_small_ones_are_not(study, data_dir):
+    probability = study("probability")
+    assert len(probability.load("a9a")[1]) == probability.MOST_ROWS
+    X, y = probability.load("diabetes")
+    assert X.shape == (768, 8)
+    assert (y == 1).sum() == 500
+
+
+# -- costs -----------------------------------------------------------------------------------------
+
+
+def test_cost_counts_alarms_and_misses(study):
+    positive = np.array([True, True, True, False, False])
+    decided = np.array([True, False, False, True, False])
+    # one alarm at 0.2 and two misses at 0.8
+    assert_allclose(study("costs").realised_cost(positive, decided, 0.2), (0.2 + 1.6) / 5)
+
+
+def test_refit_is_the_svm_of_the_path(study):
+    costs = study("costs")
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((80, 3))
+    y = X[:, 0] + rng.standard_normal(80) > 0.3
+    model = costs.QuantileSVC(0.5).fit(X, y)
+    for tau in (0.1, 0.5, 0.8):
+        refit = costs.refit(X, y, 0.5, tau).set_params(tol=1e-8).fit(X, y)
+        assert_allclose(refit.decision_function(X), model.decision_function(X, tau), atol=1e-3)
+
+
+def test_costs_of_one_set(study, data_dir):
+    costs = study("costs")
+    row = costs.measure("heart_scale")
+    assert row.agree > 0.99
+    assert all(len(values) == len(costs.TAUS) for values in row.cost.values())
+    assert row.mean("path") < row.mean("prior")
+    assert any("heart_scale" in line for line in costs.report([row], {}))
+    assert json.loads(costs.as_json([row], {}))["rows"][0]["name"] == "heart_scale"
+
+
+# -- coverage --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [50, 299, 1878])
+def test_band_holds_the_binomial_share(study, n):
+    low, high = study("intervals").binomial_band(n, 0.8, 0.99)
+    k_low, k_high = round(low * n), round(high * n)
+    assert binom.cdf(k_high, n, 0.8) - binom.cdf(k_low - 1, n, 0.8) >= 0.99
+    # no wider than it must be, on either side
+    assert binom.cdf(k_low - 1, n, 0.8) < 0.005 <= binom.cdf(k_low, n, 0.8)
+    assert binom.sf(k_high, n, 0.8) <= 0.005 < binom.sf(k_high - 1, n, 0.8)
+
+
+def test_conformal_step_covers_what_it_is_made_from(study):
+    coverage = study("intervals")
+    rng = np.random.default_rng(7)
+    y, interval = rng.standard_normal(99), np.tile([-0.1, 0.2], (99, 1))
+    step = coverage.conformal_step(y, interval, 0.8)
+    moved = interval + np.array([-step, step])
+    assert coverage.inside(y, moved).sum() == 80
+    # an interval that is too wide is moved inwards
+    assert coverage.conformal_step(y, np.tile([-9.0, 9.0], (99, 1)), 0.8) < 0.0
+
+
+def test_ends_of_an_interval_are_inside(study):
+    interval = np.array([[0.0, 1.0]] * 4)
+    found = study("intervals").inside(np.array([-0.1, 0.0, 1.0, 1.1]), interval)
+    assert found.tolist() == [False, True, True, False]
+
+
+def test_decreases_are_counted_in_rows(study):
+    quantiles = np.array([[1.0, 2.0, 2.0], [3.0, 2.0, 1.9]])
+    assert study("intervals").decreases(quantiles) == 2
+    assert study("intervals").decreases(quantiles, 0.5) == 1
+
+
+def test_sets_have_the_columns_they_should(study, data_dir):
+    coverage = study("intervals")
+    shapes = {name: coverage.load(name, data_dir)[0].shape for name in coverage.SETS}
+    assert shapes == {
+        "engel": (235, 1),
+        "mcycle": (133, 1),
+        "GAGurine": (314, 1),
+        "geyser": (299, 1),
+        "Boston": (506, 13),
+        "crabs": (200, 6),
+        "birthwt": (189, 9),
+    }
+
+
+def test_coverage_of_made_up_data(study, monkeypatch):
+    coverage = study("intervals")
+    monkeypatch.setattr(coverage, "CS", (0.1, 1.0))
+    monkeypatch.setattr(coverage, "QUANTILES", [k / 10 for k in range(1, 10)])
+    rng = np.random.default_rng(8)
+    X = rng.uniform(-1.0, 1.0, (60, 1))
+    row = coverage.measure("noise", X, rng.standard_normal(60) * (1.5 + X[:, 0]))
+    assert row.crossings == 0
+    assert_allclose(row.coverage["plain"] + row.below + row.above, 1.0)
+    assert 0.5 < row.coverage["plain"] <= 1.0
+    assert any("noise" in line for line in coverage.report([row], {}))
+    assert json.loads(coverage.as_json([row], {}))["rows"][0]["crossings"] == 0
