@@ -32,9 +32,9 @@ cdef enum:
     NOTHING = -1    # no event before t_end
 
 cdef enum:
-    TOGETHER = 8        # see `_gather`
+    TOGETHER = 16       # see `_gather`
     BATCH = 8           # points evaluated at once
-    PREFETCHED = 16     # points ahead of them that the memory is asked for
+    PREFETCHED = 32     # points ahead of them that the memory is asked for
     SORTED_FROM = 512   # so many points are looked at in the order of memory
 
 # Rows with fewer entries than this are near the processor anyway.
