@@ -34,7 +34,7 @@ cdef enum:
 cdef enum:
     TOGETHER = 16       # see `_gather`
     BATCH = 8           # points evaluated at once
-    PREFETCHED = 32     # points ahead of them that the memory is asked for
+    PREFETCHED = 16     # points ahead of them that the memory is asked for
     SORTED_FROM = 512   # so many points are looked at in the order of memory
 
 # Rows with fewer entries than this are near the processor anyway.
