@@ -375,7 +375,8 @@ class KernelSamples(Samples):
             rounding = 1e-14 * (np.abs(moved).sum(axis=1) ** 2) * np.abs(self.diagonal).max()
             travel = np.sqrt(np.maximum(squared, 0.0) + rounding)
         else:
-            travel = np.linalg.norm(np.diff(w, axis=0), axis=1)
+            proper = w[:, :-1] if bias else w
+            travel = np.linalg.norm(np.diff(proper, axis=0), axis=1)
         return Functions(coef, constant, travel)
 
     def features(self, X: Any) -> Any:
