@@ -1,28 +1,67 @@
 """The exact SVM for every misclassification cost at once."""
 
-from importlib.metadata import version as _version
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
 
-from taupath.certificate import Certificate
-from taupath.classification import quantile_path, regularization_path
-from taupath.classifier import QuantileSVC
-from taupath.exceptions import IndefiniteKernelWarning, WalkFailed
-from taupath.path import SolutionPath
-from taupath.regression import quantile_regression_path
-from taupath.regressor import QuantileSVR
-from taupath.selection import QuantileSVCCV
+if TYPE_CHECKING:
+    from taupath.certificate import Certificate
+    from taupath.classification import quantile_path, regularization_path
+    from taupath.classifier import QuantileSVC
+    from taupath.exceptions import IndefiniteKernelWarning, ModelFileError, WalkFailed
+    from taupath.path import SolutionPath
+    from taupath.regression import quantile_regression_path
+    from taupath.regressor import QuantileSVR
+    from taupath.selection import QuantileSVCCV
+    from taupath.storage import load
 
-__version__ = _version("taupath")
+    __version__: str
+
+# Where each public name is. It is imported when it is first asked for: the command line starts
+# without scikit-learn.
+_HOMES = {
+    "Certificate": "certificate",
+    "IndefiniteKernelWarning": "exceptions",
+    "ModelFileError": "exceptions",
+    "QuantileSVC": "classifier",
+    "QuantileSVCCV": "selection",
+    "QuantileSVR": "regressor",
+    "SolutionPath": "path",
+    "WalkFailed": "exceptions",
+    "load": "storage",
+    "quantile_path": "classification",
+    "quantile_regression_path": "regression",
+    "regularization_path": "classification",
+}
 
 __all__ = [
     "Certificate",
     "IndefiniteKernelWarning",
+    "ModelFileError",
     "QuantileSVC",
     "QuantileSVCCV",
     "QuantileSVR",
     "SolutionPath",
     "WalkFailed",
     "__version__",
+    "load",
     "quantile_path",
     "quantile_regression_path",
     "regularization_path",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("taupath")
+    elif name in _HOMES:
+        value = getattr(_import_module(f"taupath.{_HOMES[name]}"), name)
+    else:
+        raise AttributeError(f"module 'taupath' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,7 +8,7 @@ import numpy as np
 from taupath.path import ClassificationPath, RegularizationPath
 from taupath.problem import Line, quantile_classification, regularization
 from taupath.samples import make_samples
-from taupath.solver import RAISE, Progress, solve_path
+from taupath.solver import RAISE, Progress, Record, solve_path
 from taupath.stretch import Stretch
 from taupath.validation import (
     check_C,
@@ -22,7 +22,7 @@ from taupath.validation import (
     regularization_to_C,
 )
 
-__all__ = ["quantile_path", "regularization_path"]
+__all__ = ["TwoClasses", "quantile_path", "regularization_path"]
 
 # The default of C, told apart from a 1.0 that somebody wrote beside `lam` by being this object.
 _DEFAULT_C = float("1.0")
@@ -112,12 +112,11 @@ def quantile_path(
     >>> bool(path.duality_gap(0.3) < 1e-12)
     True
     """
-    data = _Data(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size, progress)
+    progress = check_progress(progress)
+    data = TwoClasses(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size)
     C = regularization_to_C(None if C is _DEFAULT_C else C, lam, len(data.weight))
     begin, end = check_range(tau_range)
-    line = quantile_classification(data.positive, data.weight, C)
-    stretch = data.walk(line, begin, end)
-    return ClassificationPath(data.samples, line, [stretch], data.classes, data.weight, C=C)
+    return data.quantile_path(C, lambda line: data.walk(line, begin, end, progress))
 
 
 def regularization_path(
@@ -163,18 +162,20 @@ def regularization_path(
     >>> bool(path.duality_gap(2.5) < 1e-9)
     True
     """
-    data = _Data(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size, progress)
+    progress = check_progress(progress)
+    data = TwoClasses(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size)
     tau = check_real(tau, "tau")
     if not 0.0 < tau < 1.0:
         raise ValueError(f"tau must lie strictly between 0 and 1, got {tau!r}")
     C_max = check_C(C_max, "C_max")
-    line = regularization(data.positive, data.weight, tau, C_max)
-    stretch = data.walk(line, 0.0, 1.0, scale=C_max)
-    return RegularizationPath(data.samples, line, [stretch], data.classes, data.weight, tau=tau)
+    return data.regularization_path(tau, C_max, lambda line: data.walk(line, 0.0, 1.0, progress))
 
 
-class _Data:
-    """The arguments that all paths of classifiers share, checked."""
+class TwoClasses:
+    """The arguments that all paths of classifiers share, checked, and the paths on them.
+
+    A path needs a record of the line that it is on: from a walk, or from a file.
+    """
 
     def __init__(
         self,
@@ -187,21 +188,34 @@ class _Data:
         intercept: Any,
         sample_weight: Any,
         cache_size: Any,
-        progress: Any,
     ) -> None:
         features = check_features(X)
         n_samples = features.shape[0]
         self.classes, self.positive = check_labels(y, n_samples)
         self.weight = check_weight(sample_weight, n_samples)
         check_weighted_classes(self.weight, self.classes, self.positive)
-        self.progress = check_progress(progress)
         sign = np.where(self.positive, 1.0, -1.0)
         self.samples = make_samples(
             features, sign, sign, intercept, kernel, gamma, degree, coef0, cache_size
         )
 
-    def walk(self, line: Line, begin: float, end: float, scale: float = 1.0) -> Stretch:
+    def walk(self, line: Line, begin: float, end: float, progress: Progress | None) -> Record:
+        """Return the record of a walk on the raised line."""
         rows, order = self.samples.rows_to_walk()
+        return solve_path(rows, line, begin, end, order, progress)
+
+    def quantile_path(self, C: float, record_of: Callable[[Line], Record]) -> ClassificationPath:
+        """Return the path over τ."""
+        line = quantile_classification(self.positive, self.weight, C)
         raised = line.raised(RAISE)
-        record = solve_path(rows, raised, begin, end, order, self.progress)
-        return Stretch(self.samples, raised, record, scale=scale)
+        stretch = Stretch(self.samples, raised, record_of(raised))
+        return ClassificationPath(self.samples, line, self.weight, [stretch], self.classes, C=C)
+
+    def regularization_path(
+        self, tau: float, C_max: float, record_of: Callable[[Line], Record]
+    ) -> RegularizationPath:
+        """Return the path over C."""
+        line = regularization(self.positive, self.weight, tau, C_max)
+        raised = line.raised(RAISE)
+        stretch = Stretch(self.samples, raised, record_of(raised), scale=C_max)
+        return RegularizationPath(self.samples, line, self.weight, [stretch], self.classes, tau=tau)

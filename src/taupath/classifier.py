@@ -1,5 +1,6 @@
 """The classifier: costs are chosen when it predicts, and probabilities agree with predictions."""
 
+import os
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any
@@ -411,6 +412,22 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
         if self._members[0] is not None and "support" in parts:
             parts["support"] = self._members[0][parts["support"]]
         return FrozenClassifier(tau, self.classes_, self.n_features_in_, intercept, **parts)
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file that `taupath.load` reads.
+
+        It holds the training data and the paths, nothing that is run, and a checksum. A file of
+        that name is replaced, or stays as it is if anything goes wrong.
+
+        Parameters
+        ----------
+        file : path
+            Where to.
+        """
+        from taupath.storage import save  # which knows all kinds of models
+
+        check_is_fitted(self)
+        save(self, file)
 
     def _check_new(self, X: Any) -> Any:
         check_is_fitted(self)

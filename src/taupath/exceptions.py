@@ -1,6 +1,6 @@
-"""What can go wrong on a walk."""
+"""What can go wrong on a walk, and with its file."""
 
-__all__ = ["IndefiniteKernelWarning", "WalkFailed"]
+__all__ = ["IndefiniteKernelWarning", "ModelFileError", "WalkFailed"]
 
 
 class WalkFailed(RuntimeError):
@@ -22,3 +22,7 @@ class WalkFailed(RuntimeError):
 
 class IndefiniteKernelWarning(UserWarning):
     """A kernel matrix has negative eigenvalues: the problem has no optimum to follow."""
+
+
+class ModelFileError(ValueError):
+    """A file is no model file, or it is damaged, or of a later version."""

@@ -1,5 +1,6 @@
 """A whole path of solutions: recover any of them, and certify all."""
 
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -45,8 +46,15 @@ class SolutionPath:
     _parameter = "tau"
     _symbol = "τ"
 
-    def __init__(self, samples: Samples, line: Line, stretches: Sequence[Rest | Stretch]) -> None:
+    def __init__(
+        self,
+        samples: Samples,
+        line: Line,
+        weight: np.ndarray,
+        stretches: Sequence[Rest | Stretch],
+    ) -> None:
         self._samples, self._line, self._stretches = samples, line, stretches
+        self._weight = weight
         self.taus = np.concatenate([stretch.kinks[k > 0 :] for k, stretch in enumerate(stretches)])
         self.taus.flags.writeable = False
         self.counters = dict(stretches[0].counters)
@@ -295,6 +303,23 @@ class SolutionPath:
         """Return where on its line the path is."""
         return value
 
+    # -- files ---------------------------------------------------------------------------------
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the path to a file that `taupath.load` reads.
+
+        It holds the training data and the record, nothing that is run, and a checksum. A file of
+        that name is replaced, or stays as it is if anything goes wrong.
+
+        Parameters
+        ----------
+        file : path
+            Where to.
+        """
+        from taupath.storage import save  # which knows all kinds of paths
+
+        save(self, file)
+
     # -- certificates --------------------------------------------------------------------------
 
     def duality_gap(self, tau: float) -> float:
@@ -360,12 +385,12 @@ class _SVMPath(SolutionPath):
         self,
         samples: Samples,
         line: Line,
+        weight: np.ndarray,
         stretches: Sequence[Rest | Stretch],
         classes: np.ndarray,
-        weight: np.ndarray,
     ) -> None:
-        super().__init__(samples, line, stretches)
-        self.classes, self._weight = classes, weight
+        super().__init__(samples, line, weight, stretches)
+        self.classes = classes
 
     def _cost(self, tau: float) -> np.ndarray:
         """Return c_i(τ) (the paper's Eq. 4, times the sample's weight)."""

@@ -1,6 +1,6 @@
 """Quantile regression for every quantile at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from taupath._core._rows import Rows
 from taupath.exceptions import WalkFailed
 from taupath.path import RegressionPath
 from taupath.problem import Line, quantile_regression, quantile_regression_from_an_end
-from taupath.samples import Samples, make_samples
+from taupath.samples import make_samples
 from taupath.solver import RAISE, Progress, Record, solve_path
 from taupath.status import FREE, LOWER, UPPER
 from taupath.stretch import Rest, Stretch
@@ -22,7 +22,7 @@ from taupath.validation import (
     check_weight,
 )
 
-__all__ = ["quantile_regression_path"]
+__all__ = ["Responses", "quantile_regression_path"]
 
 # Of the largest |y|: y that vary by less are taken to vary so much, so that targets are raised
 # visibly beside what rounding does to them.
@@ -78,56 +78,103 @@ def quantile_regression_path(
     >>> path.decision_function(X, 0.5).round(6)
     array([0., 1., 2., 3., 4.])
     """
-    features = check_features(X)
-    targets = check_targets(y, features.shape[0])
-    C = check_C(C)
-    weight = check_weight(sample_weight, len(targets))
-    begin, end = check_range(tau_range)
     progress = check_progress(progress)
-    samples = make_samples(
-        features,
-        np.ones(len(targets)),
-        targets,
-        intercept,
-        kernel,
-        gamma,
-        degree,
-        coef0,
-        cache_size,
-    )
-    path_line = quantile_regression(targets, weight, C)
-    still = _constant(samples, targets, weight, begin, end)
-    if still is not None:
-        return RegressionPath(samples, path_line, [still], C=C)
-    rows, order = samples.rows_to_walk()
-    unit = _unit(targets, weight)
-    # From either end of the line to its middle: at the ends boxes begin at zero. Raising the
-    # targets costs Σ (θ_i - l_i) δ, and raising those of -θ costs Σ (h_i - θ_i) δ: each vanishes
-    # with the objective at its own end.
-    strength = C / unit * float(weight.max()) * float(rows.squared_norms().max())
+    begin, end = check_range(tau_range)
+    data = Responses(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size)
+    C = check_C(C)
+    if data.rest(begin, end) is not None:
+        return data.path(C, data.unit, begin, end, [])
+    rows, order = data.samples.rows_to_walk()
+    strength = C / data.unit * float(data.weight.max()) * float(rows.squared_norms().max())
     rise = RAISE / min(max(strength, 1.0), 1.0 / LEAST_RAISE)
-    stretches: list[Stretch] = []
+    walked: list[tuple[bool, float, Record]] = []
     for turned in (True, False):
         first, last = (begin, min(end, 0.5)) if turned else (1.0 - end, min(1.0 - begin, 0.5))
         if first >= last:
             continue
-        aim = -targets / unit if turned else targets / unit
-        line = quantile_regression_from_an_end(aim, weight, C / unit)
-        before = sum(stretch.counters["kinks"] for stretch in stretches)
+        line = data.line(C, data.unit, turned)
+        before = sum(record.counters["kinks"] for _, _, record in walked)
         report = _part_of(progress, turned, begin, end, before)
-        line, record = _walk(rows, line, first, last, order, report, rise)
-        stretches.append(
-            Stretch(
-                samples,
-                line,
-                record,
-                backward=not turned,
-                turned=turned,
-                unit=unit,
-                true_target=aim,
-            )
+        walked.append((turned, *_walk(rows, line, first, last, order, report, rise)))
+    return data.path(C, data.unit, begin, end, walked)
+
+
+class Responses:
+    """The arguments of a path of regressions, checked, and the path on them.
+
+    A path needs records of the lines that it is on: from walks, or from a file.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        kernel: Any,
+        gamma: Any,
+        degree: Any,
+        coef0: Any,
+        intercept: Any,
+        sample_weight: Any,
+        cache_size: Any,
+    ) -> None:
+        features = check_features(X)
+        self.targets = check_targets(y, features.shape[0])
+        self.weight = check_weight(sample_weight, len(self.targets))
+        self.unit = _unit(self.targets, self.weight)
+        sign = np.ones(len(self.targets))
+        self.samples = make_samples(
+            features, sign, self.targets, intercept, kernel, gamma, degree, coef0, cache_size
         )
-    return RegressionPath(samples, path_line, stretches, C=C)
+
+    def line(self, C: float, unit: float, turned: bool) -> Line:
+        """Return the line from τ = 0 of -θ (turned) or from τ = 1 of θ, in units of y.
+
+        From either end of the path to its middle: at the ends boxes begin at zero. Raising the
+        targets costs Σ (θ_i - l_i) δ, and raising those of -θ costs Σ (h_i - θ_i) δ: each vanishes
+        with the objective at its own end.
+        """
+        aim = -self.targets / unit if turned else self.targets / unit
+        return quantile_regression_from_an_end(aim, self.weight, C / unit)
+
+    def path(
+        self,
+        C: float,
+        unit: float,
+        begin: float,
+        end: float,
+        walked: Sequence[tuple[bool, float, Record]],
+    ) -> RegressionPath:
+        """Return the path of records, each with its end and with what targets were raised by."""
+        line = quantile_regression(self.targets, self.weight, C)
+        still = self.rest(begin, end)
+        if still is not None:
+            return RegressionPath(self.samples, line, self.weight, [still], C=C)
+        stretches = []
+        for turned, rise, record in walked:
+            own = self.line(C, unit, turned)
+            stretches.append(
+                Stretch(
+                    self.samples,
+                    own.raised(rise),
+                    record,
+                    backward=not turned,
+                    turned=turned,
+                    unit=unit,
+                    rise=rise,
+                    true_target=own.target0,
+                )
+            )
+        return RegressionPath(self.samples, line, self.weight, stretches, C=C)
+
+    def rest(self, begin: float, end: float) -> Rest | None:
+        """Return the stretch if a constant without cost passes through all y, else None."""
+        present = self.targets[self.weight > 0.0]
+        value = float(present[0])
+        if (present != value).any() or (value != 0.0 and not self.samples.constant.free):
+            return None
+        above, below = self.targets > value, self.targets < value
+        status = np.where(above, UPPER, np.where(below, LOWER, FREE)).astype(np.int8)
+        return Rest(begin, end, status, *self.samples.constant_function(value))
 
 
 def _walk(
@@ -138,28 +185,15 @@ def _walk(
     order: np.ndarray | None,
     progress: Progress | None,
     rise: float,
-) -> tuple[Line, Record]:
-    """Return the raised line and what was recorded on it."""
+) -> tuple[float, Record]:
+    """Return what targets were raised by, and what was recorded then."""
     while True:
-        raised = line.raised(rise)
         try:
-            return raised, solve_path(rows, raised, first, last, order, progress)
+            return rise, solve_path(rows, line.raised(rise), first, last, order, progress)
         except WalkFailed:
             if rise >= RAISE:
                 raise
             rise = min(RAISE_MORE * rise, RAISE)
-
-
-def _constant(
-    samples: Samples, y: np.ndarray, weight: np.ndarray, begin: float, end: float
-) -> Rest | None:
-    """Return the stretch if a constant without cost passes through all y, else None."""
-    present = y[weight > 0.0]
-    value = float(present[0])
-    if (present != value).any() or (value != 0.0 and not samples.constant.free):
-        return None
-    status = np.where(y > value, UPPER, np.where(y < value, LOWER, FREE)).astype(np.int8)
-    return Rest(begin, end, status, *samples.constant_function(value))
 
 
 def _unit(y: np.ndarray, weight: np.ndarray) -> float:

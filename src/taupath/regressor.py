@@ -1,5 +1,6 @@
 """The regressor: quantiles are chosen when it predicts, and they never cross."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -231,6 +232,22 @@ class QuantileSVR(RegressorMixin, BaseEstimator):
         return float(
             d2_pinball_score(y, predicted, sample_weight=sample_weight, alpha=self.quantile)
         )
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file that `taupath.load` reads.
+
+        It holds the training data and the paths, nothing that is run, and a checksum. A file of
+        that name is replaced, or stays as it is if anything goes wrong.
+
+        Parameters
+        ----------
+        file : path
+            Where to.
+        """
+        from taupath.storage import save  # which knows all kinds of models
+
+        check_is_fitted(self)
+        save(self, file)
 
     def _check_new(self, X: Any) -> Any:
         check_is_fitted(self)

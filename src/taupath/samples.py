@@ -237,7 +237,7 @@ class KernelSamples(Samples):
         self, X: Any, sign: np.ndarray, intercept: Intercept, kernel: Kernel, budget: float
     ) -> None:
         super().__init__(X, sign, intercept)
-        self.kernel = kernel
+        self.kernel, self.budget = kernel, budget
         self.indefinite = False
         row = 8 * X.shape[0]
         self._in_memory = row * X.shape[0] <= budget

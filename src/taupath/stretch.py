@@ -9,7 +9,7 @@ import numpy as np
 from taupath._core._replay import Replay
 from taupath.problem import Line
 from taupath.samples import Samples, Solution
-from taupath.solver import COUNTED, ORTHOGONAL_UP_TO, Record
+from taupath.solver import COUNTED, ORTHOGONAL_UP_TO, RAISE, Record
 from taupath.status import FREE, LOWER, UPPER
 
 __all__ = ["Rest", "Stretch", "Sweep"]
@@ -79,6 +79,8 @@ class Stretch:
         The walk was that of -θ.
     unit : float
         θ and w of the path are so many times those of the walk.
+    rise : float
+        What the targets were raised by, in units of the walk.
     true_target : ndarray, optional
         Targets before they were raised. Solutions go by these where raising shows in the duality
         gap more than the index sets of raised targets do.
@@ -94,10 +96,12 @@ class Stretch:
         backward: bool = False,
         turned: bool = False,
         unit: float = 1.0,
+        rise: float = RAISE,
         true_target: np.ndarray | None = None,
     ) -> None:
         self.samples, self.line, self.record = samples, line, record
         self.scale, self.backward, self.turned = scale, backward, turned
+        self.unit, self.rise = unit, rise
         self.factor = -unit if turned else unit
         self.true_target = true_target
         self._start_afresh()

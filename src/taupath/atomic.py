@@ -1,0 +1,72 @@
+"""Files that are there whole or not at all."""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+__all__ = ["replacing"]
+
+
+@contextlib.contextmanager
+def replacing(file: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
+    """Open a temporary file that takes the place of `file` when the block ends well.
+
+    It lies in the same folder, and is on the disk before it is renamed. If the block raises
+    anything, it is removed, and whatever `file` was stays.
+
+    Parameters
+    ----------
+    file : path
+        What is to be written. A link is followed.
+    mode : {"wb", "w"}
+        Binary or text.
+    **options
+        For `open`, such as ``newline`` and ``encoding``.
+    """
+    target = Path(os.path.realpath(file))
+    if target.is_dir():
+        raise IsADirectoryError(f"{file} is a folder; give the name of a file in it")
+    if target.exists() and not target.is_file():  # a device or a pipe cannot be replaced
+        with open(target, mode, **options) as stream:
+            yield stream
+        return
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no folder {target.parent} to write {file} in") from None
+    except OSError as error:
+        raise type(error)(f"cannot write {file}: {error.strerror}") from None
+    try:
+        with open(handle, mode, **options) as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(name, _permissions(target))
+        os.replace(name, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
+    _sync_folder(target.parent)
+
+
+def _permissions(target: Path) -> int:
+    """Return those of the file that is replaced, or those that a new one would have."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the new name on the disk, where the system can do that."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,71 @@
+"""Model files: one file, no code inside, readable by other programs."""
+
+import os
+from typing import Any
+
+from taupath.exceptions import ModelFileError
+from taupath.storage.container import read_container, write_container
+
+__all__ = ["load", "save"]
+
+
+def save(model: Any, file: "str | os.PathLike[str]") -> None:
+    """Write a path, a fitted estimator or a trained model to a file.
+
+    Parameters
+    ----------
+    model : SolutionPath, QuantileSVC, QuantileSVR or Model
+        What to store.
+    file : path
+        Where to. A file of that name is replaced, or stays as it is if anything goes wrong.
+    """
+    from taupath.path import SolutionPath
+    from taupath.storage.estimators import pack_estimator
+    from taupath.storage.paths import pack_path
+    from taupath.storage.shelf import Shelf
+
+    shelf = Shelf()
+    if isinstance(model, SolutionPath):
+        content = pack_path(model, shelf)
+    else:
+        content = pack_estimator(model, shelf)
+    write_container(file, content, shelf.arrays)
+
+
+def load(file: "str | os.PathLike[str]") -> Any:
+    """Return the path, the estimator or the trained model that a file holds.
+
+    Nothing in a file is run, and its checksum is compared first: a file that was cut off or altered
+    is refused.
+
+    Parameters
+    ----------
+    file : path
+        A file that ``save`` wrote, by this version of taupath or an earlier one.
+
+    Returns
+    -------
+    SolutionPath, QuantileSVC, QuantileSVR or Model
+        What was stored; its numbers are the same as before.
+
+    Raises
+    ------
+    ModelFileError
+        For a file that is something else, damaged, or of a later version.
+    OSError
+        If it cannot be read.
+    """
+    content, arrays = read_container(file)
+    from taupath.storage.estimators import unpack_estimator
+    from taupath.storage.paths import unpack_path
+    from taupath.storage.shelf import Taken
+
+    try:
+        taken = Taken(arrays)
+        return unpack_path(content, taken) if "path" in content else unpack_estimator(content, taken)
+    except ModelFileError as error:
+        raise ModelFileError(f"{file} is damaged: {error}") from None
+    except MemoryError:
+        raise ModelFileError(f"{file} holds more than fits into memory") from None
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+        raise ModelFileError(f"{file} is damaged: {error}") from error

@@ -1,0 +1,137 @@
+"""Fitted estimators: their parameters, their labels and their paths."""
+
+from typing import Any
+
+import numpy as np
+
+from taupath.classifier import QuantileSVC
+from taupath.costs import check_taus
+from taupath.exceptions import ModelFileError
+from taupath.path import ClassificationPath, RegressionPath
+from taupath.regressor import QuantileSVR
+from taupath.selection import QuantileSVCCV
+from taupath.storage.labels import pack_labels, unpack_labels
+from taupath.storage.paths import pack_path, unpack_path
+from taupath.storage.shelf import Shelf, Taken
+from taupath.validation import check_choice
+
+__all__ = ["pack_estimator", "unpack_estimator"]
+
+
+def pack_estimator(estimator: QuantileSVC | QuantileSVR, shelf: Shelf) -> dict[str, Any]:
+    """Return the description of a fitted estimator; its arrays are put away."""
+    names = getattr(estimator, "feature_names_in_", None)
+    found: dict[str, Any] = {
+        "n_features": int(estimator.n_features_in_),
+        "feature_names": None if names is None else [str(name) for name in names],
+    }
+    if isinstance(estimator, QuantileSVR):
+        return found | {
+            "estimator": "QuantileSVR",
+            "parameters": _parameters(estimator.get_params(deep=False)),
+            "paths": [pack_path(estimator.path_, shelf)],
+        }
+    parameters = estimator.get_params(deep=False)
+    if isinstance(estimator, QuantileSVCCV):  # what it has chosen
+        del parameters["Cs"], parameters["cv"]
+        parameters["C"] = estimator.C_
+    return found | {
+        "estimator": "QuantileSVC",
+        "parameters": _parameters(parameters),
+        "classes": pack_labels(estimator.classes_),
+        "paths": [pack_path(path, shelf) for path in estimator.paths_],
+        "members": [
+            None if members is None else shelf.put("members", members.astype(np.int64))
+            for members in estimator._members
+        ],
+    }
+
+
+def unpack_estimator(found: Any, taken: Taken) -> QuantileSVC | QuantileSVR:
+    """Return the estimator that was described."""
+    paths = [unpack_path(path, taken) for path in found.get("paths") or ()]
+    estimator: QuantileSVC | QuantileSVR
+    parameters = _check_parameters(found.get("parameters"))
+    if found.get("estimator") == "QuantileSVR":
+        estimator = QuantileSVR(**parameters)
+        if len(paths) != 1 or not isinstance(paths[0], RegressionPath):
+            raise ModelFileError("a regressor has one path, of regressions")
+        estimator.path_, estimator.n_iter_ = paths[0], paths[0].n_kinks
+    elif found.get("estimator") == "QuantileSVC":
+        estimator = QuantileSVC(**parameters)
+        _unpack_classifier(estimator, found, taken, paths)
+    else:
+        raise ModelFileError(f"it holds an unknown estimator, {found.get('estimator')!r}")
+    n_features, names = found.get("n_features"), found.get("feature_names")
+    if type(n_features) is not int or n_features < 1:
+        raise ModelFileError(f"an estimator cannot have {n_features!r} features")
+    pairwise = estimator.kernel == "precomputed"
+    if not pairwise and any(path._samples.shape[1] != n_features for path in paths):
+        raise ModelFileError("the paths of an estimator have other features than it says")
+    estimator.n_features_in_ = n_features
+    if names is not None:
+        if len(names) != n_features or not all(type(name) is str for name in names):
+            raise ModelFileError("the names of the features are not those of an estimator")
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    return estimator
+
+
+def _unpack_classifier(
+    estimator: QuantileSVC, found: dict[str, Any], taken: Taken, paths: list[Any]
+) -> None:
+    classes = unpack_labels(found.get("classes"))
+    check_choice(estimator.multi_class, "multi_class", ("ovo", "ovr"))
+    check_taus(estimator.tau, "tau", 0)
+    if len(classes) < 2:
+        raise ModelFileError(f"a classifier cannot have {len(classes)} classes")
+    estimator.classes_ = classes
+    members = found.get("members")
+    n_paths = len(estimator._tasks())
+    right = len(paths) == n_paths and all(isinstance(path, ClassificationPath) for path in paths)
+    if not right or not isinstance(members, list) or len(members) != n_paths:
+        raise ModelFileError("a classifier has other paths than its classes need")
+    estimator._members = []
+    for member, path in zip(members, paths, strict=True):
+        own = None if member is None else taken.take(member, np.int64, path._samples.shape[0])
+        if own is not None and (own.min() < 0 or (np.diff(own) <= 0).any()):
+            raise ModelFileError("the samples of a path are not in order")
+        if own is not None and estimator.kernel == "precomputed":
+            if own.max() >= found.get("n_features", 0):
+                raise ModelFileError("the samples of a path are not there")
+        estimator._members.append(own)
+    estimator.paths_ = paths
+    if len(paths) == 1:
+        estimator.path_ = paths[0]
+    estimator.n_iter_ = np.array([path.n_kinks for path in paths])
+
+
+def _parameters(given: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters as JSON can hold them."""
+    parameters = {name: value for name, value in given.items() if name != "n_jobs"}
+    for name, value in parameters.items():
+        if isinstance(value, np.generic):
+            parameters[name] = value = value.item()
+        if isinstance(value, dict):  # class_weight, by labels of any kind
+            labels = np.array(list(value))
+            parameters[name] = {
+                "labels": pack_labels(labels),
+                "weights": [float(weight) for weight in value.values()],
+            }
+        elif callable(value):
+            raise ValueError(
+                f"{name} is a Python function, which a model file cannot hold; pickle it instead"
+            )
+        elif value is not None and not isinstance(value, (bool, int, float, str)):
+            raise ValueError(f"{name}={value!r} cannot be stored in a model file")
+    return parameters
+
+
+def _check_parameters(found: Any) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise ModelFileError("the parameters of an estimator are missing")
+    parameters = dict(found)
+    weight = parameters.get("class_weight")
+    if isinstance(weight, dict):
+        labels = unpack_labels(weight.get("labels")).tolist()
+        parameters["class_weight"] = dict(zip(labels, weight.get("weights"), strict=True))
+    return parameters

@@ -1,0 +1,159 @@
+"""Paths: their training data, what they were asked for with, and their records."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from taupath.classification import TwoClasses
+from taupath.exceptions import IndefiniteKernelWarning, ModelFileError
+from taupath.path import ClassificationPath, RegressionPath, RegularizationPath, SolutionPath
+from taupath.regression import Responses
+from taupath.samples import MEGABYTE, KernelSamples, Samples
+from taupath.solver import Record
+from taupath.storage.labels import pack_labels, unpack_labels
+from taupath.storage.records import pack_record, unpack_record
+from taupath.storage.shelf import Shelf, Taken
+from taupath.stretch import Rest, Stretch
+from taupath.validation import check_C, check_range, check_real
+
+__all__ = ["pack_path", "unpack_path"]
+
+# Megabytes for a kernel matrix that a file can ask for.
+LARGEST_CACHE = 2000.0
+
+
+def pack_path(path: SolutionPath, shelf: Shelf) -> dict[str, Any]:
+    """Return the description of a path; its arrays are put away."""
+    samples = path._samples
+    found: dict[str, Any] = {
+        "X": shelf.put_matrix("X", samples.X),
+        "weight": None if (path._weight == 1.0).all() else shelf.put("weight", path._weight),
+        "intercept": _intercept(samples),
+        **_kernel(samples),
+    }
+    stretches = [stretch for stretch in path._stretches if isinstance(stretch, Stretch)]
+    if isinstance(path, RegressionPath):
+        found |= {
+            "path": "regression",
+            "y": shelf.put("y", path._line.target0),
+            "C": path.C,
+            "range": path.tau_range,
+            "unit": stretches[0].unit if stretches else None,
+            "walks": [
+                {
+                    "turned": stretch.turned,
+                    "rise": stretch.rise,
+                    "record": pack_record(stretch.record, shelf),
+                }
+                for stretch in stretches
+            ],
+        }
+        return found
+    (stretch,) = stretches
+    found |= {
+        "y": shelf.put("y", samples.sign),
+        "classes": pack_labels(path.classes),
+        "record": pack_record(stretch.record, shelf),
+    }
+    if isinstance(path, ClassificationPath):
+        return found | {"path": "classification", "C": path.C}
+    assert isinstance(path, RegularizationPath)
+    return found | {"path": "regularization", "tau": path.tau, "C_max": stretch.scale}
+
+
+def unpack_path(found: Any, taken: Taken) -> SolutionPath:
+    """Return the path that was described."""
+    if not isinstance(found, dict):
+        raise ModelFileError("a path is not described")
+    kind = found.get("path")
+    if kind not in ("classification", "regularization", "regression"):
+        raise ModelFileError(f"it holds a path of an unknown kind, {kind!r}")
+    arguments = _arguments(found, taken)
+    with warnings.catch_warnings():  # whoever trained it was warned
+        warnings.simplefilter("ignore", IndefiniteKernelWarning)
+        if kind == "regression":
+            return _unpack_regression(found, taken, Responses(**arguments))
+        data = TwoClasses(**arguments)
+    record = unpack_record(found.get("record"), taken, *_sizes(data.samples))
+    classes = unpack_labels(found.get("classes"))
+    if len(classes) != 2:
+        raise ModelFileError(f"a path has two classes, not {len(classes)}")
+    data.classes = classes
+    if kind == "classification":
+        return data.quantile_path(check_C(found.get("C")), lambda _: record)
+    tau = check_real(found.get("tau"), "tau")
+    if not 0.0 < tau < 1.0 or record.begin != 0.0 or record.end != 1.0:
+        raise ModelFileError(f"there is no path over C at tau={tau!r}")
+    return data.regularization_path(tau, check_C(found.get("C_max"), "C_max"), lambda _: record)
+
+
+def _unpack_regression(found: dict[str, Any], taken: Taken, data: Responses) -> RegressionPath:
+    begin, end = check_range(found.get("range"))
+    if data.rest(begin, end) is not None:
+        return data.path(check_C(found.get("C")), data.unit, begin, end, [])
+    walked: list[tuple[bool, float, Record]] = []
+    at = begin
+    for walk in found.get("walks") or ():
+        turned, rise = walk.get("turned"), check_real(walk.get("rise"), "rise")
+        record = unpack_record(walk.get("record"), taken, *_sizes(data.samples))
+        first, last = (record.begin, record.end) if turned else (1 - record.end, 1 - record.begin)
+        if type(turned) is not bool or not 0.0 < rise <= 1.0 or first != at:
+            raise ModelFileError("the walks of a path do not fit together")
+        walked.append((turned, rise, record))
+        at = last
+    if at != end:
+        raise ModelFileError("the walks of a path do not reach its end")
+    return data.path(check_C(found.get("C")), check_C(found.get("unit"), "unit"), begin, end, walked)
+
+
+def _arguments(found: dict[str, Any], taken: Taken) -> dict[str, Any]:
+    """Return X, y, weights, kernel and intercept, as a path is asked for."""
+    X = taken.take_matrix(found.get("X"))
+    n = X.shape[0]
+    weight = found.get("weight")
+    kernel = found.get("kernel")
+    if not isinstance(kernel, str) or not isinstance(found.get("intercept"), str):
+        raise ModelFileError("kernel and intercept are missing")
+    return {
+        "X": X,
+        "y": taken.take(found.get("y"), np.float64, n),
+        "sample_weight": None if weight is None else taken.take(weight, np.float64, n),
+        "kernel": kernel,
+        "gamma": found.get("gamma", 1.0),
+        "degree": found.get("degree", 3),
+        "coef0": found.get("coef0", 0.0),
+        "intercept": found["intercept"],
+        "cache_size": min(check_real(found.get("cache_size", 1.0), "cache_size"), LARGEST_CACHE),
+    }
+
+
+def _sizes(samples: Samples) -> tuple[int, int]:
+    """Return the number of points, and how many can be free at a time."""
+    n_samples, n_features = samples.shape
+    by_kernel = isinstance(samples, KernelSamples)
+    return n_samples, n_samples if by_kernel else min(n_samples, n_features + 1)
+
+
+def _intercept(samples: Samples) -> str:
+    if samples.constant.free:
+        return "free"
+    return "augmented" if samples.constant.bias else "none"
+
+
+def _kernel(samples: Samples) -> dict[str, Any]:
+    if not isinstance(samples, KernelSamples):
+        return {"kernel": "linear"}
+    kernel = samples.kernel
+    if callable(kernel.function):
+        raise ValueError(
+            "a kernel that is a Python function cannot be stored in a model file, which holds no "
+            'code; use kernel="precomputed", or pickle the path'
+        )
+    return {
+        "kernel": kernel.function,
+        "gamma": float(kernel.gamma),
+        "degree": float(kernel.degree),
+        "coef0": float(kernel.coef0),
+        "cache_size": samples.budget / MEGABYTE,
+    }
