@@ -1,10 +1,11 @@
 """The SVM for every misclassification cost (the paper's job), and for every C."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from taupath.meeting import progress_of_two, walk_together
 from taupath.path import ClassificationPath, RegularizationPath
 from taupath.problem import Line, quantile_classification, regularization
 from taupath.samples import make_samples
@@ -14,6 +15,7 @@ from taupath.validation import (
     check_C,
     check_features,
     check_labels,
+    check_n_jobs,
     check_progress,
     check_range,
     check_real,
@@ -24,6 +26,8 @@ from taupath.validation import (
 
 __all__ = ["TwoClasses", "quantile_path", "regularization_path"]
 
+# Seams of two walks are multiples of one over this.
+SEAM = 2.0**50
 # The default of C, told apart from a 1.0 that somebody wrote beside `lam` by being this object.
 _DEFAULT_C = float("1.0")
 
@@ -42,6 +46,7 @@ def quantile_path(
     sample_weight: Any = None,
     cache_size: float = 1000.0,
     tau_range: tuple[float, float] = (0.0, 1.0),
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> ClassificationPath:
     """Follow the exact solution of the asymmetric-cost SVM over τ.
@@ -83,6 +88,8 @@ def quantile_path(
         are needed and the last ones kept.
     tau_range : pair of float
         Walk only this part of [0, 1].
+    n_jobs : int, optional
+        2 or more, or -1: walk from both ends at a time, in two threads that meet on the way.
     progress : callable, optional
         Called as ``progress(fraction, n_events)`` about ten times a second.
 
@@ -112,11 +119,11 @@ def quantile_path(
     >>> bool(path.duality_gap(0.3) < 1e-12)
     True
     """
-    progress = check_progress(progress)
+    progress, together = check_progress(progress), check_n_jobs(n_jobs) > 1
     data = TwoClasses(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size)
     C = regularization_to_C(None if C is _DEFAULT_C else C, lam, len(data.weight))
     begin, end = check_range(tau_range)
-    return data.quantile_path(C, lambda line: data.walk(line, begin, end, progress))
+    return data.quantile_path(C, lambda line: data.walk(line, begin, end, progress, together))
 
 
 def regularization_path(
@@ -168,7 +175,12 @@ def regularization_path(
     if not 0.0 < tau < 1.0:
         raise ValueError(f"tau must lie strictly between 0 and 1, got {tau!r}")
     C_max = check_C(C_max, "C_max")
-    return data.regularization_path(tau, C_max, lambda line: data.walk(line, 0.0, 1.0, progress))
+
+    def walk(line: Line) -> Record:
+        ((_, record),) = data.walk(line, 0.0, 1.0, progress)
+        return record
+
+    return data.regularization_path(tau, C_max, walk)
 
 
 class TwoClasses:
@@ -199,17 +211,46 @@ class TwoClasses:
             features, sign, sign, intercept, kernel, gamma, degree, coef0, cache_size
         )
 
-    def walk(self, line: Line, begin: float, end: float, progress: Progress | None) -> Record:
-        """Return the record of a walk on the raised line."""
+    def walk(
+        self,
+        line: Line,
+        begin: float,
+        end: float,
+        progress: Progress | None,
+        together: bool = False,
+    ) -> list[tuple[bool, Record]]:
+        """Return what walks on the raised line recorded, and whether each came from its end."""
         rows, order = self.samples.rows_to_walk()
-        return solve_path(rows, line, begin, end, order, progress)
+        others = rows.sharing() if together else None
+        if others is None:
+            return [(False, solve_path(rows, line, begin, end, order, progress))]
+        back = line.reversed()
+        report = progress_of_two(progress)
+        forward, backward = walk_together(
+            (
+                lambda meet: solve_path(rows, line, begin, end, order, report(0), meet),
+                lambda meet: solve_path(others, back, 1 - end, 1 - begin, order, report(1), meet),
+            )
+        )
+        seam = _seam(forward.end, backward.end)
+        return [(False, forward.until(seam)), (True, backward.until(1.0 - seam))]
 
-    def quantile_path(self, C: float, record_of: Callable[[Line], Record]) -> ClassificationPath:
+    def quantile_path(
+        self, C: float, walks_of: Callable[[Line], Sequence[tuple[bool, Record]]]
+    ) -> ClassificationPath:
         """Return the path over τ."""
         line = quantile_classification(self.positive, self.weight, C)
         raised = line.raised(RAISE)
-        stretch = Stretch(self.samples, raised, record_of(raised))
-        return ClassificationPath(self.samples, line, self.weight, [stretch], self.classes, C=C)
+        stretches = [
+            Stretch(
+                self.samples,
+                raised.reversed() if backward else raised,
+                record,
+                backward=backward,
+            )
+            for backward, record in walks_of(raised)
+        ]
+        return ClassificationPath(self.samples, line, self.weight, stretches, self.classes, C=C)
 
     def regularization_path(
         self, tau: float, C_max: float, record_of: Callable[[Line], Record]
@@ -219,3 +260,9 @@ class TwoClasses:
         raised = line.raised(RAISE)
         stretch = Stretch(self.samples, raised, record_of(raised), scale=C_max)
         return RegularizationPath(self.samples, line, self.weight, [stretch], self.classes, tau=tau)
+
+
+def _seam(forward: float, backward: float) -> float:
+    """Return a t that both walks have reached, and of which 1 - t is exact."""
+    rounded = float(np.floor(forward * SEAM) / SEAM)
+    return rounded if rounded >= 1.0 - backward else forward

@@ -4,13 +4,20 @@ Exit status: 0 done, 1 failed (the reason is on standard error), 2 wrong usage, 
 """
 
 import argparse
+import contextlib
 import io
+import os
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
-import taupath
+from taupath.commands import certify, demo, evaluate, fit, predict, report, reproduce
+from taupath.commands.common import Failed
 
 __all__ = ["main"]
+
+COMMANDS = (demo, fit, predict, evaluate, report, certify, reproduce)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,14 +37,48 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # a terminal without τ gets a question mark
     arguments = _parser().parse_args(argv)
     try:
-        arguments.run(arguments)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            arguments.run(arguments)
+            sys.stdout.flush()
     except KeyboardInterrupt:
         print("taupath: interrupted", file=sys.stderr)
         return 130
-    except (ValueError, TypeError, RuntimeError, OSError) as error:
-        print(f"taupath: {error}", file=sys.stderr)
+    except BrokenPipeError:  # whoever read our output has had enough
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (Failed, ArithmeticError, ImportError, LookupError, MemoryError, OSError, RuntimeError,
+            TypeError, ValueError) as error:
+        if arguments.debug:
+            raise
+        print(f"taupath: {_message(error)}", file=sys.stderr)
         return 1
     return 0
+
+
+def _message(error: Exception) -> str:
+    """Return one line: what was wrong, and where."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return "not enough memory"
+    text = " ".join(str(error).split()) or type(error).__name__
+    return f"no {text}" if isinstance(error, KeyError) else text
+
+
+def _warn(message: Any, *_: Any, **__: Any) -> None:
+    print(f"taupath: warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+
+class _Version(argparse.Action):
+    """Print the version, which takes a look at the installed packages."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        import taupath
+
+        print(f"taupath {taupath.__version__}")
+        parser.exit()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -46,27 +87,14 @@ def _parser() -> argparse.ArgumentParser:
         description="Train an SVM for every misclassification cost at once.",
         epilog="`taupath COMMAND --help` explains a command.",
     )
-    parser.add_argument("--version", action="version", version=f"taupath {taupath.__version__}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--json", action="store_true", help="print JSON, for machines")
+    shared.add_argument("--debug", action="store_true", help="show where an error comes from")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-
-    demo = commands.add_parser(
-        "demo",
-        help="fit a whole path on data that ships with scikit-learn",
-        description=(
-            "Fit the SVMs of all costs to half of scikit-learn's breast cancer data, then print "
-            "how they do on the other half as the price of a missed cancer falls from 20 false "
-            "alarms to a twentieth of one, and the certificate that the fit is exact."
-        ),
-    )
-    demo.set_defaults(run=_demo)
+    for command in COMMANDS:
+        command.add(commands, [shared])
     return parser
-
-
-def _demo(_: argparse.Namespace) -> None:
-    from taupath.demo import report  # scikit-learn's data only where they are needed
-
-    for line in report():
-        print(line)
 
 
 if __name__ == "__main__":

@@ -2,20 +2,21 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-import taupath
+from taupath.classifier import QuantileSVC
+from taupath.report import write_report
 
 if TYPE_CHECKING:
     from taupath.certificate import Certificate
 
-__all__ = ["COST_RATIOS", "OperatingPoint", "breast_cancer_halves", "operating_point", "report"]
+__all__ = ["COST_RATIOS", "OperatingPoint", "breast_cancer_halves", "figures", "operating_point", "report"]
 
 C = 0.1
 
@@ -86,35 +87,85 @@ def breast_cancer_halves() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarr
     return scaler.transform(X_train), scaler.transform(X_test), y_train, y_test
 
 
-def report() -> Iterator[str]:
-    """Fit the path and yield the lines of the report as they become known."""
-    X_train, X_test, y_train, y_test = breast_cancer_halves()
-    n_train, n_features = X_train.shape
-    yield (
-        f"Breast cancer data: {n_train} cases to learn from, {len(y_test)} to test on "
-        f"({np.count_nonzero(y_test > 0)} malignant), {n_features} features."
-    )
+def figures(output: str) -> dict[str, Any]:
+    """Fit the path, write the page, and return what there is to say, for machines."""
+    demo = _Demo()
+    demo.write(output)
+    certificate = demo.path.certify()
+    return {
+        "kinks": demo.path.n_kinks,
+        "bytes": demo.path.nbytes,
+        "at": [
+            {"cost_fn": cost_fn, "cost_fp": cost_fp, **asdict(point)}
+            for (cost_fn, cost_fp), point in zip(COST_RATIOS, demo.points(), strict=True)
+        ],
+        "certificate": {"holds": certificate.holds(), **asdict(certificate)},
+        "report": output,
+    }
 
-    begin = time.perf_counter()
-    path = taupath.quantile_path(X_train, y_train, C=C)
-    milliseconds = 1e3 * (time.perf_counter() - begin)
+
+def report(output: str) -> Iterator[str]:
+    """Fit the path, write the page, and yield the lines to print as they become known."""
+    demo = _Demo()
+    n_train, n_features = demo.X_train.shape
     yield (
-        f"The exact SVM for every τ in [0, 1] (C = {C:g}): {path.n_kinks} kinks "
-        f"in {milliseconds:.0f} ms, {path.nbytes / 1e3:.0f} kB."
+        f"Breast cancer data: {n_train} cases to learn from, {len(demo.y_test)} to test on "
+        f"({np.count_nonzero(demo.y_test > 0)} malignant), {n_features} features."
+    )
+    yield (
+        f"The exact SVM for every τ in [0, 1] (C = {C:g}): {demo.path.n_kinks} kinks "
+        f"in {1e3 * demo.seconds:.0f} ms, {demo.path.nbytes / 1e3:.0f} kB."
     )
     yield ""
-
-    taus = np.array([cost_fp / (cost_fp + cost_fn) for cost_fn, cost_fp in COST_RATIOS])
-    decisions = path.decision_function(X_test, taus)
-    points = [
-        operating_point(y_test, column, tau) for column, tau in zip(decisions.T, taus, strict=True)
-    ]
-    yield from _table(points)
+    yield from _table(demo.points())
     yield ""
     yield "τ = cost of a false alarm / (cost of a false alarm + cost of a missed cancer)."
     yield "Cost is the mean per test case, in a unit where these two costs add up to 1."
     yield ""
-    yield from _certificate(path.certify())
+    yield from _certificate(demo.path.certify())
+    demo.write(output)
+    yield ""
+    yield f"Try costs of your own: open {output} in a browser."
+
+
+class _Demo:
+    """The fitted path and the test half."""
+
+    def __init__(self) -> None:
+        self.X_train, self.X_test, self.y_train, self.y_test = breast_cancer_halves()
+        begin = time.perf_counter()
+        self.estimator = QuantileSVC(C=C).fit(self.X_train, self.y_train)
+        self.seconds = time.perf_counter() - begin
+        self.path = self.estimator.path_
+
+    def points(self) -> list[OperatingPoint]:
+        """Return how each of the cost ratios does on the test half."""
+        taus = np.array([cost_fp / (cost_fp + cost_fn) for cost_fn, cost_fp in COST_RATIOS])
+        decisions = self.path.decision_function(self.X_test, taus)
+        return [
+            operating_point(self.y_test, column, tau)
+            for column, tau in zip(decisions.T, taus, strict=True)
+        ]
+
+    def write(self, output: str) -> None:
+        """Write the page."""
+        write_report(
+            output,
+            self.estimator,
+            self.X_test,
+            self.y_test,
+            class_names=["benign", "malignant"],
+            feature_names=load_breast_cancer().feature_names.tolist(),
+            title="Breast cancer: what should a missed case cost?",
+            provenance={
+                "trained on": f"half of scikit-learn's breast cancer data, {len(self.y_train)} rows",
+                "features": str(self.X_train.shape[1]),
+                "kernel": "linear",
+                "C": f"{C:g}",
+                "kinks": str(self.path.n_kinks),
+            },
+            certificate=self.path.certify(),
+        )
 
 
 def _table(points: Sequence[OperatingPoint]) -> Iterator[str]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from taupath._core._rows import Rows
 from taupath.exceptions import WalkFailed
+from taupath.meeting import Meeting, progress_of_two, walk_together
 from taupath.path import RegressionPath
 from taupath.problem import Line, quantile_regression, quantile_regression_from_an_end
 from taupath.samples import make_samples
@@ -16,6 +17,7 @@ from taupath.stretch import Rest, Stretch
 from taupath.validation import (
     check_C,
     check_features,
+    check_n_jobs,
     check_progress,
     check_range,
     check_targets,
@@ -46,6 +48,7 @@ def quantile_regression_path(
     sample_weight: Any = None,
     cache_size: float = 1000.0,
     tau_range: tuple[float, float] = (0.0, 1.0),
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> RegressionPath:
     """Follow the exact solution of quantile regression over τ.
@@ -58,7 +61,9 @@ def quantile_regression_path(
 
     Parameters
     ----------
-    X, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size, tau_range, progress
+    X, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size, tau_range
+        As in `quantile_path`.
+    n_jobs, progress
         As in `quantile_path`.
     y : array-like of shape (n_samples,)
         What is to be predicted.
@@ -78,24 +83,11 @@ def quantile_regression_path(
     >>> path.decision_function(X, 0.5).round(6)
     array([0., 1., 2., 3., 4.])
     """
-    progress = check_progress(progress)
+    progress, together = check_progress(progress), check_n_jobs(n_jobs) > 1
     begin, end = check_range(tau_range)
     data = Responses(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size)
     C = check_C(C)
-    if data.rest(begin, end) is not None:
-        return data.path(C, data.unit, begin, end, [])
-    rows, order = data.samples.rows_to_walk()
-    strength = C / data.unit * float(data.weight.max()) * float(rows.squared_norms().max())
-    rise = RAISE / min(max(strength, 1.0), 1.0 / LEAST_RAISE)
-    walked: list[tuple[bool, float, Record]] = []
-    for turned in (True, False):
-        first, last = (begin, min(end, 0.5)) if turned else (1.0 - end, min(1.0 - begin, 0.5))
-        if first >= last:
-            continue
-        line = data.line(C, data.unit, turned)
-        before = sum(record.counters["kinks"] for _, _, record in walked)
-        report = _part_of(progress, turned, begin, end, before)
-        walked.append((turned, *_walk(rows, line, first, last, order, report, rise)))
+    walked = [] if data.rest(begin, end) is not None else data.walk(C, begin, end, progress, together)
     return data.path(C, data.unit, begin, end, walked)
 
 
@@ -135,6 +127,32 @@ class Responses:
         """
         aim = -self.targets / unit if turned else self.targets / unit
         return quantile_regression_from_an_end(aim, self.weight, C / unit)
+
+    def walk(
+        self, C: float, begin: float, end: float, progress: Progress | None, together: bool
+    ) -> list[tuple[bool, float, Record]]:
+        """Return what walks from either end to the middle recorded, as `path` takes it."""
+        rows, order = self.samples.rows_to_walk()
+        others = rows.sharing() if together else None
+        strength = C / self.unit * float(self.weight.max()) * float(rows.squared_norms().max())
+        rise = RAISE / min(max(strength, 1.0), 1.0 / LEAST_RAISE)
+        ways = {True: (begin, min(end, 0.5)), False: (1.0 - end, min(1.0 - begin, 0.5))}
+        ways = {turned: way for turned, way in ways.items() if way[0] < way[1]}
+        together = len(ways) == 2 and others is not None
+        report = progress_of_two(progress)
+
+        def walk(turned: bool, rows: Rows, meeting: Meeting | None) -> tuple[bool, float, Record]:
+            line = self.line(C, self.unit, turned)
+            own = report(not turned) if together else _part_of(progress, turned, begin, end, walked)
+            return turned, *_walk(rows, line, *ways[turned], order, own, rise, meeting)
+
+        walked: list[tuple[bool, float, Record]] = []
+        if together:
+            from_both = (lambda at: walk(True, rows, at), lambda at: walk(False, others, at))
+            return walk_together(from_both)
+        for turned in ways:
+            walked.append(walk(turned, rows, None))
+        return walked
 
     def path(
         self,
@@ -185,11 +203,14 @@ def _walk(
     order: np.ndarray | None,
     progress: Progress | None,
     rise: float,
+    meeting: Meeting | None,
 ) -> tuple[float, Record]:
     """Return what targets were raised by, and what was recorded then."""
     while True:
         try:
-            return rise, solve_path(rows, line.raised(rise), first, last, order, progress)
+            return rise, solve_path(
+                rows, line.raised(rise), first, last, order, progress, meeting
+            )
         except WalkFailed:
             if rise >= RAISE:
                 raise
@@ -204,12 +225,17 @@ def _unit(y: np.ndarray, weight: np.ndarray) -> float:
 
 
 def _part_of(
-    progress: Progress | None, turned: bool, begin: float, end: float, before: int
+    progress: Progress | None,
+    turned: bool,
+    begin: float,
+    end: float,
+    walked: Sequence[tuple[bool, float, Record]],
 ) -> Progress | None:
     """Return what to call on the one or the other half of the way."""
     if progress is None:
         return None
     whole = progress
+    before = sum(record.counters["kinks"] for _, _, record in walked)
     middle = min(max(0.5, begin), end)
     done = 0.0 if turned else (middle - begin) / (end - begin)
     share = ((middle - begin) if turned else (end - middle)) / (end - begin)

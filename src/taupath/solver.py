@@ -19,6 +19,7 @@ from taupath._core._factor import independent_rows
 from taupath._core._rows import Rows
 from taupath._core._walk import Walk
 from taupath.exceptions import WalkFailed
+from taupath.meeting import Meeting
 from taupath.metric import Metric, natural_metric
 from taupath.problem import Line, correction, rising_targets
 from taupath.status import FREE, FREE_TO_LOWER, FREE_TO_UPPER, LOWER, UPPER, Outcome
@@ -66,6 +67,8 @@ GUESSED_FROM = 2000
 GUESSED_BY = 1000
 # Seconds between two looks at the keyboard and calls of `progress`.
 PAUSE = 0.1
+# And where another walk is coming.
+SHORT_PAUSE = 0.01
 
 
 @dataclass
@@ -95,6 +98,12 @@ class Record:
     move: np.ndarray
     counters: dict[str, int] = field(default_factory=dict)
 
+    def until(self, end: float) -> "Record":
+        """Return the part of the record up to an earlier end."""
+        kept = np.searchsorted(self.t, end, side="right")
+        parts = {name: getattr(self, name)[:kept] for name in ("t", "index", "move")}
+        return replace(self, end=end, **parts)
+
     def in_order(self, order: np.ndarray) -> "Record":
         """Return the same record where point k is called `order[k]`."""
         order = order.astype(np.int32)
@@ -110,6 +119,7 @@ def solve_path(
     end: float,
     order: np.ndarray | None = None,
     progress: Progress | None = None,
+    meeting: Meeting | None = None,
 ) -> Record:
     """Walk `line` from `begin` to `end`.
 
@@ -125,6 +135,8 @@ def solve_path(
         Row k stands for sample `order[k]` of the line.
     progress : callable, optional
         Called as ``progress(fraction, n_events)`` about ten times a second.
+    meeting : Meeting, optional
+        Another walk comes from the end: this one stops where the two meet.
 
     Returns
     -------
@@ -137,10 +149,10 @@ def solve_path(
         Where repairs do not help or the event budget is used up.
     """
     squared_norm = rows.squared_norms()
-    if order is None:
-        return _Solver(rows, squared_norm, line, begin, end, progress).solve()
-    solver = _Solver(rows, squared_norm, line.take(order), begin, end, progress)
-    return solver.solve().in_order(order)
+    if order is not None:
+        line = line.take(order)
+    record = _Solver(rows, squared_norm, line, begin, end, progress, meeting).solve()
+    return record if order is None else record.in_order(order)
 
 
 @dataclass
@@ -163,13 +175,14 @@ class _Solver:
         begin: float,
         end: float,
         progress: Progress | None,
+        meeting: Meeting | None,
     ) -> None:
         self.rows = rows
         self.squared_norm = squared_norm
         self.orthogonal = rows.n_cols <= ORTHOGONAL_UP_TO and not rows.dual
         self.line = line
         self.begin, self.end = begin, end
-        self.progress = progress
+        self.progress, self.meeting = progress, meeting
         self.budget = EVENTS_PER_SAMPLE * rows.n_rows + 1000
         self.counters = dict.fromkeys(COUNTED, 0)
 
@@ -179,10 +192,9 @@ class _Solver:
         self._walk(self.line, self.begin, self.end, state, events, "kinks")
         times, index, move = (np.concatenate(parts) for parts in zip(*events, strict=True))
         # a repair begins where times are not rounded up, a correction may pass an end
-        times = np.clip(np.maximum.accumulate(times), self.begin, self.end)
-        return Record(
-            self.begin, self.end, state.status, state.free, times, index, move, self.counters
-        )
+        end = self.end if self.meeting is None else min(self.meeting.at, self.end)
+        times = np.clip(np.maximum.accumulate(times), self.begin, end)
+        return Record(self.begin, end, state.status, state.free, times, index, move, self.counters)
 
     def _start(self) -> _State:
         """Return the solution at the beginning.
@@ -387,12 +399,16 @@ class _Solver:
 
     def _run(self, walk: Walk, report: bool = False, limit: int | None = None) -> Outcome:
         """Walk in portions short enough to notice Ctrl-C and to report progress."""
-        portion = 64
+        portion, pause = 64, PAUSE
         while True:
             started, before = time.monotonic(), walk.n_events
             outcome = Outcome(walk.run(portion))
             self.rows.check()
             spent = time.monotonic() - started
+            if report and self.meeting is not None and outcome in (Outcome.MORE, Outcome.DONE):
+                if self.meeting.reached(walk.t) and outcome == Outcome.MORE:
+                    return Outcome(walk.look())
+                pause = SHORT_PAUSE
             if report and self.progress is not None:
                 fraction = (walk.t - self.begin) / max(self.end - self.begin, 1e-300)
                 self.progress(fraction, self.counters["kinks"] + walk.n_events)
@@ -403,9 +419,9 @@ class _Solver:
             self.budget -= walk.n_events - before
             if self.budget < 0:
                 raise WalkFailed(f"more than {EVENTS_PER_SAMPLE} events per sample", walk.t)
-            if spent < 0.5 * PAUSE:
+            if spent < 0.5 * pause:
                 portion = min(2 * portion, 1 << 16)
-            elif spent > PAUSE:
+            elif spent > pause:
                 portion = max(portion // 2, 1)
 
     def _count(self, walk: Walk, events: str) -> None:

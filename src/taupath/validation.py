@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ __all__ = [
     "check_features",
     "check_labels",
     "check_levels",
+    "check_n_jobs",
     "check_new_features",
     "check_positive",
     "check_progress",
@@ -295,3 +297,12 @@ def check_levels(level: Any, n_samples: int) -> np.ndarray:
 def slices(length: int, step: int) -> list[slice]:
     """Return slices of at most `step` that together cover `length`."""
     return [slice(first, min(first + step, length)) for first in range(0, length, step)]
+
+
+def check_n_jobs(n_jobs: Any) -> int:
+    """Return how many jobs there may be at a time; -1 is as many as there are processors."""
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None, -1 or a number of jobs, got {n_jobs!r}")
+    return int(n_jobs) if n_jobs > 0 else max((os.cpu_count() or 1) + 1 + int(n_jobs), 1)

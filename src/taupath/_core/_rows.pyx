@@ -39,6 +39,10 @@ cdef class Rows:
         self.resolution = VECTOR_RESOLUTION
         self.scratch = np.zeros(self.n_cols)
 
+    def sharing(self):
+        """Return the same rows over the same memory, for another thread; None if not possible."""
+        return None
+
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         return 0.0
 
@@ -164,6 +168,10 @@ cdef class DenseRows(Rows):
         self.first = &X[0, 0]
         self.n_features = X.shape[1]
         self.n_stored = self.n_rows * self.n_cols
+
+    def sharing(self):
+        """Return the same rows over the same memory, for another thread."""
+        return DenseRows(self.X, self.sign, self.bias, self.balanced)
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         cdef Py_ssize_t j, d = self.n_features
@@ -325,6 +333,10 @@ cdef class MatrixRows(KernelRows):
         super().__init__(np.ascontiguousarray(np.diagonal(Q)), sign, bias, balanced)
         self.Q = Q
 
+    def sharing(self):
+        """Return the same rows over the same memory, for another thread."""
+        return MatrixRows(self.Q, self.sign, self.bias, self.balanced)
+
     cdef const double* row(self, Py_ssize_t i) noexcept nogil:
         return &self.Q[i, 0]
 
@@ -399,6 +411,9 @@ cdef class SparseRows(Rows):
         self.indices_start = &indices[0] if indices.shape[0] else NULL
         self.n_stored = indices.shape[0] + (self.n_rows if bias != 0.0 else 0)
 
+    def _n_features(self):
+        return self.n_cols - (1 if self.bias != 0.0 else 0)
+
     cdef void _clear(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k
         for k in range(self.indptr[i], self.indptr[i + 1]):
@@ -416,6 +431,11 @@ cdef class CsrRows(SparseRows):
         super().__init__(indices, indptr, n_features, sign, bias, balanced)
         self.data = data
         self.data_start = &data[0] if data.shape[0] else NULL
+
+    def sharing(self):
+        """Return the same rows over the same memory, for another thread."""
+        return CsrRows(self.data, self.indices, self.indptr, self._n_features(), self.sign,
+                       self.bias, self.balanced)
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
@@ -526,6 +546,11 @@ cdef class PatternRows(SparseRows):
 
     The walk is bound by memory traffic here, and two thirds of it are values that say nothing.
     """
+
+    def sharing(self):
+        """Return the same rows over the same memory, for another thread."""
+        return PatternRows(self.indices, self.indptr, self._n_features(), self.sign, self.bias,
+                           self.balanced)
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k

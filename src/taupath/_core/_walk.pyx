@@ -223,6 +223,12 @@ cdef class Walk(Motion):
             self._reserve_good()
         return int(outcome)
 
+    def look(self):
+        """Look at every point where the walk is; returns whether that may be its end."""
+        with nogil:
+            self._refresh()
+        return int(WRONG if self.worst_seen > WRONG_SIDE else DONE)
+
     cdef Outcome _walk(self, Py_ssize_t n_events) noexcept nogil:
         cdef Py_ssize_t last = self.n_events + n_events
         while self.n_events < last:

@@ -19,6 +19,7 @@ def save(model: Any, file: "str | os.PathLike[str]") -> None:
     file : path
         Where to. A file of that name is replaced, or stays as it is if anything goes wrong.
     """
+    from taupath.model import Model
     from taupath.path import SolutionPath
     from taupath.storage.estimators import pack_estimator
     from taupath.storage.paths import pack_path
@@ -27,6 +28,12 @@ def save(model: Any, file: "str | os.PathLike[str]") -> None:
     shelf = Shelf()
     if isinstance(model, SolutionPath):
         content = pack_path(model, shelf)
+    elif isinstance(model, Model):
+        content = {
+            **pack_estimator(model.estimator, shelf),
+            "preparation": model.preparation.state(),
+            "trained": model.trained,
+        }
     else:
         content = pack_estimator(model, shelf)
     write_container(file, content, shelf.arrays)
@@ -56,13 +63,21 @@ def load(file: "str | os.PathLike[str]") -> Any:
         If it cannot be read.
     """
     content, arrays = read_container(file)
-    from taupath.storage.estimators import unpack_estimator
+    from taupath.model import Model
+    from taupath.preparation import Preparation
+    from taupath.storage.estimators import check_model, unpack_estimator
     from taupath.storage.paths import unpack_path
     from taupath.storage.shelf import Taken
 
     try:
         taken = Taken(arrays)
-        return unpack_path(content, taken) if "path" in content else unpack_estimator(content, taken)
+        if "path" in content:
+            return unpack_path(content, taken)
+        estimator = unpack_estimator(content, taken)
+        if "preparation" not in content:
+            return estimator
+        preparation = Preparation.from_state(content["preparation"])
+        return check_model(Model(estimator, preparation, content["trained"]))
     except ModelFileError as error:
         raise ModelFileError(f"{file} is damaged: {error}") from None
     except MemoryError:

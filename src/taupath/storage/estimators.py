@@ -7,6 +7,7 @@ import numpy as np
 from taupath.classifier import QuantileSVC
 from taupath.costs import check_taus
 from taupath.exceptions import ModelFileError
+from taupath.model import Model
 from taupath.path import ClassificationPath, RegressionPath
 from taupath.regressor import QuantileSVR
 from taupath.selection import QuantileSVCCV
@@ -15,7 +16,7 @@ from taupath.storage.paths import pack_path, unpack_path
 from taupath.storage.shelf import Shelf, Taken
 from taupath.validation import check_choice
 
-__all__ = ["pack_estimator", "unpack_estimator"]
+__all__ = ["check_model", "pack_estimator", "unpack_estimator"]
 
 
 def pack_estimator(estimator: QuantileSVC | QuantileSVR, shelf: Shelf) -> dict[str, Any]:
@@ -74,6 +75,20 @@ def unpack_estimator(found: Any, taken: Taken) -> QuantileSVC | QuantileSVR:
             raise ModelFileError("the names of the features are not those of an estimator")
         estimator.feature_names_in_ = np.array(names, dtype=object)
     return estimator
+
+
+def check_model(model: Model) -> Model:
+    """Return a model whose parts fit together."""
+    preparation, estimator = model.preparation, model.estimator
+    if not isinstance(model.trained, dict):
+        raise ModelFileError("how the model was trained is missing")
+    if model.task != preparation.task or estimator.n_features_in_ != len(preparation.feature_names):
+        raise ModelFileError("the preparation of the data is that of another model")
+    if isinstance(estimator, QuantileSVC) and not np.array_equal(
+        estimator.classes_, np.arange(len(model.labels))
+    ):
+        raise ModelFileError("the labels are those of another model")
+    return model
 
 
 def _unpack_classifier(

@@ -14,7 +14,7 @@ from taupath.solver import Record
 from taupath.storage.labels import pack_labels, unpack_labels
 from taupath.storage.records import pack_record, unpack_record
 from taupath.storage.shelf import Shelf, Taken
-from taupath.stretch import Rest, Stretch
+from taupath.stretch import Stretch
 from taupath.validation import check_C, check_range, check_real
 
 __all__ = ["pack_path", "unpack_path"]
@@ -50,16 +50,18 @@ def pack_path(path: SolutionPath, shelf: Shelf) -> dict[str, Any]:
             ],
         }
         return found
-    (stretch,) = stretches
     found |= {
         "y": shelf.put("y", samples.sign),
         "classes": pack_labels(path.classes),
-        "record": pack_record(stretch.record, shelf),
+        "walks": [
+            {"backward": stretch.backward, "record": pack_record(stretch.record, shelf)}
+            for stretch in stretches
+        ],
     }
     if isinstance(path, ClassificationPath):
         return found | {"path": "classification", "C": path.C}
     assert isinstance(path, RegularizationPath)
-    return found | {"path": "regularization", "tau": path.tau, "C_max": stretch.scale}
+    return found | {"path": "regularization", "tau": path.tau, "C_max": stretches[0].scale}
 
 
 def unpack_path(found: Any, taken: Taken) -> SolutionPath:
@@ -75,17 +77,35 @@ def unpack_path(found: Any, taken: Taken) -> SolutionPath:
         if kind == "regression":
             return _unpack_regression(found, taken, Responses(**arguments))
         data = TwoClasses(**arguments)
-    record = unpack_record(found.get("record"), taken, *_sizes(data.samples))
+    walks = _unpack_walks(found, taken, data.samples)
     classes = unpack_labels(found.get("classes"))
     if len(classes) != 2:
         raise ModelFileError(f"a path has two classes, not {len(classes)}")
     data.classes = classes
     if kind == "classification":
-        return data.quantile_path(check_C(found.get("C")), lambda _: record)
+        return data.quantile_path(check_C(found.get("C")), lambda _: walks)
     tau = check_real(found.get("tau"), "tau")
-    if not 0.0 < tau < 1.0 or record.begin != 0.0 or record.end != 1.0:
+    record = walks[0][1]
+    whole = [(walk[0], walk[1].begin, walk[1].end) for walk in walks] == [(False, 0.0, 1.0)]
+    if not 0.0 < tau < 1.0 or not whole:
         raise ModelFileError(f"there is no path over C at tau={tau!r}")
     return data.regularization_path(tau, check_C(found.get("C_max"), "C_max"), lambda _: record)
+
+
+def _unpack_walks(
+    found: dict[str, Any], taken: Taken, samples: Samples
+) -> list[tuple[bool, Record]]:
+    """Return one walk, or one from each end that meet."""
+    walks: list[tuple[bool, Record]] = []
+    for walk in found.get("walks") or ():
+        backward = walk.get("backward")
+        record = unpack_record(walk.get("record"), taken, *_sizes(samples))
+        walks.append((backward, record))
+    if [backward for backward, _ in walks] not in ([False], [False, True]):
+        raise ModelFileError("a path has one walk, or one from each end")
+    if len(walks) == 2 and walks[1][1].end != 1.0 - walks[0][1].end:
+        raise ModelFileError("the walks of a path do not meet")
+    return walks
 
 
 def _unpack_regression(found: dict[str, Any], taken: Taken, data: Responses) -> RegressionPath:

@@ -1,0 +1,63 @@
+"""``taupath certify``: check a model against the file that it was trained on."""
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+from taupath.commands.common import (
+    Failed,
+    add_data_options,
+    certificate_lines,
+    load_model,
+    print_json,
+    print_lines,
+    read_data,
+)
+
+__all__ = ["add"]
+
+
+def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+    """Add the command to a parser."""
+    parser = commands.add_parser(
+        "certify",
+        parents=parents,
+        help="check a model against its training file",
+        description=(
+            "Check that a model was trained on this file, and that it is optimal along the whole "
+            "path: duality gap and optimality conditions are computed from the data. Exit status "
+            "1 if it is not."
+        ),
+        epilog="example:\n  taupath certify model.tau train.csv --points 1000",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
+    parser.add_argument("train", metavar="TRAIN", help="file that it was trained on; or -")
+    add_data_options(parser)
+    how_many = parser.add_mutually_exclusive_group()
+    how_many.add_argument("--points", type=int, default=1000, metavar="N", help="values of τ")
+    how_many.add_argument("--all", action="store_true", help="every kink and every midpoint")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Compare the data, then judge the path."""
+    if arguments.points < 2:
+        raise Failed("--points must be at least 2")
+    from taupath.training import certificate_of, differences
+
+    model = load_model(arguments.model)
+    table = read_data(arguments, arguments.train)
+    found = differences(model, table)
+    if found is not None:
+        raise Failed(f"{arguments.model} was not trained on {table.source}: {found}")
+    certificate = certificate_of(model.estimator, None if arguments.all else arguments.points)
+    if arguments.json:
+        print_json({"holds": certificate.holds(), **asdict(certificate)})
+    else:
+        print_lines(
+            f"{arguments.model} was trained on these {table.n_rows} rows",
+            *certificate_lines(certificate),
+        )
+    if not certificate.holds():
+        raise Failed("the certificate does not hold")

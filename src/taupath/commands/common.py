@@ -1,0 +1,168 @@
+"""What several commands share: options, messages, models and numbers to read."""
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from taupath.certificate import Certificate
+    from taupath.model import Model
+    from taupath.tables import Table
+
+__all__ = [
+    "Failed",
+    "add_cost_options",
+    "add_data_options",
+    "certificate_lines",
+    "check_output",
+    "in_words",
+    "load_model",
+    "print_json",
+    "print_lines",
+    "read_data",
+    "taus_of",
+    "text_of",
+]
+
+
+class Failed(Exception):
+    """A command cannot do what it was asked for; the message says why."""
+
+
+def add_data_options(parser: argparse.ArgumentParser) -> None:
+    """Add what reading a data file takes."""
+    parser.add_argument(
+        "--format",
+        choices=("libsvm", "csv", "tsv", "parquet", "npz"),
+        help="of the data file; by default told by its name, or by what is in it",
+    )
+
+
+def add_cost_options(parser: argparse.ArgumentParser, per_row: bool) -> None:
+    """Add τ or costs; `per_row` where a column of the data can hold them."""
+    note = "; or the name of a column with one for each row" if per_row else ""
+    group = parser.add_argument_group("costs (two classes)")
+    group.add_argument("--tau", metavar="T", help=f"cost_fp / (cost_fp + cost_fn){note}")
+    group.add_argument("--cost-fp", metavar="A", help=f"what a false alarm costs{note}")
+    group.add_argument("--cost-fn", metavar="B", help=f"what a miss costs{note}")
+
+
+def read_data(arguments: argparse.Namespace, file: str) -> "Table":
+    """Return the table in a file."""
+    from taupath.commands.progress import Bar
+    from taupath.tables import read_table
+
+    with Bar(f"reading {file}", arguments) as bar:
+        return read_table(file, format=arguments.format, progress=bar)
+
+
+def load_model(file: str) -> "Model":
+    """Return the model in a file that ``taupath fit`` wrote."""
+    from taupath.model import Model
+    from taupath.storage import load
+
+    model = load(file)
+    if not isinstance(model, Model):
+        raise Failed(
+            f"{file} holds a {type(model).__name__} without the preparation of raw files; use "
+            "taupath.load in Python, or train with `taupath fit`"
+        )
+    return model
+
+
+def taus_of(arguments: argparse.Namespace, table: "Table | None" = None) -> Any:
+    """Return the τ that the options ask for: None, a number, or one for each row of the table."""
+    from taupath.costs import costs_to_tau
+
+    costs = (arguments.cost_fp, arguments.cost_fn)
+    if arguments.tau is not None:
+        if costs != (None, None):
+            raise Failed("give --tau or costs, not both")
+        return _number_or_column(arguments.tau, "--tau", table)
+    if costs == (None, None):
+        return None
+    if None in costs:
+        raise Failed("give both --cost-fp and --cost-fn")
+    fp = _number_or_column(arguments.cost_fp, "--cost-fp", table)
+    fn = _number_or_column(arguments.cost_fn, "--cost-fn", table)
+    taus = costs_to_tau(fp, fn, 0 if table is None else table.n_rows)
+    return float(taus) if taus.ndim == 0 else taus
+
+
+def _number_or_column(text: str, option: str, table: "Table | None") -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    if table is None:
+        raise Failed(f"{option} must be a number, got {text!r}")
+    if text not in (table.names or ()):
+        raise Failed(f"{option} must be a number or a column of {table.source}, got {text!r}")
+    column: np.ndarray = table.column(text)
+    if column.dtype.kind != "f":
+        raise Failed(f"{option}: column {text!r} of {table.source} holds text, not numbers")
+    return column
+
+
+def check_output(*files: str | None) -> None:
+    """Refuse a file that cannot be written, before anything long is done for it."""
+    import os
+    from pathlib import Path
+
+    for file in files:
+        if file is None or file == "-":
+            continue
+        folder = Path(file).resolve().parent
+        if Path(file).is_dir():
+            raise Failed(f"{file} is a folder; give the name of a file in it")
+        if not folder.is_dir():
+            raise Failed(f"cannot write {file}: there is no folder {folder}")
+        if not os.access(folder, os.W_OK):
+            raise Failed(f"cannot write {file}: the folder {folder} may not be written to")
+
+
+def print_json(found: dict[str, Any]) -> None:
+    """Print for machines."""
+    json.dump(found, sys.stdout, ensure_ascii=False, indent=1, default=_plain)
+    sys.stdout.write("\n")
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist()  # arrays and numbers of numpy
+
+
+def print_lines(*lines: str) -> None:
+    """Print for people."""
+    for line in lines:
+        print(line)
+
+
+def certificate_lines(certificate: "Certificate") -> list[str]:
+    """Return what a certificate says."""
+    extent = "every kink and every midpoint" if certificate.complete else "evenly along the path"
+    verdict = "holds" if certificate.holds() else "DOES NOT HOLD"
+    return [
+        f"certificate {verdict}: at {certificate.n_checked} values ({extent}),",
+        f"  relative duality gap ≤ {certificate.worst_gap:.1e} (at {certificate.tau_gap:.4f}), "
+        f"optimality conditions within {certificate.worst_kkt:.1e} "
+        f"(at {certificate.tau_kkt:.4f})",
+    ]
+
+
+def text_of(n_bytes: float) -> str:
+    """Return a size for people."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.3g} {unit}"
+    return f"{n_bytes:.0f} bytes"
+
+
+def in_words(labels: list[Any]) -> str:
+    """Return the labels of a model, the positive one named."""
+    shown = [str(label) for label in labels]
+    if len(shown) == 2:
+        return f"{shown[1]} (positive) and {shown[0]}"
+    return ", ".join(shown[:-1]) + " and " + shown[-1]

@@ -1,0 +1,102 @@
+"""``taupath report``: a page to play with."""
+
+import argparse
+import os
+from typing import Any
+
+from taupath.commands.common import (
+    Failed,
+    add_data_options,
+    check_output,
+    load_model,
+    print_json,
+    print_lines,
+    read_data,
+    text_of,
+)
+
+__all__ = ["add"]
+
+
+def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+    """Add the command to a parser."""
+    parser = commands.add_parser(
+        "report",
+        parents=parents,
+        help="write a page to try costs on",
+        description=(
+            "Write one HTML file, to be opened in any browser without a network, that shows how "
+            "the model does on a file: move the slider or set the two costs, and see what follows."
+        ),
+        epilog="example:\n  taupath report model.tau test.csv -o report.html",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
+    parser.add_argument("data", metavar="DATA", help="file with the truth in it; or -")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="page to write")
+    parser.add_argument("--title", help="of the page")
+    add_data_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Evaluate and write the page."""
+    check_output(arguments.output)
+    from taupath.evaluation import truth_of
+    from taupath.report import write_report
+
+    model = load_model(arguments.model)
+    table = read_data(arguments, arguments.data)
+    X, y = truth_of(model, table)
+    preparation = model.preparation
+    if model.task == "classify" and len(set(y.tolist())) < 2:
+        raise Failed(f"{table.source} has rows of one class only; a report needs some of each")
+    write_report(
+        arguments.output,
+        model.estimator,
+        X,
+        y,
+        class_names=[str(label) for label in model.labels] or None,
+        feature_names=preparation.feature_names,
+        columns={name: table.column(name) for name in table.names or ()} or None,
+        title=arguments.title or f"{os.path.basename(arguments.model)} on {_name(table.source)}",
+        provenance=provenance(model),
+        certificate=certificate(model),
+    )
+    size = os.path.getsize(arguments.output)
+    if arguments.json:
+        print_json({"output": arguments.output, "bytes": size, "rows": int(X.shape[0])})
+    else:
+        print_lines(f"{arguments.output} ({text_of(size)}): open it in a browser")
+
+
+def _name(source: str) -> str:
+    return "standard input" if source.startswith("<") else os.path.basename(source)
+
+
+def provenance(model: Any) -> dict[str, str]:
+    """Return how a model was trained, line by line."""
+    trained = model.trained
+    shown = {
+        "trained on": f"{trained.get('file')}, {trained.get('rows')} rows",
+        "features": trained.get("features"),
+        "kernel": trained.get("kernel"),
+        "C": f"{trained['C']:g}" if "C" in trained else None,
+        "intercept": trained.get("intercept"),
+        "kinks": trained.get("kinks"),
+        "seconds to train": f"{trained['seconds']:.2g}" if "seconds" in trained else None,
+        "taupath": trained.get("taupath"),
+    }
+    return {name: str(value) for name, value in shown.items() if value is not None}
+
+
+def certificate(model: Any) -> Any:
+    """Return the certificate that was computed after training, None if there is none."""
+    from taupath.certificate import Certificate
+
+    found = dict(model.trained.get("certificate") or {})
+    found.pop("holds", None)
+    try:
+        return Certificate(**found) if found else None
+    except TypeError:
+        return None

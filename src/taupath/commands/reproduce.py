@@ -1,0 +1,46 @@
+"""``taupath reproduce``: the tables and figures of the paper, from its data."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+__all__ = ["add"]
+
+WHAT = ("table1", "table2", "figure1", "figure2", "lemma", "kinks", "all")
+
+
+def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+    """Add the command to a parser."""
+    parser = commands.add_parser(
+        "reproduce",
+        parents=parents,
+        help="the paper's tables and figures, from its data",
+        description=(
+            "Compute the tables and figures of Yu, Vishwanathan & Zhang (UAI 2009) anew, print "
+            "the paper's numbers beside, and write CSV files and pictures."
+        ),
+        epilog="example:\n  taupath reproduce table2 --data data -o out",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("what", metavar="WHAT", choices=WHAT, help=", ".join(WHAT))
+    parser.add_argument("--data", metavar="DIR", help="folder with the data, or set TAUPATH_DATA")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", default="reproduced", help="folder for the results"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Compute, print, write."""
+    from taupath.commands.common import print_json
+    from taupath.reproduce import run as reproduce
+
+    output = Path(arguments.output)
+
+    def say(line: str) -> None:
+        print(line, file=sys.stderr if arguments.json else sys.stdout, flush=True)
+
+    reproduce(arguments.what, data=arguments.data, output=output, say=say)
+    if arguments.json:
+        print_json({"written": sorted(str(file) for file in output.iterdir())})

@@ -1,0 +1,46 @@
+"""A trained model: an estimator, how raw files become its features, and how it was trained."""
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from taupath.classifier import QuantileSVC
+from taupath.preparation import Preparation
+from taupath.regressor import QuantileSVR
+
+__all__ = ["Model"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What ``taupath fit`` writes and the other commands read.
+
+    Attributes
+    ----------
+    estimator : QuantileSVC or QuantileSVR
+        Fitted. A classifier's labels are 0, 1, ...: places in ``preparation.classes``.
+    preparation : Preparation
+        Scaling, encoding and the names of columns: raw files in, features out.
+    trained : dict
+        How it was trained, for people to read.
+    """
+
+    estimator: QuantileSVC | QuantileSVR
+    preparation: Preparation
+    trained: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def task(self) -> str:
+        """"classify" or "regress"."""
+        return "classify" if isinstance(self.estimator, QuantileSVC) else "regress"
+
+    @property
+    def labels(self) -> list[Any]:
+        """The labels of a classifier as the file had them, in the order of its classes."""
+        return list(self.preparation.classes or ())
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the model to a file that `taupath.load` reads."""
+        from taupath.storage import save  # which knows all kinds of models
+
+        save(self, file)

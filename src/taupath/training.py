@@ -1,0 +1,188 @@
+"""Training on a prepared table, with its certificate."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import mean_pinball_loss
+from sklearn.model_selection import KFold
+
+import taupath
+from taupath.certificate import Certificate
+from taupath.classifier import QuantileSVC
+from taupath.model import Model
+from taupath.preparation import Preparation
+from taupath.regressor import QuantileSVR
+from taupath.selection import QuantileSVCCV
+from taupath.tables import Table, TableError
+
+__all__ = ["certificate_of", "differences", "train"]
+
+# Values of C to choose from.
+CS = np.logspace(-4.0, 4.0, 9)
+# Quantiles whose losses decide on the C of a regression.
+QUANTILES = np.linspace(0.1, 0.9, 9)
+# As part of its largest entry, how far a row may be from that of training: scaling is redone.
+SAME = 1e-12
+
+
+def train(
+    table: Table,
+    preparation: Preparation,
+    options: dict[str, Any],
+    *,
+    cv: int | None = None,
+    points: int = 100,
+    progress: Callable[[float, int], None] | None = None,
+) -> tuple[Model, Certificate]:
+    """Return a model of the table, and the certificate of its paths.
+
+    Parameters
+    ----------
+    table : Table
+        What to learn from.
+    preparation : Preparation
+        Learnt from the same table.
+    options : dict
+        Parameters of `QuantileSVC` or `QuantileSVR`.
+    cv : int, optional
+        Number of folds to choose C with.
+    points : int
+        Values of τ at which the result is checked.
+    progress : callable, optional
+        Called as ``progress(fraction, n_events)``.
+    """
+    X, y = preparation.features(table), preparation.response(table)
+    begin = time.perf_counter()
+    chosen = None
+    if preparation.task == "classify":
+        if cv is not None:
+            chosen, options = _choose_for_classes(X, y, options, cv)
+        estimator: QuantileSVC | QuantileSVR = QuantileSVC(**options)
+    else:
+        for name in ("lam", "monotone", "n_jobs"):
+            if options.get(name) is not None:
+                raise ValueError(f"{name} is for classification, not for regression")
+        if cv is not None:
+            chosen, options = _choose_for_quantiles(X, y, options, cv)
+        estimator = QuantileSVR(**options)
+    estimator._progress = progress
+    estimator.fit(X, y)
+    del estimator._progress
+    seconds = time.perf_counter() - begin
+    certificate = certificate_of(estimator, points)
+    return (
+        Model(
+            estimator,
+            preparation,
+            {
+                "file": "standard input" if table.source.startswith("<") else Path(table.source).name,
+                "rows": int(X.shape[0]),
+                "features": int(X.shape[1]),
+                "task": preparation.task,
+                "C": float(_paths(estimator)[0].C),
+                "kernel": estimator.kernel,
+                "intercept": estimator.intercept,
+                "kinks": int(np.sum(estimator.n_iter_)),
+                "seconds": seconds,
+                "record bytes": sum(path.nbytes for path in _paths(estimator)),
+                "certificate": {**asdict(certificate), "holds": certificate.holds()},
+                "cross-validation": chosen,
+                "taupath": taupath.__version__,
+            },
+        ),
+        certificate,
+    )
+
+
+def _choose_for_classes(
+    X: Any, y: np.ndarray, options: dict[str, Any], folds: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the losses of all C and the options with the best one."""
+    search = QuantileSVCCV(CS, cv=folds, **options).fit(X, y)
+    losses = {"Cs": search.Cs_.tolist(), "Brier score": search.brier_.mean(axis=1).tolist()}
+    return losses, {**options, "C": search.C_}
+
+
+def _choose_for_quantiles(
+    X: Any, y: np.ndarray, options: dict[str, Any], folds: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    splits = list(KFold(folds, shuffle=True, random_state=0).split(X))
+    losses = []
+    for C in CS:
+        loss = 0.0
+        for learn, test in splits:
+            model = QuantileSVR(**{**options, "C": float(C)}).fit(X[learn], y[learn])
+            predicted = model.predict(X[test], quantile=QUANTILES)
+            loss += sum(
+                len(test) * mean_pinball_loss(y[test], predicted[:, k], alpha=tau)
+                for k, tau in enumerate(QUANTILES)
+            )
+        losses.append(loss / (len(y) * len(QUANTILES)))
+    best = float(CS[int(np.argmin(losses))])
+    return {"Cs": CS.tolist(), "pinball loss": losses}, {**options, "C": best}
+
+
+def _paths(estimator: QuantileSVC | QuantileSVR) -> list[Any]:
+    return [estimator.path_] if isinstance(estimator, QuantileSVR) else list(estimator.paths_)
+
+
+def certificate_of(estimator: QuantileSVC | QuantileSVR, points: int | None) -> Certificate:
+    """Return the worst of all paths of an estimator."""
+    found = [path.certify(points) for path in _paths(estimator)]
+    gap = max(found, key=lambda each: each.worst_gap)
+    kkt = max(found, key=lambda each: each.worst_kkt)
+    return Certificate(
+        worst_gap=gap.worst_gap,
+        tau_gap=gap.tau_gap,
+        worst_kkt=kkt.worst_kkt,
+        tau_kkt=kkt.tau_kkt,
+        n_checked=sum(each.n_checked for each in found),
+        complete=all(each.complete for each in found),
+    )
+
+
+def differences(model: Model, table: Table) -> str | None:
+    """Return in what a table differs from that of training, None if it does not."""
+    X = model.preparation.features(table)
+    if not model.preparation.has_response(table):
+        return "there is nothing to be predicted in it"
+    try:
+        y = model.preparation.response(table)
+    except TableError as error:
+        return str(error)
+    rows = model.trained.get("rows")
+    if X.shape[0] != rows:
+        return f"it has {X.shape[0]} rows, training had {rows}"
+    estimator = model.estimator
+    if isinstance(estimator, QuantileSVR):
+        members, truth = [None], [(y, estimator.path_._line.target0)]
+    else:
+        members = estimator._members
+        truth = []
+        for (_, positive), own, path in zip(
+            estimator._tasks(), members, estimator.paths_, strict=True
+        ):
+            labels = y if own is None else y[own]
+            truth.append((np.where(labels == positive, 1.0, -1.0), path._samples.sign))
+    for own, (response, known), path in zip(members, truth, _paths(estimator), strict=True):
+        order = np.arange(X.shape[0]) if own is None else own
+        wrong = _first_difference(X[order], path._samples.X)
+        if wrong is None and not np.array_equal(response, known):
+            wrong = int((response != known).argmax())
+        if wrong is not None:
+            return f"row {int(order[wrong]) + 1} is another one"
+    return None
+
+
+def _first_difference(X: Any, known: Any) -> int | None:
+    """Return the first row that is not the same, None if all are."""
+    off = abs(X - known)
+    largest = max(float(abs(known).max()), float(np.finfo(float).tiny))
+    rows = off.max(axis=1)
+    rows = np.asarray(rows.todense() if hasattr(rows, "todense") else rows).ravel()
+    wrong = np.flatnonzero(rows > SAME * largest)
+    return int(wrong[0]) if len(wrong) else None
