@@ -26,7 +26,7 @@ def test_a_repair_finds_the_solution_again(data):
     X, y = data
     rows = make_rows(X, y, 1.0)
     line = quantile_classification(y > 0, np.ones(80), 1.0)
-    made = solver._Solver(rows, rows.squared_norms(), line, 0.0, 1.0, None)
+    made = solver._Solver(rows, rows.squared_norms(), line, 0.0, 1.0, None, None)
     right = made._walk(made.line, 0.0, 0.3, made._start(), [], "start_events")
     status = right.status.copy()
     bound = np.flatnonzero(status != FREE)[:10]

@@ -1,0 +1,125 @@
+"""Responses: labels as codes into the classes, or numbers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from taupath.preparation.lookup import codes_of
+from taupath.preparation.state import take_list, take_number
+from taupath.tables import Table, TableError
+from taupath.tables.cells import parse_number, quoted, show_number
+from taupath.tables.table import listed
+
+__all__ = ["Label", "classes_from_state", "codes", "learn_classes", "numbers"]
+
+Label = str | int | float
+
+# Labels that are more than this and than a fifth of the rows are no classes,
+TOO_MANY = 50
+# nor are so many, if some are not whole numbers.
+TOO_MANY_FRACTIONS = 10
+
+
+def learn_classes(
+    values: np.ndarray, table: Table, target: str | None, positive: Label | None
+) -> list[Label]:
+    """Return the different labels in order, the positive one last.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+        Labels: float64, or objects of type str.
+    table : Table
+        Where they are from.
+    target : str or None
+        Name of their column.
+    positive : str, int, float or None
+        The class to have last, as text or as it is, if there are two.
+    """
+    where = _where(table, target)
+    classes = _distinct(values)
+    if len(classes) == 1:
+        raise TableError(f"{where}: all rows have the label {classes[0]!r}; there must be two")
+    fractions = any(isinstance(label, float) for label in classes)
+    too_many = TOO_MANY_FRACTIONS if fractions else TOO_MANY
+    if len(classes) > too_many and 5 * len(classes) > len(values):
+        advice = (
+            "is this an identifier?"
+            if isinstance(classes[0], str)
+            else "for numbers ask for --task regress"
+        )
+        raise TableError(f"{where}: {len(classes)} classes in {len(values)} rows; {advice}")
+    if positive is None:
+        return classes
+    if len(classes) > 2:
+        raise TableError(
+            f"{where}: a positive class needs two classes, but there are {listed(classes)}"
+        )
+    wanted = np.array([positive if isinstance(positive, str) else repr(positive)], dtype=object)
+    place = int(codes_of(wanted, classes)[0])
+    if place < 0:
+        raise TableError(f"{where}: there is no class {positive!r}, only {listed(classes)}")
+    return [classes[1 - place], classes[place]]
+
+
+def codes(
+    values: np.ndarray, table: Table, target: str | None, classes: Sequence[Label]
+) -> np.ndarray:
+    """Return the place of each label among the classes."""
+    found = codes_of(values, classes)
+    if found.size and found.min() < 0:
+        row = int(np.argmin(found))
+        label = quoted(values[row]) if values.dtype == object else show_number(values[row])
+        known = listed(classes)
+        table.fail(row, f"the label {label} is none of the model's classes {known}", target)
+    return found
+
+
+def numbers(values: np.ndarray, table: Table, target: str | None) -> np.ndarray:
+    """Return responses, which must be numbers."""
+    if values.dtype == object:
+        row, cell = next((i, v) for i, v in enumerate(values) if parse_number(v) is None)
+        table.fail(
+            row, f"{quoted(cell)} is not a number; for classes ask for --task classify", target
+        )
+    return values
+
+
+def is_known(values: np.ndarray, classes: Sequence[Label]) -> bool:
+    """Return whether some value is a class, or there are different ones at least.
+
+    Rows to predict have some number in place of the label in formats that must have one.
+    """
+    found = codes_of(values, classes)
+    return bool((found >= 0).any()) or len(set(values.tolist())) > 1
+
+
+def classes_from_state(value: Any) -> list[Label]:
+    """Return classes from a state."""
+    what = "the preparation's classes"
+    classes = take_list(value, what)
+    for label in classes:
+        if not isinstance(label, str):
+            take_number(label, f"{what}: a label")
+    if len({isinstance(label, str) for label in classes}) > 1:
+        raise ValueError(f"{what} must be all text or all numbers")
+    if len(classes) < 2 or len(set(classes)) < len(classes):
+        raise ValueError(f"{what} must be two or more different labels")
+    return list(classes)
+
+
+def _distinct(values: np.ndarray) -> list[Label]:
+    """Return the different labels in order, whole numbers as int."""
+    if values.dtype == object:
+        return sorted(set(values))
+    return [_label(value) for value in np.unique(values).tolist()]
+
+
+def _label(value: float) -> int | float:
+    whole = value.is_integer() and abs(value) <= 2**53
+    return int(value) if whole else value
+
+
+def _where(table: Table, target: str | None) -> str:
+    return table.source if target is None else f"{table.source}, column {target!r}"

@@ -1,0 +1,150 @@
+"""A matrix as features: as it is, or with its columns standardised."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from taupath.preparation.state import take_bool, take_choice, take_dict, take_numbers, take_whole
+from taupath.tables import Table, TableError
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+__all__ = ["MatrixFeatures"]
+
+# Columns are counted by 32-bit integers in the compiled core.
+MOST_FEATURES = 2**31 - 1
+
+
+class MatrixFeatures:
+    """How a matrix becomes features: x_j as (x_j − shift_j) / scale_j.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns.
+    sparse : bool
+        Whether features are CSR, which are never shifted.
+    shift, scale : ndarray of shape (n_features,), optional
+        By default there is none.
+    """
+
+    kind = "matrix"
+
+    def __init__(
+        self,
+        n_features: int,
+        sparse: bool,
+        shift: np.ndarray | None = None,
+        scale: np.ndarray | None = None,
+    ) -> None:
+        self.n_features = n_features
+        self.sparse = sparse
+        self.shift = shift
+        self.scale = scale
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Features are called by their place."""
+        return [f"x{j}" for j in range(1, self.n_features + 1)]
+
+    @classmethod
+    def learn(cls, table: Table, standardize: bool) -> "MatrixFeatures":
+        """Return the features of a table's matrix."""
+        X: Any = table.matrix
+        n_features = int(X.shape[1])
+        if not isinstance(X, np.ndarray):
+            scale = _largest(X) if standardize else None
+            return cls(n_features, True, scale=scale)
+        if not standardize:
+            return cls(n_features, False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            shift, scale = X.mean(axis=0), X.std(axis=0)
+        constant = X.min(axis=0) == X.max(axis=0)
+        shift[constant] = X[0, constant]
+        scale[constant | (scale == 0)] = 1.0
+        finite = np.isfinite(shift) & np.isfinite(scale)
+        if not finite.all():
+            feature = int(np.argmin(finite)) + 1
+            raise TableError(f"{table.source}, feature {feature}: too large to standardize")
+        return cls(n_features, False, shift, scale)
+
+    def apply(self, table: Table) -> "np.ndarray | sp.csr_array":
+        """Return the features of a table's matrix, sparse ones with zeros where columns end early.
+
+        What was learned from a dense matrix gives a dense one, and so with sparse ones.
+        """
+        import scipy.sparse as sp
+
+        if table.matrix is None:
+            raise TableError(
+                f"{table.source}: it has named columns, but the model was learned from a matrix "
+                "(LIBSVM or npz)"
+            )
+        X: Any = table.matrix
+        if isinstance(X, np.ndarray):
+            if X.shape[1] != self.n_features:
+                raise TableError(
+                    f"{table.source}: it has {X.shape[1]} features, the model {self.n_features}"
+                )
+            if self.sparse:
+                X = sp.csr_array(X)
+        else:
+            X = self._fitted(table, X)
+        if isinstance(X, np.ndarray):
+            if self.shift is not None:
+                X = X - self.shift
+            return np.ascontiguousarray(X if self.scale is None else X / self.scale)
+        if self.scale is not None:
+            X = sp.csr_array((X.data / self.scale[X.indices], X.indices, X.indptr), shape=X.shape)
+        return X
+
+    def _fitted(self, table: Table, X: "sp.csr_array") -> "np.ndarray | sp.csr_array":
+        """Return a sparse matrix with the model's number of columns."""
+        import scipy.sparse as sp
+
+        if X.nnz and X.indices.max() >= self.n_features:
+            entry = int(X.indices.argmax())
+            row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
+            table.fail(
+                row,
+                f"feature {X.indices[entry] + 1} is above the {self.n_features} of the model; "
+                "leave such features out, or learn from rows that have them",
+            )
+        X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], self.n_features))
+        return X if self.sparse else X.toarray()
+
+    def state(self) -> dict[str, Any]:
+        """Return all of it in JSON types."""
+        return {
+            "kind": self.kind,
+            "n_features": self.n_features,
+            "sparse": self.sparse,
+            "shift": None if self.shift is None else self.shift.tolist(),
+            "scale": None if self.scale is None else self.scale.tolist(),
+        }
+
+    @classmethod
+    def from_state(cls, state: Any) -> "MatrixFeatures":
+        """Return what `state` was taken of."""
+        what = "the preparation's features"
+        checked = take_dict(state, what, {"kind", "n_features", "sparse", "shift", "scale"})
+        take_choice(checked["kind"], f"{what}: kind", (cls.kind,))
+        n_features = take_whole(checked["n_features"], f"{what}: n_features", 1, MOST_FEATURES)
+        sparse = take_bool(checked["sparse"], f"{what}: sparse")
+        shift, scale = checked["shift"], checked["scale"]
+        if sparse and shift is not None:
+            raise ValueError(f"{what}: sparse features cannot have a shift")
+        if shift is not None:
+            shift = np.array(take_numbers(shift, f"{what}: shift", n_features))
+        if scale is not None:
+            scale = np.array(take_numbers(scale, f"{what}: scale", n_features, positive=True))
+        return cls(n_features, sparse, shift, scale)
+
+
+def _largest(X: "sp.csr_array") -> np.ndarray:
+    """Return the largest absolute value of each column, 1 where there is none."""
+    largest = np.zeros(X.shape[1])
+    np.maximum.at(largest, X.indices, np.abs(X.data))
+    largest[largest == 0] = 1.0
+    return largest

@@ -1,0 +1,267 @@
+"""Text with cells between commas, tabs or semicolons.
+
+Numbers are converted block by block, so that a long file never is a list of all its cells.
+"""
+
+import codecs
+import csv
+import io
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from taupath.tables.cells import as_numbers, as_text, is_missing, parse_number
+from taupath.tables.table import Table, TableError, listed
+
+__all__ = ["check_text", "read_delimited"]
+
+Progress = Callable[[float, int], None]
+
+# In this order where two fit alike: a semicolon between decimal commas is the separator.
+SEPARATORS = "\t;,"
+# Rows looked at to find the separator and the header.
+LOOKED_AT = 100
+# Rows converted at a time.
+BLOCK = 4096
+
+
+def check_text(data: bytes, source: str) -> None:
+    """Make sure that a file is text in UTF-8, with or without a byte order mark.
+
+    Raises
+    ------
+    TableError
+        If it is not UTF-8, with the line, or no text at all.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise TableError(f"{source}: the text is in UTF-16; save it as UTF-8")
+    zero = data.find(b"\0")
+    if zero >= 0:
+        line = data.count(b"\n", 0, zero) + 1
+        raise TableError(f"{source}, line {line}: there is a zero byte; this is not a text file")
+    try:
+        if not data.isascii():
+            data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise TableError(
+            f"{source}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8; "
+            "save the file in that encoding"
+        ) from None
+
+
+def read_delimited(
+    data: bytes, source: str, *, separator: str | None = None, progress: Progress | None = None
+) -> Table:
+    """Return the table in a delimited text.
+
+    The first line is a header unless all its cells are numbers or missing. One with numbers and
+    text is a header too, unless a number in it is no plain integer (names may be years) or one of
+    its texts is found again below in the same column. Without a header columns are called x1, x2,
+    and so on.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the file.
+    source : str
+        Name of the file, for messages.
+    separator : str, optional
+        One character; by default a tab, a semicolon or a comma, whichever fits the first lines.
+    progress : callable, optional
+        Called as ``progress(fraction, n_rows)`` now and then.
+
+    Raises
+    ------
+    TableError
+        If the rows have different lengths, a name comes twice, a quote does not end, or there are
+        no rows.
+    """
+    check_text(data, source)
+    rows = _Rows(data, source, separator or _find_separator(data))
+    first_rows = rows.first(LOOKED_AT)
+    if not first_rows:
+        raise TableError(f"{source}: the file is empty")
+    head, *below = first_rows
+    has_header = _is_header(head, below)
+    if has_header and not below:
+        raise TableError(f"{source}: there is a header but no row below it")
+    names = _names(head if has_header else [""] * len(head), source)
+    columns, lines = _Columns(rows, has_header, len(head), progress).read()
+    return Table(source, columns=dict(zip(names, columns, strict=True)), lines=lines)
+
+
+class _Rows:
+    """The rows of a text that are not blank."""
+
+    def __init__(self, data: bytes, source: str, separator: str) -> None:
+        self.data = data
+        self.source = source
+        self.separator = separator
+
+    def first(self, n_rows: int) -> list[list[str]]:
+        """Return up to so many rows, of whatever lengths."""
+        return [row for _, row in itertools.islice(self, n_rows)]
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the line on which a row starts and its cells."""
+        reader = csv.reader(
+            io.TextIOWrapper(io.BytesIO(self.data), encoding="utf-8-sig", newline=""),
+            delimiter=self.separator,
+            skipinitialspace=self.separator != "\t",
+            strict=True,
+        )
+        line = 1
+        try:
+            for row in reader:
+                if len(row) > 1 or (row and (row[0] and not row[0].isspace())):
+                    yield line, row
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise TableError(f"{self.source}, line {line}: {_explained(error)}") from None
+
+    def cells(self, width: int, skip_first: bool) -> Iterator[tuple[int, list[str]]]:
+        """Yield the rows below the header, all of the same length."""
+        for line, row in self:
+            if skip_first:
+                skip_first = False
+                continue
+            if len(row) != width:
+                raise TableError(
+                    f"{self.source}, line {line}: {_counted(len(row))}, but the first line has "
+                    f"{width}; quote cells that contain {self.separator!r}"
+                )
+            yield line, row
+
+
+class _Columns:
+    """Columns on their way from text to arrays."""
+
+    def __init__(
+        self, rows: _Rows, skip_first: bool, width: int, progress: Progress | None
+    ) -> None:
+        self.rows = rows
+        self.skip_first = skip_first
+        self.width = width
+        self.progress = progress
+        self.known: dict[str, str] = {}
+
+    def read(self) -> tuple[list[np.ndarray], np.ndarray]:
+        """Return all columns, and the line of each row."""
+        lines: list[int] = []
+        parts: list[list[np.ndarray]] = [[] for _ in range(self.width)]
+        text: set[int] = set()
+        begun_late: set[int] = set()
+        for block_lines, block in self._blocks():
+            for column, cells in enumerate(zip(*block, strict=True)):
+                if column in begun_late:
+                    continue
+                values = None if column in text else as_numbers(cells)
+                if values is None:
+                    if column not in text:
+                        text.add(column)
+                        if any(not np.isnan(part).all() for part in parts[column]):
+                            begun_late.add(column)
+                            continue
+                        parts[column] = [_as_blank_text(part) for part in parts[column]]
+                    values = as_text(cells, self.known)
+                parts[column].append(values)
+            lines.extend(block_lines)
+        if begun_late:
+            self._read_as_text(begun_late, parts)
+        return [np.concatenate(part) for part in parts], np.array(lines, dtype=np.intp)
+
+    def _read_as_text(self, wanted: set[int], parts: list[list[np.ndarray]]) -> None:
+        """Replace columns by their text: numbers were converted before other cells came."""
+        for column in wanted:
+            parts[column] = []
+        for _, block in self._blocks():
+            columns = list(zip(*block, strict=True))
+            for column in wanted:
+                parts[column].append(as_text(columns[column], self.known))
+
+    def _blocks(self) -> Iterator[tuple[list[int], list[list[str]]]]:
+        """Yield rows in blocks, with their lines."""
+        lines: list[int] = []
+        block: list[list[str]] = []
+        n_rows = 0
+        n_lines = self.rows.data.count(b"\n") + 1
+        for line, row in self.rows.cells(self.width, self.skip_first):
+            lines.append(line)
+            block.append(row)
+            if len(block) == BLOCK:
+                yield lines, block
+                n_rows += BLOCK
+                if self.progress is not None:
+                    self.progress(min(line / n_lines, 1.0), n_rows)
+                lines, block = [], []
+        if block:
+            yield lines, block
+
+
+def _as_blank_text(part: np.ndarray) -> np.ndarray:
+    """Return a block of missing numbers as one of missing texts."""
+    return np.full(len(part), None, dtype=object)
+
+
+def _find_separator(data: bytes) -> str:
+    """Return the separator that cuts the first lines into equally many cells, the most of them."""
+    best, most = ",", 1
+    for separator in SEPARATORS:
+        try:
+            widths = {len(row) for row in _Rows(data, "", separator).first(LOOKED_AT)}
+        except TableError:
+            continue
+        if len(widths) == 1 and (width := widths.pop()) > most:
+            best, most = separator, width
+    if most == 1:  # none does: the one that is most frequent in the first line
+        first_line = data.lstrip().partition(b"\n")[0]
+        best = max(",;\t", key=lambda separator: first_line.count(separator.encode()))
+    return best
+
+
+def _is_header(head: list[str], below: list[list[str]]) -> bool:
+    """Return whether the first line holds names; see `read_delimited` for the rule."""
+    cells = [cell.strip() for cell in head]
+    numbers = [cell for cell in cells if parse_number(cell) is not None]
+    texts = [
+        (column, cell)
+        for column, cell in enumerate(cells)
+        if parse_number(cell) is None and not is_missing(cell)
+    ]
+    if not texts:
+        return not numbers
+    if not numbers:
+        return True
+    plain = all(cell.isdecimal() for cell in numbers)
+    again = any(
+        column < len(row) and row[column].strip() == cell for column, cell in texts for row in below
+    )
+    return plain and not again
+
+
+def _names(cells: list[str], source: str) -> list[str]:
+    """Return the names of the columns: x1, x2, ... for empty cells."""
+    names = [cell.strip() or f"x{i}" for i, cell in enumerate(cells, 1)]
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise TableError(f"{source}: several columns have the same name: {listed(twice)}")
+    return names
+
+
+def _counted(n_cells: int) -> str:
+    return "there is 1 cell" if n_cells == 1 else f"there are {n_cells} cells"
+
+
+def _explained(error: csv.Error) -> str:
+    """Return what a complaint of the csv module means."""
+    message = str(error)
+    if "unexpected end of data" in message:
+        return "a quoted cell begins here and never ends"
+    if "expected after" in message:
+        return "text follows the closing quote of a cell; double quotes inside quoted cells"
+    if "field larger" in message:
+        return f"a cell is longer than {csv.field_size_limit()} characters; is a quote missing?"
+    return message

@@ -1,0 +1,171 @@
+"""LIBSVM format: one line ``label index:value index:value …`` for each row, indices from one.
+
+What is right is read by scikit-learn. Where that fails, or takes what it should not, the lines are
+looked at one by one to say which is wrong.
+"""
+
+import io
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from taupath.tables.cells import parse_number, quoted
+from taupath.tables.delimited import Progress, check_text
+from taupath.tables.table import Table, TableError
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+__all__ = ["looks_like_libsvm", "read_libsvm"]
+
+# Bytes read at a time, so that progress can be told and Ctrl-C be heard.
+PIECE = 1 << 23
+# Indices are 32-bit integers in the compiled core.
+HIGHEST_INDEX = 2**31 - 1
+
+_BOM = b"\xef\xbb\xbf"
+_FEATURE = re.compile(rb"(?:\d+|qid):\S+")
+
+
+def looks_like_libsvm(data: bytes) -> bool:
+    """Return whether most of the first lines have a label and features, and any has one."""
+    lines = [content.split() for _, content in _contents(data[: 1 << 16].removeprefix(_BOM))][:20]
+    alike = [len(line) > 1 and all(map(_FEATURE.fullmatch, line[1:3])) for line in lines]
+    return sum(alike) * 2 > len(lines)
+
+
+def read_libsvm(data: bytes, source: str, *, progress: Progress | None = None) -> Table:
+    """Return the matrix and the labels in a text of LIBSVM format.
+
+    Comments from ``#`` to the end of a line and query numbers ``qid:…`` are left out.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the file.
+    source : str
+        Name of the file, for messages.
+    progress : callable, optional
+        Called as ``progress(fraction, n_rows)`` now and then.
+
+    Raises
+    ------
+    TableError
+        If a label or a feature is not a finite number, or indices do not increase from one.
+    """
+    import scipy.sparse as sp
+
+    check_text(data, source)
+    data = data.removeprefix(_BOM)
+    n_before = 0
+    n_rows = 0
+    matrices, labels = [], []
+    for begin, end in _pieces(data):
+        piece = data[begin:end]
+        matrix, label = _read_piece(piece, source, n_before)
+        matrices.append(matrix)
+        labels.append(label)
+        n_before += piece.count(b"\n")
+        n_rows += len(label)
+        if progress is not None and end < len(data):
+            progress(end / len(data), n_rows)
+    if n_rows == 0:
+        raise TableError(f"{source}: the file is empty")
+    if not any(matrix.nnz for matrix in matrices):
+        raise TableError(f"{source}: there are labels but no features 'index:value'")
+    width = max(matrix.shape[1] for matrix in matrices if matrix.nnz)
+    for matrix in matrices:
+        matrix.resize(matrix.shape[0], width)
+    matrix = sp.csr_array(sp.vstack(matrices, format="csr")) if len(matrices) > 1 else matrices[0]
+    return Table(source, matrix=matrix, labels=np.concatenate(labels), lines=_lines(data, n_rows))
+
+
+def _pieces(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the ends of pieces of whole lines."""
+    begin = 0
+    while begin < len(data):
+        end = data.find(b"\n", begin + PIECE) + 1 or len(data)
+        yield begin, end
+        begin = end
+
+
+def _read_piece(piece: bytes, source: str, n_before: int) -> "tuple[sp.csr_array, np.ndarray]":
+    """Return matrix and labels of some lines, which come after so many others."""
+    import scipy.sparse as sp
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        matrix, labels = load_svmlight_file(io.BytesIO(piece), dtype=np.float64, zero_based=False)
+    except (ValueError, OverflowError) as error:
+        _check_lines(piece, source, n_before)
+        raise TableError(f"{source}: it cannot be read: {error}") from error
+    # Python's float() takes 1_000, and there may be NaN and infinite values.
+    if b"_" in piece or not (np.isfinite(matrix.data).all() and np.isfinite(labels).all()):
+        _check_lines(piece, source, n_before)
+    return sp.csr_array(matrix), labels
+
+
+def _contents(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the number, from one, and the content of each line that has any besides a comment."""
+    for number, line in enumerate(data.split(b"\n"), 1):
+        content = line.partition(b"#")[0].strip()
+        if content:
+            yield number, content
+
+
+def _lines(data: bytes, n_rows: int) -> np.ndarray | None:
+    """Return the line of each row, None where they are the same."""
+    if n_rows == data.count(b"\n") + (not data.endswith(b"\n")):
+        return None
+    return np.fromiter((number for number, _ in _contents(data)), dtype=np.intp, count=n_rows)
+
+
+def _check_lines(piece: bytes, source: str, n_before: int) -> None:
+    """Raise an error about the first line that is wrong, if there is one."""
+    for number, content in _contents(piece):
+        reason = _wrong(content.decode())
+        if reason is not None:
+            raise TableError(f"{source}, line {n_before + number}: {reason}")
+
+
+def _wrong(content: str) -> str | None:
+    """Return what is wrong with a line, or None."""
+    label, *features = content.split()
+    reason = _wrong_label(label)
+    if reason is not None:
+        return reason
+    if features and features[0].startswith("qid:"):
+        features = features[1:]
+    previous = 0
+    for feature in features:
+        index, colon, value = feature.partition(":")
+        if not colon:
+            return f"{quoted(feature)} is not a feature 'index:value'"
+        if not (index.isascii() and index.isdecimal()):
+            return f"{quoted(feature)}: the index is not a whole number"
+        if int(index[:20]) > HIGHEST_INDEX:
+            return f"{quoted(feature)}: the index is above {HIGHEST_INDEX}"
+        if int(index) == 0:
+            return f"{quoted(feature)}: features are counted from one; add one to every index"
+        if int(index) <= previous:
+            return f"{quoted(feature)}: the index comes after {previous}; indices must increase"
+        previous = int(index)
+        number = parse_number(value)
+        if number is None or not np.isfinite(number):
+            reason = "is not a number" if number is None else "is not finite"
+            return f"feature {index}: {quoted(value)} {reason}"
+    return None
+
+
+def _wrong_label(label: str) -> str | None:
+    """Return what is wrong with a label, or None."""
+    number = parse_number(label)
+    if number is not None:
+        return None if np.isfinite(number) else f"the label {quoted(label)} is not finite"
+    if ":" in label:
+        return f"the label is missing before {quoted(label)}; write 0 where it is not known"
+    if "," in label and all(parse_number(part) is not None for part in label.split(",")):
+        return f"there are several labels, {quoted(label)}, where there must be one"
+    return f"the label {quoted(label)} is not a number"

@@ -1,0 +1,107 @@
+"""Parquet files, read and written by pyarrow, which is imported only here."""
+
+import io
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from taupath.tables.cells import as_numbers, as_text
+from taupath.tables.table import Table, TableError, listed
+
+__all__ = ["read_parquet", "write_parquet"]
+
+
+def read_parquet(data: bytes, source: str) -> Table:
+    """Return the table in a Parquet file.
+
+    Integers, floating-point and decimal numbers are numbers; strings, dictionaries of strings and
+    Booleans (as True and False) are text; columns of other types are there but cannot be used.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the file.
+    source : str
+        Name of the file, for messages.
+
+    Raises
+    ------
+    TableError
+        If pyarrow is missing, the file is damaged, a name comes twice, or there are no rows.
+    """
+    _, parquet = _pyarrow(source)
+    try:  # a damaged file may raise anything
+        content = parquet.read_table(io.BytesIO(data))
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise TableError(f"{source}: the Parquet file cannot be read: {reason}") from error
+    names = [str(name) for name in content.column_names]
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise TableError(f"{source}: several columns have the same name: {listed(twice)}")
+    if not names or content.num_rows == 0:
+        raise TableError(f"{source}: there are no rows")
+    columns: dict[str, np.ndarray] = {}
+    unusable: dict[str, str] = {}
+    for name, column in zip(names, content.columns, strict=True):
+        values = _values(column)
+        if values is None:
+            unusable[name] = f"values of type {column.type}"
+            values = np.full(len(column), None, dtype=object)
+        columns[name] = values
+    return Table(source, columns=columns, unusable=unusable, unit="row")
+
+
+def write_parquet(file: BinaryIO, columns: Mapping[str, np.ndarray]) -> None:
+    """Write columns of equal lengths to an open file.
+
+    Raises
+    ------
+    TableError
+        If pyarrow is missing.
+    """
+    pyarrow, parquet = _pyarrow("writing Parquet")
+    content = {
+        name: pyarrow.array(values.tolist() if values.dtype.kind in "OU" else values)
+        for name, values in columns.items()
+    }
+    parquet.write_table(pyarrow.table(content), file)
+
+
+def _pyarrow(purpose: str) -> tuple[Any, Any]:
+    """Return the package and its module for Parquet."""
+    try:
+        import pyarrow
+        import pyarrow.parquet as parquet
+    except ImportError as error:
+        raise TableError(
+            f"{purpose}: Parquet needs pyarrow; install it with: pip install 'taupath[parquet]'"
+        ) from error
+    return pyarrow, parquet
+
+
+def _values(column: Any) -> np.ndarray | None:
+    """Return a column as the table keeps it, or None if it is neither numbers nor text."""
+    import pyarrow
+
+    of, kind = pyarrow.types, column.type
+    if of.is_dictionary(kind):
+        kind = kind.value_type
+        column = column.cast(kind)
+    if of.is_boolean(kind) or of.is_string(kind) or of.is_large_string(kind):
+        return _from_text(column.to_pylist())
+    if of.is_integer(kind) or of.is_floating(kind) or of.is_decimal(kind):
+        values = column.cast(pyarrow.float64(), safe=False).to_numpy()
+        return np.array(values, dtype=np.float64)  # pyarrow's own is read-only; null is NaN
+    if of.is_null(kind):
+        return np.full(len(column), np.nan)
+    return None
+
+
+def _from_text(cells: list[Any]) -> np.ndarray:
+    """Return cells as a delimited file would give them."""
+    texts = ["" if cell is None else str(cell) for cell in cells]
+    numbers = as_numbers(texts)
+    return as_text(texts, {}) if numbers is None else numbers

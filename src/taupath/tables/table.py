@@ -1,0 +1,193 @@
+"""A table in memory: named columns, or a matrix of features with labels."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from taupath.tables.cells import as_numbers
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+__all__ = ["Table", "TableError", "listed"]
+
+
+class TableError(ValueError):
+    """A table cannot be used; the message says in one line where and why."""
+
+
+class Table:
+    """Rows of named columns, or of a matrix with labels, that know where they come from.
+
+    Made by `read_table`. The two kinds differ in ``names``: None for a matrix.
+
+    Parameters
+    ----------
+    source : str
+        Name of the file, for messages.
+    columns : mapping of str to ndarray, optional
+        Named columns in their order: float64 with NaN for missing cells, or objects, str with None
+        for missing cells.
+    unusable : mapping of str to str, optional
+        Those of the columns that are neither numbers nor text, with what they are instead.
+    matrix : ndarray or csr_array of shape (n_rows, n_features), optional
+        Finite features in float64.
+    labels : ndarray of shape (n_rows,), optional
+        Numbers in float64 or objects of type str.
+    lines : ndarray of shape (n_rows,), optional
+        Line of each row in the file, counted from one; by default its number.
+    unit : {"line", "row"}
+        What a message calls them: files that are no text have rows.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        *,
+        columns: Mapping[str, np.ndarray] | None = None,
+        unusable: Mapping[str, str] | None = None,
+        matrix: "np.ndarray | sp.csr_array | None" = None,
+        labels: np.ndarray | None = None,
+        lines: np.ndarray | None = None,
+        unit: str = "line",
+    ) -> None:
+        if (columns is None) == (matrix is None):
+            raise TypeError("a table has either columns or a matrix")
+        self.source = source
+        self.matrix = matrix
+        self.labels = labels
+        self._columns = columns
+        self._unusable = dict(unusable or {})
+        self._lines = lines
+        self._unit = unit
+
+    @property
+    def names(self) -> list[str] | None:
+        """Names of the columns, None for a matrix."""
+        return None if self._columns is None else list(self._columns)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        if self._columns is None:
+            assert self.matrix is not None
+            return int(self.matrix.shape[0])
+        return len(next(iter(self._columns.values())))
+
+    def __repr__(self) -> str:
+        """Return where the table is from and how large it is."""
+        width = len(self._columns) if self._columns is not None else self._matrix_width()
+        return f"<Table of {self.n_rows} rows and {width} columns from {self.source}>"
+
+    def column(self, name: str) -> np.ndarray:
+        """Return one column.
+
+        Parameters
+        ----------
+        name : str
+            One of ``names``.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Float64 if all its cells are numbers, else objects of type str.
+
+        Raises
+        ------
+        TableError
+            If there is no such column, a cell is missing or infinite, or the column is neither
+            numbers nor text.
+        """
+        values = self._stored(name)
+        if name in self._unusable:
+            raise TableError(
+                f"{self.source}, column {name!r}: it holds {self._unusable[name]}, "
+                "neither numbers nor text; convert it or leave the column out"
+            )
+        missing = _missing(values)
+        if missing.any():
+            row = int(missing.argmax())
+            self.fail(row, "the cell is missing; fill it in or drop the row", name)
+        if values.dtype != object and not np.isfinite(values).all():
+            self.fail(int(np.isinf(values).argmax()), "the value is infinite", name)
+        return values
+
+    def is_blank(self, name: str) -> bool:
+        """Return whether all cells of a column are missing."""
+        return name not in self._unusable and bool(_missing(self._stored(name)).all())
+
+    def take(self, rows: Any) -> "Table":
+        """Return a table of some rows.
+
+        Parameters
+        ----------
+        rows : array-like of int or bool, or slice
+            What to index the rows with.
+
+        Returns
+        -------
+        Table
+            The rows, which still know their lines.
+        """
+        if not isinstance(rows, slice):
+            rows = np.asarray(rows)
+            if rows.size == 0:
+                rows = rows.astype(np.intp)
+        place = np.arange(1, self.n_rows + 1) if self._lines is None else self._lines
+        columns = self._columns
+        if columns is not None:
+            columns = {name: _settled(values[rows]) for name, values in columns.items()}
+        return Table(
+            self.source,
+            columns=columns,
+            unusable=self._unusable,
+            matrix=None if self.matrix is None else self.matrix[rows],
+            labels=None if self.labels is None else _settled(self.labels[rows]),
+            lines=place[rows],
+            unit=self._unit,
+        )
+
+    def place(self, row: int, column: str | None = None) -> str:
+        """Return where a row, or one cell of it, is: ``FILE, line 12, column 'age'``."""
+        line = row + 1 if self._lines is None else int(self._lines[row])
+        where = f"{self.source}, {self._unit} {line}"
+        return where if column is None else f"{where}, column {column!r}"
+
+    def fail(self, row: int, message: str, column: str | None = None) -> NoReturn:
+        """Raise a `TableError` about a row, or one cell of it."""
+        raise TableError(f"{self.place(row, column)}: {message}")
+
+    def _stored(self, name: str) -> np.ndarray:
+        if self._columns is None:
+            raise TableError(f"{self.source}: it is a matrix without named columns")
+        if name not in self._columns:
+            known = listed(self._columns)
+            raise TableError(f"{self.source}: there is no column {name!r}, only {known}")
+        return self._columns[name]
+
+    def _matrix_width(self) -> int:
+        assert self.matrix is not None
+        return int(self.matrix.shape[1])
+
+
+def listed(names: Iterable[object], at_most: int = 10) -> str:
+    """Return names in a row for a message, cut where there are many."""
+    names = list(names)
+    shown = ", ".join(repr(name) for name in names[:at_most])
+    return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"
+
+
+def _settled(values: np.ndarray) -> np.ndarray:
+    """Return part of a column, as numbers if it has no other cells any more."""
+    if values.dtype != object:
+        return values
+    numbers = as_numbers(["" if cell is None else cell for cell in values])
+    return values if numbers is None else numbers
+
+
+def _missing(values: np.ndarray) -> np.ndarray:
+    """Return where the cells of a stored column are missing."""
+    if values.dtype == object:
+        return np.fromiter((cell is None for cell in values), dtype=bool, count=len(values))
+    return np.asarray(np.isnan(values))

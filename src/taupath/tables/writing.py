@@ -1,0 +1,138 @@
+"""Writing columns to a file: whole or not at all."""
+
+import bz2
+import csv
+import gzip
+import io
+import os
+import secrets
+import shutil
+import stat
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from taupath.tables.parquet import write_parquet
+from taupath.tables.reading import format_of
+
+__all__ = ["write_table"]
+
+WRITTEN = ("csv", "tsv", "parquet")
+
+
+def write_table(
+    file: str | os.PathLike[str],
+    columns: Mapping[str, np.ndarray],
+    *,
+    force_format: str | None = None,
+) -> None:
+    """Write columns to a file, which appears under its name only when it is complete.
+
+    Numbers are written so that they read back equal.
+
+    Parameters
+    ----------
+    file : str or path
+        Name of the file; "-" for standard output. ``.parquet`` and ``.pq`` are Parquet, ``.tsv``
+        and ``.tab`` have tabs, all others are CSV; with ``.gz`` or ``.bz2`` it is compressed.
+    columns : mapping of str to array-like of shape (n_rows,)
+        Numbers, text or Booleans, in the order of the columns.
+    force_format : {"csv", "tsv", "parquet"}, optional
+        The format, whatever the extension.
+
+    Raises
+    ------
+    ValueError
+        If there are no columns, they differ in length, or the extension stands for a format that
+        is only read.
+    OSError
+        If the file cannot be written.
+    """
+    name = os.fspath(file)
+    format = force_format or format_of(name) or "csv"
+    if format not in WRITTEN:
+        raise ValueError(f"tables are written as one of {', '.join(WRITTEN)}; got {format!r}")
+    arrays = _checked(columns)
+    with _opened(name) as stream:
+        if format == "parquet":
+            write_parquet(stream, arrays)
+        else:
+            _write_delimited(stream, arrays, "\t" if format == "tsv" else ",")
+
+
+def _checked(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the columns as arrays of one length."""
+    arrays = {name: np.asarray(values) for name, values in columns.items()}
+    if not arrays:
+        raise ValueError("there must be a column to write")
+    shapes = {array.shape for array in arrays.values()}
+    if len(shapes) > 1 or len(next(iter(shapes))) != 1:
+        found = ", ".join(f"{name!r} {array.shape}" for name, array in arrays.items())
+        raise ValueError(f"columns must have one dimension and the same length; got {found}")
+    return arrays
+
+
+def _write_delimited(stream: BinaryIO, columns: dict[str, np.ndarray], separator: str) -> None:
+    """Write columns as text in UTF-8."""
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    try:
+        writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+        writer.writerow(columns)
+        # Of Python's floats the writer gives the shortest text that reads back equal.
+        writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+    finally:
+        text.detach()  # flushes it, and leaves the stream open
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[BinaryIO]:
+    """Give a stream whose content, compressed where the name says so, is written at the end."""
+    with _standard_output() if name == "-" else _replacing(Path(name)) as raw:
+        if name.lower().endswith(".gz"):
+            # No name and no time inside: equal tables give equal files.
+            with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
+                yield packed  # type: ignore[misc]
+        elif name.lower().endswith(".bz2"):
+            with bz2.BZ2File(raw, "wb") as squeezed:
+                yield squeezed  # type: ignore[misc]
+        else:
+            yield raw
+
+
+@contextmanager
+def _standard_output() -> Iterator[BinaryIO]:
+    sys.stdout.flush()
+    yield sys.stdout.buffer
+    sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    """Give a new file in the same folder, which takes the place of the old one at the end.
+
+    Whatever happens before, Ctrl-C included, the old one stays and the new one goes.
+    """
+    path = Path(os.path.realpath(path))
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: this is a folder, not a file to write")
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):  # a pipe or a device
+        with path.open("wb") as stream:
+            yield stream
+        return
+    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with new.open("xb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        if path.exists():
+            shutil.copymode(path, new)
+        os.replace(new, path)
+    except BaseException:
+        with suppress(OSError):
+            new.unlink()
+        raise
