@@ -13,7 +13,7 @@ import numpy as np
 
 from taupath.tables.cells import parse_number, quoted
 from taupath.tables.delimited import Progress, check_text
-from taupath.tables.table import Table, TableError
+from taupath.tables.table import Table, TableError, one_line
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -100,7 +100,7 @@ def _read_piece(piece: bytes, source: str, n_before: int) -> "tuple[sp.csr_array
         matrix, labels = load_svmlight_file(io.BytesIO(piece), dtype=np.float64, zero_based=False)
     except (ValueError, OverflowError) as error:
         _check_lines(piece, source, n_before)
-        raise TableError(f"{source}: it cannot be read: {error}") from error
+        raise TableError(f"{source}: it cannot be read: {one_line(error)}") from error
     # Python's float() takes 1_000, and there may be NaN and infinite values.
     if b"_" in piece or not (np.isfinite(matrix.data).all() and np.isfinite(labels).all()):
         _check_lines(piece, source, n_before)

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from taupath.tables.cells import as_numbers, as_text
-from taupath.tables.table import Table, TableError, listed
+from taupath.tables.table import Table, TableError, listed, one_line
 
 __all__ = ["read_parquet", "write_parquet"]
 
@@ -33,10 +33,9 @@ def read_parquet(data: bytes, source: str) -> Table:
     """
     _, parquet = _pyarrow(source)
     try:  # a damaged file may raise anything
-        content = parquet.read_table(io.BytesIO(data))
+        content = parquet.ParquetFile(io.BytesIO(data)).read()
     except Exception as error:
-        reason = " ".join(str(error).split())
-        raise TableError(f"{source}: the Parquet file cannot be read: {reason}") from error
+        raise TableError(f"{source}: the Parquet file cannot be read: {one_line(error)}") from error
     names = [str(name) for name in content.column_names]
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
