@@ -298,6 +298,10 @@ def test_responses_that_are_no_classes_suggest_regression(table):
     assert len(Preparation.learn(many_of_each).classes) == 60
 
 
+def test_there_must_be_rows_to_learn_from(people):
+    assert learn_error(people.take([])) == "t.csv: there are no rows to learn from"
+
+
 def test_regression_takes_numbers_only(people, table):
     said = learn_error(people, task="regress")
     assert said.startswith("t.csv, line 2, column 'y': 'no' is not a number; for classes ask")

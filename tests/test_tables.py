@@ -132,6 +132,21 @@ def test_a_part_without_its_text_is_a_column_of_numbers(tmp_path):
     assert part.column("b").dtype == np.float64
 
 
+def test_a_part_may_have_no_rows(tmp_path):
+    part = read_table(put(tmp_path, "t.csv", "a,b\n1,x\n2,7\n")).take([])
+    assert part.n_rows == 0
+    assert part.column("a").shape == part.column("b").shape == (0,)
+
+
+def test_tables_say_how_large_they_are(tmp_path):
+    file = put(tmp_path, "t.csv", "a,b\n1,x\n2,7\n")
+    assert repr(read_table(file)) == f"<Table of 2 rows and 2 columns from {file}>"
+    file = put(tmp_path, "t.svm", "1 3:1\n")
+    table = read_table(file)
+    assert repr(table) == f"<Table of 1 rows and 3 columns from {file}>"
+    assert column_message(table, "x1", file) == "it is a matrix without named columns"
+
+
 # --- delimited: what errors say -------------------------------------------------------------------
 
 

@@ -98,6 +98,13 @@ SAMPLES = samples()
 @example(data=b"PK\x05\x06" + bytes(18), format="npz")
 @example(data=b"\xef\xbb\xbf", format="libsvm")
 @example(data=b'"', format="csv")
+@example(data=b"1 1:1\n\x1c\n", format="libsvm")
+@example(data=b"1 " + b"0" * 5000 + b"1:1", format="libsvm")
+@example(data=b"1 " + b"0" * 5000 + b":1", format="libsvm")
+@example(data=b"1 " + b"9" * 5000 + b":1", format="libsvm")
+@example(data=b"1 1:" + b"9" * 5000, format="libsvm")
+@example(data=b"a,b\n1," + b"9" * 5000, format="csv")
+@example(data="1 1:1\n1\x85 1:1\n".encode(), format="libsvm")
 def test_random_bytes_never_give_a_traceback(data, format):
     read_bytes(data, format)
 
@@ -138,6 +145,15 @@ def test_files_with_wrong_bytes_never_give_a_traceback(name):
         places = rng.integers(len(whole), size=rng.integers(1, 4))
         changed[places] = rng.integers(256, size=len(places))
         read_bytes(changed.tobytes(), None)
+
+
+def test_parquet_text_that_is_not_utf_8_is_an_error():
+    stream = io.BytesIO()
+    text = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.array([0, 2], pa.int32()).buffers()[1], pa.py_buffer(b"x\xd8")]
+    )
+    pq.write_table(pa.table({"a": text, "b": [1]}), stream)
+    assert read_bytes(stream.getvalue(), None) is None
 
 
 def test_an_archive_that_promises_more_than_it_has_is_an_error():
