@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taupath.preparation.lookup import codes_of
+from taupath.preparation.scaling import standardizing
 from taupath.preparation.state import (
     member,
     take_choice,
@@ -59,7 +60,14 @@ class _Number:
         if values.dtype == object:
             row, cell = _first_text(values)
             table.fail(row, f"{quoted(cell)} is not a number, as those of the model are", self.name)
-        return np.asarray((values - self.shift) / self.scale)
+        with np.errstate(over="ignore"):
+            features = np.asarray((values - self.shift) / self.scale)
+        finite = np.isfinite(features)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            message = f"{show_number(values[row])} is too far from those of the model"
+            table.fail(row, message, self.name)
+        return features
 
 
 @dataclass(frozen=True)
@@ -215,13 +223,11 @@ def _learn_column(table: Table, name: str, standardize: bool) -> _Number | _Cate
 
 def _standardized(table: Table, name: str, values: np.ndarray) -> _Number:
     """Return a column with mean 0 and standard deviation 1, or only mean 0 if it is constant."""
-    if values.min() == values.max():
-        return _Number(name, shift=float(values[0]))
-    with np.errstate(over="ignore", invalid="ignore"):
-        shift, scale = float(values.mean()), float(values.std())
+    shifts, scales = standardizing(values[:, np.newaxis])
+    shift, scale = float(shifts[0]), float(scales[0])
     if not (np.isfinite(shift) and np.isfinite(scale)):
         raise TableError(f"{table.source}, column {name!r}: too large numbers to standardize")
-    return _Number(name, shift, scale if scale > 0 else 1.0)
+    return _Number(name, shift, scale)
 
 
 def _check_no_numbers(table: Table, name: str, values: np.ndarray) -> None:

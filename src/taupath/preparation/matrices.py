@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from taupath.preparation.scaling import standardizing
 from taupath.preparation.state import take_bool, take_choice, take_dict, take_numbers, take_whole
 from taupath.tables import Table, TableError
 
@@ -58,11 +59,7 @@ class MatrixFeatures:
             return cls(n_features, True, scale=scale)
         if not standardize:
             return cls(n_features, False)
-        with np.errstate(over="ignore", invalid="ignore"):
-            shift, scale = X.mean(axis=0), X.std(axis=0)
-        constant = X.min(axis=0) == X.max(axis=0)
-        shift[constant] = X[0, constant]
-        scale[constant | (scale == 0)] = 1.0
+        shift, scale = standardizing(X)
         finite = np.isfinite(shift) & np.isfinite(scale)
         if not finite.all():
             feature = int(np.argmin(finite)) + 1
@@ -91,12 +88,17 @@ class MatrixFeatures:
                 X = sp.csr_array(X)
         else:
             X = self._fitted(table, X)
-        if isinstance(X, np.ndarray):
-            if self.shift is not None:
-                X = X - self.shift
-            return np.ascontiguousarray(X if self.scale is None else X / self.scale)
-        if self.scale is not None:
-            X = sp.csr_array((X.data / self.scale[X.indices], X.indices, X.indptr), shape=X.shape)
+        with np.errstate(over="ignore"):
+            if isinstance(X, np.ndarray):
+                X = X if self.shift is None else X - self.shift
+                X = np.ascontiguousarray(X if self.scale is None else X / self.scale)
+            elif self.scale is not None:
+                values = X.data / self.scale[X.indices]
+                X = sp.csr_array((values, X.indices, X.indptr), shape=X.shape)
+        finite = np.isfinite(X if isinstance(X, np.ndarray) else X.data)
+        if not finite.all():
+            row = _first_row(X, finite)
+            table.fail(row, "a value is too far from those of the model")
         return X
 
     def _fitted(self, table: Table, X: "sp.csr_array") -> "np.ndarray | sp.csr_array":
@@ -104,11 +106,10 @@ class MatrixFeatures:
         import scipy.sparse as sp
 
         if X.nnz and X.indices.max() >= self.n_features:
-            entry = int(X.indices.argmax())
-            row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
+            highest = X.indices.max()
             table.fail(
-                row,
-                f"feature {X.indices[entry] + 1} is above the {self.n_features} of the model; "
+                _first_row(X, X.indices < highest),
+                f"feature {highest + 1} is above the {self.n_features} of the model; "
                 "leave such features out, or learn from rows that have them",
             )
         X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], self.n_features))
@@ -140,6 +141,14 @@ class MatrixFeatures:
         if scale is not None:
             scale = np.array(take_numbers(scale, f"{what}: scale", n_features, positive=True))
         return cls(n_features, sparse, shift, scale)
+
+
+def _first_row(X: "np.ndarray | sp.csr_array", right: np.ndarray) -> int:
+    """Return the row of the first entry that is not right."""
+    entry = int(np.argmin(right))
+    if isinstance(X, np.ndarray):
+        return entry // int(X.shape[1])
+    return int(np.searchsorted(X.indptr, entry, side="right")) - 1
 
 
 def _largest(X: "sp.csr_array") -> np.ndarray:

@@ -122,16 +122,21 @@ class Preparation:
                     f"{table.source}: a matrix has no named columns to predict or to ignore; "
                     "its labels are the target"
                 )
-            column = None
+            column, names = None, []
         else:
             column = _target_column(table, table.names, target, ignore)
+            names = _feature_columns(table, column, ignore)
         responses = _responses(table, column)
         if task == "classify":
             classes = labels.learn_classes(responses, table, column, positive)
         else:
             labels.numbers(responses, table, column)
             classes = None
-        features = _learn_features(table, column, ignore, standardize)
+        features = (
+            MatrixFeatures.learn(table, standardize)
+            if column is None
+            else ColumnFeatures.learn(table, names, standardize)
+        )
         return cls(task, column, ignore, classes, features)
 
     def features(self, table: Table) -> "np.ndarray | sp.csr_array":
@@ -282,14 +287,10 @@ def _responses(table: Table, target: str | None) -> np.ndarray:
     return table.labels
 
 
-def _learn_features(
-    table: Table, target: str | None, ignore: Sequence[str], standardize: bool
-) -> ColumnFeatures | MatrixFeatures:
-    """Return how the columns that are left become features."""
-    if table.names is None:
-        return MatrixFeatures.learn(table, standardize)
-    names = [name for name in table.names if name != target and name not in ignore]
+def _feature_columns(table: Table, target: str, ignore: Sequence[str]) -> list[str]:
+    """Return the columns that are left for features."""
+    names = [name for name in table.names or [] if name != target and name not in ignore]
     if not names:
         hint = "" if ignore else "; cells are separated by commas, tabs or semicolons"
         raise TableError(f"{table.source}: there is no column besides the target {target!r}{hint}")
-    return ColumnFeatures.learn(table, names, standardize)
+    return names

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taupath.tables.cells import as_numbers, as_text
-from taupath.tables.table import Table, TableError, listed
+from taupath.tables.table import Table, TableError, listed, one_line
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -89,7 +89,7 @@ def _sparse(arrays: dict[str, np.ndarray], source: str) -> "sp.csr_array":
     except TableError:
         raise
     except Exception as error:
-        raise TableError(f"{source}: its parts make no CSR matrix: {_one_line(error)}") from error
+        raise TableError(f"{source}: its parts make no CSR matrix: {one_line(error)}") from error
     finite = np.isfinite(matrix.data)
     if not finite.all():
         entry = int(np.argmin(finite))
@@ -134,11 +134,7 @@ def _not_finite(value: float, where: str) -> None:
 
 def _explained(error: Exception) -> str:
     """Return why an archive cannot be read."""
-    message = _one_line(error)
+    message = one_line(error)
     if "allow_pickle" in message:
         return "it holds Python objects, which are not read; save arrays of numbers or text"
     return f"the NumPy archive cannot be read: {message}"
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

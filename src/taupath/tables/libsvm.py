@@ -13,7 +13,7 @@ import numpy as np
 
 from taupath.tables.cells import parse_number, quoted
 from taupath.tables.delimited import Progress, check_text
-from taupath.tables.table import Table, TableError
+from taupath.tables.table import Table, TableError, one_line
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -100,7 +100,7 @@ def _read_piece(piece: bytes, source: str, n_before: int) -> "tuple[sp.csr_array
         matrix, labels = load_svmlight_file(io.BytesIO(piece), dtype=np.float64, zero_based=False)
     except (ValueError, OverflowError) as error:
         _check_lines(piece, source, n_before)
-        raise TableError(f"{source}: it cannot be read: {error}") from error
+        raise TableError(f"{source}: it cannot be read: {one_line(error)}") from error
     # Python's float() takes 1_000, and there may be NaN and infinite values.
     if b"_" in piece or not (np.isfinite(matrix.data).all() and np.isfinite(labels).all()):
         _check_lines(piece, source, n_before)
@@ -125,14 +125,14 @@ def _lines(data: bytes, n_rows: int) -> np.ndarray | None:
 def _check_lines(piece: bytes, source: str, n_before: int) -> None:
     """Raise an error about the first line that is wrong, if there is one."""
     for number, content in _contents(piece):
-        reason = _wrong(content.decode())
+        reason = _wrong([token.decode() for token in content.split()])
         if reason is not None:
             raise TableError(f"{source}, line {n_before + number}: {reason}")
 
 
-def _wrong(content: str) -> str | None:
+def _wrong(tokens: list[str]) -> str | None:
     """Return what is wrong with a line, or None."""
-    label, *features = content.split()
+    label, *features = tokens
     reason = _wrong_label(label)
     if reason is not None:
         return reason
@@ -145,13 +145,14 @@ def _wrong(content: str) -> str | None:
             return f"{quoted(feature)} is not a feature 'index:value'"
         if not (index.isascii() and index.isdecimal()):
             return f"{quoted(feature)}: the index is not a whole number"
-        if int(index[:20]) > HIGHEST_INDEX:
-            return f"{quoted(feature)}: the index is above {HIGHEST_INDEX}"
-        if int(index) == 0:
+        digits = index.lstrip("0")
+        if not digits:
             return f"{quoted(feature)}: features are counted from one; add one to every index"
-        if int(index) <= previous:
+        if len(digits) > len(str(HIGHEST_INDEX)) or int(digits) > HIGHEST_INDEX:
+            return f"{quoted(feature)}: the index is above {HIGHEST_INDEX}"
+        if int(digits) <= previous:
             return f"{quoted(feature)}: the index comes after {previous}; indices must increase"
-        previous = int(index)
+        previous = int(digits)
         number = parse_number(value)
         if number is None or not np.isfinite(number):
             reason = "is not a number" if number is None else "is not finite"

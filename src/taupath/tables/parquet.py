@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from taupath.tables.cells import as_numbers, as_text
-from taupath.tables.table import Table, TableError, listed
+from taupath.tables.table import Table, TableError, listed, one_line
 
 __all__ = ["read_parquet", "write_parquet"]
 
@@ -33,11 +33,11 @@ def read_parquet(data: bytes, source: str) -> Table:
     """
     _, parquet = _pyarrow(source)
     try:  # a damaged file may raise anything
-        content = parquet.read_table(io.BytesIO(data))
+        content = parquet.ParquetFile(io.BytesIO(data)).read()
+        names = [str(name) for name in content.column_names]
+        values = [_values(column) for column in content.columns]
     except Exception as error:
-        reason = " ".join(str(error).split())
-        raise TableError(f"{source}: the Parquet file cannot be read: {reason}") from error
-    names = [str(name) for name in content.column_names]
+        raise TableError(f"{source}: the Parquet file cannot be read: {one_line(error)}") from error
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise TableError(f"{source}: several columns have the same name: {listed(twice)}")
@@ -45,12 +45,11 @@ def read_parquet(data: bytes, source: str) -> Table:
         raise TableError(f"{source}: there are no rows")
     columns: dict[str, np.ndarray] = {}
     unusable: dict[str, str] = {}
-    for name, column in zip(names, content.columns, strict=True):
-        values = _values(column)
-        if values is None:
-            unusable[name] = f"values of type {column.type}"
-            values = np.full(len(column), None, dtype=object)
-        columns[name] = values
+    for name, column, kind in zip(names, values, content.schema.types, strict=True):
+        if column is None:
+            unusable[name] = f"values of type {kind}"
+            column = np.full(content.num_rows, None, dtype=object)
+        columns[name] = column
     return Table(source, columns=columns, unusable=unusable, unit="row")
 
 

@@ -12,7 +12,7 @@ from taupath.tables.arrays import read_npz
 from taupath.tables.delimited import Progress, read_delimited
 from taupath.tables.libsvm import looks_like_libsvm, read_libsvm
 from taupath.tables.parquet import read_parquet
-from taupath.tables.table import Table, TableError
+from taupath.tables.table import Table, TableError, one_line
 
 __all__ = ["COMPRESSIONS", "FORMATS", "format_of", "read_table"]
 
@@ -102,7 +102,7 @@ def _content(name: str, source: str) -> bytes:
     except IsADirectoryError:
         raise TableError(f"{source}: this is a folder, not a file") from None
     except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
-        reason = getattr(error, "strerror", None) or error
+        reason = getattr(error, "strerror", None) or one_line(error)
         raise TableError(f"{source}: the file cannot be read: {reason}") from error
 
 
@@ -115,7 +115,7 @@ def _decompressed(data: bytes, name: str, source: str) -> bytes:
             return bz2.decompress(data)
     except (EOFError, OSError, ValueError, zlib.error) as error:
         raise TableError(
-            f"{source}: the compressed file is cut short or damaged: {error}"
+            f"{source}: the compressed file is cut short or damaged: {one_line(error)}"
         ) from error
     if data and name.lower().endswith(COMPRESSIONS):
         raise TableError(f"{source}: it is not compressed, although its name says so")

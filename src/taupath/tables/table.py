@@ -10,7 +10,7 @@ from taupath.tables.cells import as_numbers
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["Table", "TableError", "listed"]
+__all__ = ["Table", "TableError", "listed", "one_line"]
 
 
 class TableError(ValueError):
@@ -176,6 +176,13 @@ def listed(names: Iterable[object], at_most: int = 10) -> str:
     names = list(names)
     shown = ", ".join(repr(name) for name in names[:at_most])
     return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"
+
+
+def one_line(error: Exception) -> str:
+    """Return what another package says about a file, as one line that can be printed."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    text = "".join(character if character.isprintable() else "?" for character in text)
+    return text if len(text) <= 200 else text[:199] + "…"
 
 
 def _settled(values: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ import stat
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -79,11 +80,19 @@ def _checked(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 def _write_delimited(stream: BinaryIO, columns: dict[str, np.ndarray], separator: str) -> None:
     """Write columns as text in UTF-8."""
     text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    # Of Python's floats the writer gives the shortest text that reads back equal.
+    cells = [values.tolist() for values in columns.values()]
+    # It leaves a carriage return without quotes if that ends no line here; readers do not.
+    returns = any("\r" in cell for cell in chain(columns, *cells) if isinstance(cell, str))
     try:
-        writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+        writer = csv.writer(
+            text,
+            delimiter=separator,
+            lineterminator="\n",
+            quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL,
+        )
         writer.writerow(columns)
-        # Of Python's floats the writer gives the shortest text that reads back equal.
-        writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+        writer.writerows(zip(*cells, strict=True))
     finally:
         text.detach()  # flushes it, and leaves the stream open
 
