@@ -352,7 +352,9 @@ def test_arrays_that_cannot_be_there_are_refused(entry, tmp_path):
         tp.load(file)
 
 
-@pytest.mark.parametrize("content", ["[" * 100_000, "{", "null", '{"path": 1e999}', '{"a":1,"a":2}'])
+@pytest.mark.parametrize(
+    "content", ["[" * 100_000, "{", "null", '{"path": 1e999}', '{"a":1,"a":2}']
+)
 def test_descriptions_that_are_none_are_refused(content, tmp_path):
     (tmp_path / "file").write_bytes(with_header({"__metadata__": metadata(content)}))
     with pytest.raises(tp.ModelFileError):

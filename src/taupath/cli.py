@@ -48,8 +48,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (Failed, ArithmeticError, ImportError, LookupError, MemoryError, OSError, RuntimeError,
-            TypeError, ValueError) as error:
+    except (
+        Failed,
+        ArithmeticError,
+        ImportError,
+        LookupError,
+        MemoryError,
+        OSError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
         if arguments.debug:
             raise
         print(f"taupath: {_message(error)}", file=sys.stderr)

@@ -16,7 +16,14 @@ from taupath.report import write_report
 if TYPE_CHECKING:
     from taupath.certificate import Certificate
 
-__all__ = ["COST_RATIOS", "OperatingPoint", "breast_cancer_halves", "figures", "operating_point", "report"]
+__all__ = [
+    "COST_RATIOS",
+    "OperatingPoint",
+    "breast_cancer_halves",
+    "figures",
+    "operating_point",
+    "report",
+]
 
 C = 0.1
 

@@ -31,7 +31,7 @@ class Model:
 
     @property
     def task(self) -> str:
-        """"classify" or "regress"."""
+        """ "classify" or "regress"."""
         return "classify" if isinstance(self.estimator, QuantileSVC) else "regress"
 
     @property

@@ -87,7 +87,9 @@ def quantile_regression_path(
     begin, end = check_range(tau_range)
     data = Responses(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size)
     C = check_C(C)
-    walked = [] if data.rest(begin, end) is not None else data.walk(C, begin, end, progress, together)
+    walked = (
+        [] if data.rest(begin, end) is not None else data.walk(C, begin, end, progress, together)
+    )
     return data.path(C, data.unit, begin, end, walked)
 
 
@@ -208,9 +210,7 @@ def _walk(
     """Return what targets were raised by, and what was recorded then."""
     while True:
         try:
-            return rise, solve_path(
-                rows, line.raised(rise), first, last, order, progress, meeting
-            )
+            return rise, solve_path(rows, line.raised(rise), first, last, order, progress, meeting)
         except WalkFailed:
             if rise >= RAISE:
                 raise

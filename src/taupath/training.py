@@ -79,7 +79,9 @@ def train(
             estimator,
             preparation,
             {
-                "file": "standard input" if table.source.startswith("<") else Path(table.source).name,
+                "file": "standard input"
+                if table.source.startswith("<")
+                else Path(table.source).name,
                 "rows": int(X.shape[0]),
                 "features": int(X.shape[1]),
                 "task": preparation.task,

@@ -41,7 +41,9 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("train", metavar="TRAIN", help="libsvm, CSV, TSV, Parquet or .npz; or -")
-    parser.add_argument("-o", "--output", metavar="MODEL", required=True, help="model file to write")
+    parser.add_argument(
+        "-o", "--output", metavar="MODEL", required=True, help="model file to write"
+    )
     add_data_options(parser)
     data = parser.add_argument_group("data")
     data.add_argument("--task", choices=("classify", "regress"), default="classify")

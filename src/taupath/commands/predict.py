@@ -93,7 +93,9 @@ def _decisions(
     import numpy as np
 
     if arguments.quantiles is not None or arguments.coverage is not None:
-        raise Failed(f"{arguments.model} is a classifier: --quantiles and --coverage are for others")
+        raise Failed(
+            f"{arguments.model} is a classifier: --quantiles and --coverage are for others"
+        )
     estimator, labels = model.estimator, model.labels
     tau = taus_of(arguments, table)
     matrix = None
@@ -111,9 +113,7 @@ def _decisions(
     return columns
 
 
-def _quantiles(
-    arguments: argparse.Namespace, model: "Model", X: Any
-) -> "dict[str, np.ndarray]":
+def _quantiles(arguments: argparse.Namespace, model: "Model", X: Any) -> "dict[str, np.ndarray]":
     unfit = (arguments.tau, arguments.cost_fp, arguments.cost_fn, arguments.cost_matrix)
     if arguments.proba or any(option is not None for option in unfit):
         raise Failed(f"{arguments.model} is a regression: give --quantiles or --coverage")

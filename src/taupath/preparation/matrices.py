@@ -1,5 +1,6 @@
 """A matrix as features: as it is, or with its columns standardised."""
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,12 +107,15 @@ class MatrixFeatures:
         import scipy.sparse as sp
 
         if X.nnz and X.indices.max() >= self.n_features:
-            highest = X.indices.max()
-            table.fail(
-                _first_row(X, X.indices < highest),
-                f"feature {highest + 1} is above the {self.n_features} of the model; "
-                "leave such features out, or learn from rows that have them",
+            known = X.indices < self.n_features
+            unknown = np.unique(X.indices[~known])
+            warnings.warn(
+                f"{table.source}: {len(unknown)} features above the {self.n_features} of the "
+                f"model are ignored, feature {unknown[0] + 1} the first of them",
+                stacklevel=2,
             )
+            kept = np.append(0, np.cumsum(known))[X.indptr]
+            X = sp.csr_array((X.data[known], X.indices[known], kept), shape=X.shape)
         X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], self.n_features))
         return X if self.sparse else X.toarray()
 

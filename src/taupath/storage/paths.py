@@ -124,7 +124,9 @@ def _unpack_regression(found: dict[str, Any], taken: Taken, data: Responses) -> 
         at = last
     if at != end:
         raise ModelFileError("the walks of a path do not reach its end")
-    return data.path(check_C(found.get("C")), check_C(found.get("unit"), "unit"), begin, end, walked)
+    return data.path(
+        check_C(found.get("C")), check_C(found.get("unit"), "unit"), begin, end, walked
+    )
 
 
 def _arguments(found: dict[str, Any], taken: Taken) -> dict[str, Any]:

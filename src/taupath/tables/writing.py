@@ -5,18 +5,15 @@ import csv
 import gzip
 import io
 import os
-import secrets
-import shutil
-import stat
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import chain
-from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
+from taupath.atomic import replacing
 from taupath.tables.parquet import write_parquet
 from taupath.tables.reading import format_of
 
@@ -100,7 +97,7 @@ def _write_delimited(stream: BinaryIO, columns: dict[str, np.ndarray], separator
 @contextmanager
 def _opened(name: str) -> Iterator[BinaryIO]:
     """Give a stream whose content, compressed where the name says so, is written at the end."""
-    with _standard_output() if name == "-" else _replacing(Path(name)) as raw:
+    with _standard_output() if name == "-" else replacing(name) as raw:
         if name.lower().endswith(".gz"):
             # No name and no time inside: equal tables give equal files.
             with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
@@ -117,31 +114,3 @@ def _standard_output() -> Iterator[BinaryIO]:
     sys.stdout.flush()
     yield sys.stdout.buffer
     sys.stdout.buffer.flush()
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """Give a new file in the same folder, which takes the place of the old one at the end.
-
-    Whatever happens before, Ctrl-C included, the old one stays and the new one goes.
-    """
-    path = Path(os.path.realpath(path))
-    if path.is_dir():
-        raise IsADirectoryError(f"{path}: this is a folder, not a file to write")
-    if path.exists() and not stat.S_ISREG(path.stat().st_mode):  # a pipe or a device
-        with path.open("wb") as stream:
-            yield stream
-        return
-    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with new.open("xb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        if path.exists():
-            shutil.copymode(path, new)
-        os.replace(new, path)
-    except BaseException:
-        with suppress(OSError):
-            new.unlink()
-        raise
