@@ -124,7 +124,7 @@ def test_the_content_is_on_the_disk_before_it_takes_the_name(tmp_path, monkeypat
 
 
 def test_a_folder_is_no_file_to_write(tmp_path):
-    with pytest.raises(IsADirectoryError, match="this is a folder"):
+    with pytest.raises(IsADirectoryError, match="is a folder"):
         write_table(tmp_path, COLUMNS)
     with pytest.raises(FileNotFoundError):
         write_table(tmp_path / "no" / "t.csv", COLUMNS)

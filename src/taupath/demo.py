@@ -165,7 +165,7 @@ class _Demo:
             feature_names=load_breast_cancer().feature_names.tolist(),
             title="Breast cancer: what should a missed case cost?",
             provenance={
-                "trained on": f"half of scikit-learn's breast cancer data, {len(self.y_train)} rows",
+                "trained on": f"half of scikit-learn's data, {len(self.y_train)} rows",
                 "features": str(self.X_train.shape[1]),
                 "kernel": "linear",
                 "C": f"{C:g}",

@@ -6,7 +6,6 @@ from typing import Any
 
 from taupath.classifier import QuantileSVC
 from taupath.preparation import Preparation
-from taupath.regressor import QuantileSVR
 
 __all__ = ["Model"]
 
@@ -25,13 +24,13 @@ class Model:
         How it was trained, for people to read.
     """
 
-    estimator: QuantileSVC | QuantileSVR
+    estimator: Any  # which of the two, `task` says
     preparation: Preparation
     trained: dict[str, Any] = field(default_factory=dict)
 
     @property
     def task(self) -> str:
-        """ "classify" or "regress"."""
+        """Whether it is to "classify" or to "regress"."""
         return "classify" if isinstance(self.estimator, QuantileSVC) else "regress"
 
     @property

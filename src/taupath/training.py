@@ -19,7 +19,7 @@ from taupath.regressor import QuantileSVR
 from taupath.selection import QuantileSVCCV
 from taupath.tables import Table, TableError
 
-__all__ = ["certificate_of", "differences", "train"]
+__all__ = ["certificate_of", "differences", "name_of", "train"]
 
 # Values of C to choose from.
 CS = np.logspace(-4.0, 4.0, 9)
@@ -100,6 +100,11 @@ def train(
     )
 
 
+def name_of(table: Table) -> str:
+    """Return what to call a table: its file without folders."""
+    return "standard input" if table.source.startswith("<") else Path(table.source).name
+
+
 def _choose_for_classes(
     X: Any, y: np.ndarray, options: dict[str, Any], folds: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -161,10 +166,10 @@ def differences(model: Model, table: Table) -> str | None:
         return f"it has {X.shape[0]} rows, training had {rows}"
     estimator = model.estimator
     if isinstance(estimator, QuantileSVR):
-        members, truth = [None], [(y, estimator.path_._line.target0)]
+        members: list[np.ndarray | None] = [None]
+        truth = [(y, estimator.path_._line.target0)]
     else:
-        members = estimator._members
-        truth = []
+        members, truth = estimator._members, []
         for (_, positive), own, path in zip(
             estimator._tasks(), members, estimator.paths_, strict=True
         ):

@@ -118,7 +118,7 @@ def _quantiles(arguments: argparse.Namespace, model: "Model", X: Any) -> "dict[s
     if arguments.proba or any(option is not None for option in unfit):
         raise Failed(f"{arguments.model} is a regression: give --quantiles or --coverage")
     estimator = model.estimator
-    columns = {}
+    columns: dict[str, np.ndarray] = {}
     if arguments.quantiles is not None or arguments.coverage is None:
         quantiles = arguments.quantiles or [0.5]
         values = estimator.predict(X, quantile=quantiles)

@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_output(arguments.output)
     from taupath.evaluation import truth_of
     from taupath.report import write_report
+    from taupath.training import name_of
 
     model = load_model(arguments.model)
     table = read_data(arguments, arguments.data)
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
         class_names=[str(label) for label in model.labels] or None,
         feature_names=preparation.feature_names,
         columns={name: table.column(name) for name in table.names or ()} or None,
-        title=arguments.title or f"{os.path.basename(arguments.model)} on {_name(table.source)}",
+        title=arguments.title or f"{os.path.basename(arguments.model)} on {name_of(table)}",
         provenance=provenance(model),
         certificate=certificate(model),
     )
@@ -68,10 +69,6 @@ def run(arguments: argparse.Namespace) -> None:
         print_json({"output": arguments.output, "bytes": size, "rows": int(X.shape[0])})
     else:
         print_lines(f"{arguments.output} ({text_of(size)}): open it in a browser")
-
-
-def _name(source: str) -> str:
-    return "standard input" if source.startswith("<") else os.path.basename(source)
 
 
 def provenance(model: Any) -> dict[str, str]:

@@ -25,7 +25,7 @@ __all__ = ["VERSION", "read_container", "write_container"]
 # Of the layout and of what the description says. Files of every earlier version can be read.
 VERSION = 1
 
-_DTYPES = {
+_DTYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
     "F32": np.dtype("<f4"),
     "I64": np.dtype("<i8"),

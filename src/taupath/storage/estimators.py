@@ -110,9 +110,9 @@ def _unpack_classifier(
         own = None if member is None else taken.take(member, np.int64, path._samples.shape[0])
         if own is not None and (own.min() < 0 or (np.diff(own) <= 0).any()):
             raise ModelFileError("the samples of a path are not in order")
-        if own is not None and estimator.kernel == "precomputed":
-            if own.max() >= found.get("n_features", 0):
-                raise ModelFileError("the samples of a path are not there")
+        last = 0 if own is None or estimator.kernel != "precomputed" else int(own.max())
+        if last >= found.get("n_features", 0):
+            raise ModelFileError("the samples of a path are not there")
         estimator._members.append(own)
     estimator.paths_ = paths
     if len(paths) == 1:
@@ -148,5 +148,6 @@ def _check_parameters(found: Any) -> dict[str, Any]:
     weight = parameters.get("class_weight")
     if isinstance(weight, dict):
         labels = unpack_labels(weight.get("labels")).tolist()
-        parameters["class_weight"] = dict(zip(labels, weight.get("weights"), strict=True))
+        weights = [float(each) for each in weight.get("weights") or ()]
+        parameters["class_weight"] = dict(zip(labels, weights, strict=True))
     return parameters

@@ -50,6 +50,7 @@ def pack_path(path: SolutionPath, shelf: Shelf) -> dict[str, Any]:
             ],
         }
         return found
+    assert isinstance(path, (ClassificationPath, RegularizationPath))
     found |= {
         "y": shelf.put("y", samples.sign),
         "classes": pack_labels(path.classes),
@@ -60,7 +61,6 @@ def pack_path(path: SolutionPath, shelf: Shelf) -> dict[str, Any]:
     }
     if isinstance(path, ClassificationPath):
         return found | {"path": "classification", "C": path.C}
-    assert isinstance(path, RegularizationPath)
     return found | {"path": "regularization", "tau": path.tau, "C_max": stretches[0].scale}
 
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def _checked(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _write_delimited(stream: BinaryIO, columns: dict[str, np.ndarray], separator: str) -> None:
+def _write_delimited(stream: IO[bytes], columns: dict[str, np.ndarray], separator: str) -> None:
     """Write columns as text in UTF-8."""
     text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
     # Of Python's floats the writer gives the shortest text that reads back equal.
@@ -95,16 +95,16 @@ def _write_delimited(stream: BinaryIO, columns: dict[str, np.ndarray], separator
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[BinaryIO]:
+def _opened(name: str) -> Iterator[IO[bytes]]:
     """Give a stream whose content, compressed where the name says so, is written at the end."""
     with _standard_output() if name == "-" else replacing(name) as raw:
         if name.lower().endswith(".gz"):
             # No name and no time inside: equal tables give equal files.
             with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
-                yield packed  # type: ignore[misc]
+                yield packed
         elif name.lower().endswith(".bz2"):
             with bz2.BZ2File(raw, "wb") as squeezed:
-                yield squeezed  # type: ignore[misc]
+                yield squeezed
         else:
             yield raw
 
