@@ -158,8 +158,8 @@ const costFnField = numberField({
   take: (value) => setCosts(model.costFp, value),
 });
 const prevalenceField = numberField({
-  label: `How common ${positive} is`, id: "prevalence", min: 0, max: 100, unit: "%",
-  hint: `${percent(nPositive / n)} in these cases; put in that of your own`,
+  label: `Share of ${positive}`, id: "prevalence", min: 0, max: 100, unit: "%",
+  hint: `${percent(nPositive / n)} here; put in yours`,
   take: (value) => {
     setPrevalence(value / 100);
   },
@@ -186,7 +186,7 @@ const useAsked = button("Use it", () => {
 
 // -- what is shown ------------------------------------------------------------------------------
 
-const headline = element("p", { class: "headline", id: "headline" });
+const headline = element("p", { class: "headline live", id: "headline" });
 const cells = {};
 for (const id of ["tn", "fp", "fn", "tp"]) {
   cells[id] = { big: element("span", { class: "big", id }), small: element("span", { class: "small", id: `${id}-share` }) };
@@ -206,7 +206,7 @@ const matrix = element(
     element("th", { scope: "col" }, "taken for ", element("b", {}, negative)),
     element("th", { scope: "col" }, "taken for ", element("b", {}, positive)))),
   element("tbody", {},
-    element("tr", {}, element("th", { scope: "row" }, "really ", element("b", {}, negative)), matrixCell("tn", "left in peace", "right"), matrixCell("fp", "false alarms", "mistake")),
+    element("tr", {}, element("th", { scope: "row" }, "really ", element("b", {}, negative)), matrixCell("tn", "rightly cleared", "right"), matrixCell("fp", "false alarms", "mistake")),
     element("tr", {}, element("th", { scope: "row" }, "really ", element("b", {}, positive)), matrixCell("fn", "misses", "mistake"), matrixCell("tp", "found", "right"))),
 );
 
@@ -214,7 +214,7 @@ const METRICS = [
   ["cost", "Expected cost per case", () => say(model.cost(model.piece))],
   ["accuracy", "Accuracy", () => percent(model.accuracy(model.piece), 2)],
   ["tpr", `Found among ${positive} (TPR)`, () => percent(model.tpr(model.piece), 2)],
-  ["tnr", `Left in peace among ${negative} (TNR)`, () => percent(model.tnr(model.piece), 2)],
+  ["tnr", `Cleared among ${negative} (TNR)`, () => percent(model.tnr(model.piece), 2)],
   ["precision", "Alarms that are right (precision)", () => percent(model.precision(model.piece), 2)],
   ["benefit", "Net benefit", () => say(model.benefit(model.piece, model.tau))],
 ];
@@ -273,7 +273,8 @@ function showNotes() {
   const other = Math.abs(asked - model.tau) > 5e-4;
   useAsked.hidden = !other;
   const why = shifted() ? `With ${percent(model.prevalence)} ${positive} instead of ${percent(nPositive / n)}, these costs ask for τ = ${say(asked)}. ` : `These costs ask for τ = ${say(asked)}. `;
-  askedNote.replaceChildren(`${ratio} `, other ? why : "", useAsked);
+  const threshold = `The alarm is raised where ${positive} has a probability of ${data.rule === "sign" ? "about " : ""}${percent(model.tau)} or more.`;
+  askedNote.replaceChildren(`${ratio} ${threshold} `, other ? why : "", useAsked);
   resetPrevalence.hidden = !shifted();
   useBest.disabled = model.tau >= model.best.from && model.tau <= model.best.to;
 }
@@ -302,7 +303,9 @@ function showMistakes() {
     if (decided === cases.positive[i]) continue;
     if (shownKind === "all" || (shownKind === "alarms") === (decided === 1)) wrong.push(i);
   }
-  wrong.sort((i, j) => Math.abs(cases.proba[j] - tau) - Math.abs(cases.proba[i] - tau) || i - j);
+  // how far its probability is on the wrong side of τ; below 0 where only f is
+  const depth = (i) => (cases.positive[i] ? tau - cases.proba[i] : cases.proba[i] - tau);
+  wrong.sort((i, j) => depth(j) - depth(i) || i - j);
   const rows = wrong.slice(0, shownMost).map((i) => [
     String(cases.rows[i] + 1),
     element("span", { class: `tag ${cases.positive[i] ? "miss" : "alarm"}` }, cases.positive[i] ? "miss" : "false alarm"),
@@ -322,8 +325,8 @@ function showMistakes() {
 
 // -- the page -----------------------------------------------------------------------------------
 
+const costs = costChart(model);
 const charts = [
-  costChart(model),
   ratesChart(model),
   rocChart(model),
   benefitChart(model),
@@ -342,7 +345,7 @@ function update(curves) {
   control.show(model.tau, text, model.best.tau);
   costFpField.show(model.costFp, 5);
   costFnField.show(model.costFn, 5);
-  prevalenceField.show(100 * model.prevalence, 6);
+  prevalenceField.show(100 * model.prevalence, 4);
   showMatrix();
   for (const [id, , value] of METRICS) metricCells[id].textContent = value();
   showNotes();
@@ -355,7 +358,7 @@ let redraw = false;
 
 function drawAll() {
   pending = 0;
-  for (const chart of charts) {
+  for (const chart of [costs, ...charts]) {
     if (redraw) chart.draw();
     else chart.move();
   }
@@ -381,8 +384,9 @@ startPage([
       askedNote),
     element("section", { class: "card outcome", "aria-labelledby": "outcome-title" },
       element("h2", { id: "outcome-title" }, "What happens then"),
-      matrix, metrics)),
-  section("charts", "At every τ", element("div", { class: "grid" }, ...charts.map((chart) => chart.node))),
+      matrix, metrics),
+    costs.node),
+  section("charts", "At every τ", chartGrid(charts)),
   section("mistakes", "Worst mistakes at this τ",
     element("div", { class: "card" },
       choice("Show", [["all", "all mistakes"], ["alarms", "false alarms"], ["misses", "misses"]], (kind) => {
@@ -396,7 +400,7 @@ startPage([
     ["False alarm, miss", `A ${negative} case taken for ${positive}; a ${positive} case taken for ${negative}.`],
     ["Expected cost", "What mistakes cost per case, on average over cases like these, in the unit of the two costs."],
     ["Best τ", `The τ with the least expected cost on these ${sayCount(n)} cases. It was chosen with hindsight: on new cases the τ of the costs themselves may be as good.`],
-    ["How common", "Costs, accuracy, precision and net benefit are those of cases among which the classes have these shares. Rates within a class, and the reliability diagram, do not change."],
+    [`Share of ${positive}`, "Costs, accuracy, precision and net benefit are those of cases among which the classes have these shares. Rates within a class, and the reliability diagram, do not change."],
     ["Net benefit", "Right alarms less false ones, the latter weighted by τ / (1 − τ), per case."],
     ["Probability", "The part of [0, 1] of all τ at which a case is taken for positive."],
   ]),

@@ -1,11 +1,18 @@
 // Charts of two classes. Each is a function of the page's state, kept in `model` (binary.js).
 
+/** Pieces that decide how high a chart has to be: close to τ = 0 and 1 one class is given up. */
+function inView(model, look) {
+  for (let k = 0; k < model.pieces; k++) {
+    if (model.edge(k + 1) >= 0.03 && model.edge(k) <= 0.97) look(k);
+  }
+}
+
 /** True positives, true negatives and accuracy over τ: the paper's Figure 2. */
 function ratesChart(model) {
   const { edge, pieces } = model;
   const rates = [
     ["positive", "found (TPR)", (k) => model.tpr(k)],
-    ["negative", "left in peace (TNR)", (k) => model.tnr(k)],
+    ["negative", "cleared (TNR)", (k) => model.tnr(k)],
     ["ink", "right (accuracy)", (k) => model.accuracy(k)],
   ];
   return new Chart({
@@ -13,8 +20,8 @@ function ratesChart(model) {
     x: "τ", y: "share", yTick: asPercent, xRange: unit, follow: model.setTau,
     yRange: () => {
       let low = 1;
-      for (let k = 0; k < pieces; k++) for (const [, , rate] of rates) low = Math.min(low, rate(k));
-      return [Math.floor(low * 10 - 1e-9) / 10, 1];
+      inView(model, (k) => rates.forEach(([, , rate]) => (low = Math.min(low, rate(k)))));
+      return [Math.max(0, Math.floor(low * 10 - 1e-9) / 10), 1];
     },
     base: (chart) => rates.forEach(([mark, , rate]) => chart.steps(pieces, edge, rate, mark)),
     moving: (chart) => {
@@ -29,12 +36,12 @@ function ratesChart(model) {
 /** What every τ would cost at the present costs. */
 function costChart(model) {
   return new Chart({
-    title: "What every τ would cost you",
+    title: "What every τ would cost you", class: "strip", ratio: 0.15,
     x: "τ", y: "expected cost per case", xRange: unit, follow: model.setTau,
     yRange: () => {
       let high = 0;
-      for (let k = 0; k < model.pieces; k++) high = Math.max(high, model.cost(k));
-      return [0, 1.05 * high || 1];
+      inView(model, (k) => (high = Math.max(high, model.cost(k))));
+      return [0, 1.3 * high || 1];
     },
     base: (chart) => chart.steps(model.pieces, model.edge, model.cost, "cost"),
     moving: (chart) => {

@@ -250,7 +250,9 @@ class Chart {
 
   /** Say what the marks are, and what they are at the present τ: [mark, name, value, kind]. */
   explain(entries) {
-    if (this.legend.childElementCount !== entries.length) {
+    const named = entries.map(([mark, name]) => `${mark} ${name}`).join("\n");
+    if (this.named !== named) {
+      this.named = named;
       this.legend.replaceChildren(
         ...entries.map(([mark, name, , kind]) =>
           element(

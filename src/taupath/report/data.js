@@ -116,6 +116,17 @@ class LowRank {
     return sum;
   }
 
+  /** One of the functions at all nodes. */
+  values(i) {
+    const [n, rank] = [this.taus.length, this.scales.length];
+    const values = new Float64Array(n);
+    for (let r = 0; r < rank; r++) {
+      const weight = this.weights[i * rank + r] * this.scales[r];
+      for (let k = 0; k < n; k++) values[k] += weight * this.basis[r * n + k];
+    }
+    return values;
+  }
+
   /** Compute what all functions are made of at one τ. */
   seek(tau) {
     const n = this.taus.length;

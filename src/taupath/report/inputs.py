@@ -223,11 +223,11 @@ def _class_names(model: Any, names: list[str] | None) -> list[str]:
     return names
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, digits: int = 6) -> str:
     """Return the text of a value; nothing for what is missing."""
     if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
         return ""
-    text = f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
+    text = f"{value:.{digits}g}" if isinstance(value, (float, np.floating)) else str(value)
     return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 1] + "…"
 
 
@@ -247,6 +247,6 @@ def _features_as_cells(case: Case) -> Cells:
         values = array[:, shown]
     return Cells(
         [names[j] for j in shown],
-        [[_cell(value) for value in column] for column in values.T],
+        [[_cell(value, 4) for value in column] for column in values.T],
         [values.dtype.kind in "fiub"] * len(shown),
     )

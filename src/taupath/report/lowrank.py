@@ -17,7 +17,7 @@ from taupath.validation import slices
 __all__ = ["LowRank", "compress", "factor"]
 
 # Functions that say which nodes and which singular vectors to keep, for all.
-MOST_ASKED = 400
+MOST_ASKED = 600
 # Singular values below this part of the largest one do not matter.
 LEAST = 1e-5
 # Numbers at a time: some functions at all nodes.

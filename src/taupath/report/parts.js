@@ -98,7 +98,7 @@ class TauControl {
     this.slider.addEventListener("input", () => take(this.slider.valueAsNumber));
     this.slider.addEventListener("keydown", (event) => this.press(event));
     this.field = numberField({ label: "τ", id: "tau-field", min: 0, max: 1, take, wide: true });
-    this.mark = element("span", { class: "mark", "aria-hidden": "true" });
+    this.mark = element("span", { class: "mark", "aria-hidden": "true" }, "best");
     this.node = element(
       "div",
       { class: "tau" },
@@ -164,6 +164,12 @@ class TauControl {
 function section(id, title, ...content) {
   return element("section", { id, "aria-labelledby": `${id}-title` },
     element("h2", { id: `${id}-title` }, title), ...content);
+}
+
+/** Charts side by side, such that rows are full. */
+function chartGrid(charts) {
+  const across = charts.length % 3 === 0 ? "three" : "two";
+  return element("div", { class: `grid ${across}` }, ...charts.map((chart) => chart.node));
 }
 
 /** A table that scrolls by itself where it is wide. heads: [text, numeric]. */

@@ -1,5 +1,61 @@
 // The page of quantile regression: from what being too high or too low costs, to the quantile.
 
+/**
+ * Functions of τ, each put in order: the increasing one with the same values (Chernozhukov,
+ * Fernández-Val and Galichon 2010), computed when it is first asked for.
+ */
+class Quantiles {
+  constructor(packed) {
+    this.functions = new LowRank(packed);
+    this.error = packed.error;
+    this.known = new Array(this.functions.length);
+  }
+
+  value(i, tau) {
+    this.known[i] ??= rearranged(this.functions.taus, this.functions.values(i));
+    const [levels, values] = this.known[i];
+    return interpolate(levels, values, tau);
+  }
+}
+
+/** Levels and values of the quantile function of a piecewise linear function of a uniform τ. */
+function rearranged(taus, values) {
+  const FLAT = 1e-9; // of the range: a step that rises by less is flat
+  const n = taus.length;
+  if (values.every((value, k) => k === 0 || value >= values[k - 1])) return [taus, values];
+  const order = Array.from(values.keys()).sort((i, j) => values[i] - values[j]);
+  const place = new Int32Array(n);
+  order.forEach((i, k) => (place[i] = k));
+  const density = new Float64Array(n); // share of τ per unit of value, as it changes
+  const jump = new Float64Array(n); // share of τ at a value
+  const size = values[order[n - 1]] - values[order[0]];
+  for (let k = 1; k < n; k++) {
+    const width = taus[k] - taus[k - 1];
+    const rise = Math.abs(values[k] - values[k - 1]);
+    const [first, last] = [Math.min(place[k - 1], place[k]), Math.max(place[k - 1], place[k])];
+    if (rise <= FLAT * size) {
+      jump[last] += width;
+    } else {
+      density[first] += width / rise;
+      density[last] -= width / rise;
+    }
+  }
+  const levels = new Float64Array(2 * n);
+  const sorted = new Float64Array(2 * n);
+  let level = 0;
+  let share = 0;
+  for (let k = 0; k < n; k++) {
+    const value = values[order[k]];
+    if (k > 0) level += Math.max(share, 0) * (value - values[order[k - 1]]);
+    [levels[2 * k], sorted[2 * k]] = [level, value];
+    level += jump[k];
+    [levels[2 * k + 1], sorted[2 * k + 1]] = [level, value];
+    share += density[k];
+  }
+  for (let k = 0; k < 2 * n; k++) levels[k] /= level;
+  return [levels, sorted];
+}
+
 const below = unpack(data.below);
 const upTo = unpack(data.upTo);
 const n = data.count;
@@ -7,7 +63,7 @@ const means = {
   taus: unpack(data.means.taus), over: unpack(data.means.over), under: unpack(data.means.under), quantile: unpack(data.means.quantile),
 };
 const cases = {
-  rows: unpack(data.cases.rows), y: unpack(data.cases.y), functions: new LowRank(data.cases.functions), columns: data.cases.columns,
+  rows: unpack(data.cases.rows), y: unpack(data.cases.y), functions: new Quantiles(data.cases.functions), columns: data.cases.columns,
 };
 const m = cases.rows.length;
 const state = { tau: data.tau, costOver: 1, costUnder: 1, coverage: 0.8, fan: 0 };
@@ -76,7 +132,7 @@ const control = new TauControl({
 
 // -- what is shown ------------------------------------------------------------------------------
 
-const headline = element("p", { class: "headline", id: "headline" });
+const headline = element("p", { class: "headline live", id: "headline" });
 const METRICS = [
   ["above", "Cases above the prediction", () => `${sayCount(n * (1 - shareUpTo(state.tau)))} of ${sayCount(n)}`],
   ["share", "Share at or below it", () => percent(shareUpTo(state.tau), 2)],
@@ -114,6 +170,7 @@ function orderFan() {
   const place = new Map(order.map((i, k) => [i, k + 1]));
   return {
     name: "cases in the order of their predicted medians",
+    separate: true, // a case by itself, not a point of a curve
     xs: shown.map((i) => place.get(i)),
     value: (k, tau) => cases.functions.value(shown[k], tau),
     points: cases.y.length <= 2000 ? order.map((i) => [place.get(i), cases.y[i]]) : shown.map((i) => [place.get(i), cases.y[i]]),
@@ -125,7 +182,7 @@ function orderFan() {
 function featureFans() {
   if (!data.fans) return [];
   const { names, size, features } = data.fans;
-  const functions = new LowRank(data.fans.functions);
+  const functions = new Quantiles(data.fans.functions);
   const [xs, at] = [unpack(data.fans.x), unpack(data.fans.points)];
   return names.map((name, j) => ({
     name: name + (features > 1 ? " (the others at their medians)" : ""),
@@ -140,7 +197,7 @@ const fans = data.fans?.features === 1 ? featureFans() : [orderFan(), ...feature
 
 function fanChart() {
   const options = {
-    title: "Predicted quantiles", class: "wide", y: "y", ratio: 0.5,
+    title: "Predicted quantiles", class: "wide", y: "y", ratio: 0.62,
     xRange: () => {
       const { xs } = fans[state.fan];
       return [xs[0], xs[xs.length - 1]];
@@ -155,19 +212,32 @@ function fanChart() {
     },
     base: (chart) => {
       const fan = fans[state.fan];
-      const lines = LEVELS.map((level) => fan.xs.map((_, k) => fan.value(k, level)));
+      const along = (level) => fan.xs.map((_, k) => fan.value(k, level));
       const { low, high } = interval(state.coverage);
-      chart.band(fan.xs, fan.xs.map((_, k) => fan.value(k, low)), fan.xs.map((_, k) => fan.value(k, high)), "positive");
+      const [bottom, top] = [along(low), along(high)];
+      if (fan.separate) {
+        const d = fan.xs.map((x, k) => `M${chart.place(x, bottom[k])}L${chart.place(x, top[k])}`).join("");
+        chart.add("path", { d, class: "line range" });
+      } else {
+        chart.band(fan.xs, bottom, top, "positive");
+        for (const level of LEVELS) {
+          chart.line(along(level).map((y, k) => [fan.xs[k], y]), level === 0.5 ? "positive" : "quantile");
+        }
+      }
       for (const [x, y] of fan.points) chart.add("circle", { cx: chart.X(x).toFixed(1), cy: chart.Y(y).toFixed(1), r: 2.3, class: "point" });
-      lines.forEach((line, k) => chart.line(line.map((y, j) => [fan.xs[j], y]), LEVELS[k] === 0.5 ? "positive" : "quantile"));
     },
     moving: (chart) => {
       const fan = fans[state.fan];
-      chart.line(fan.xs.map((x, k) => [x, fan.value(k, state.tau)]), "negative strong");
+      const now = fan.xs.map((x, k) => [x, fan.value(k, state.tau)]);
+      if (fan.separate) {
+        for (const [x, y] of now) chart.add("circle", { cx: chart.X(x).toFixed(1), cy: chart.Y(y).toFixed(1), r: 2.3, class: "case negative" });
+      } else {
+        chart.line(now, "negative strong");
+      }
       chart.explain([
-        ["negative strong", "now: the quantile of", percent(state.tau)],
-        ["positive", "median", ""],
-        ["quantile", "5, 25, 75 and 95 %", ""],
+        ["negative strong", "now: the quantile of", percent(state.tau), fan.separate ? "dot" : "line"],
+        fan.separate ? ["ink", "what came", "", "dot"] : ["positive", "median", ""],
+        ...(fan.separate ? [] : [["quantile", "5, 25, 75 and 95 %", ""]]),
         ["positive", "interval of", percent(state.coverage, 0), "band"],
       ]);
     },
@@ -320,7 +390,7 @@ startPage([
       control.node,
       element("h2", { class: "spaced", id: "outcome-title" }, "What happens then"), metrics),
     fan.node),
-  section("charts", "At every τ", element("div", { class: "grid" }, ...charts.map((chart) => chart.node))),
+  section("charts", "At every τ", chartGrid(charts)),
   section("mistakes", "Dearest cases at this τ", element("div", { class: "card" }, caseTable, caseNote)),
   originSection(),
   glossary([

@@ -4,7 +4,6 @@ The predicted quantile Q_τ(x) is at least y exactly where τ is at least the pr
 of values below y, so that shares and coverages follow from one number of each case, for every τ.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,10 @@ import numpy as np
 from taupath.display.inputs import as_frame_of, columns_of
 from taupath.path import SolutionPath
 from taupath.rearrangement import increasing_rearrangement
-from taupath.report.binary import TOLERANCE, coefficient_payload, most_cases
+from taupath.report.binary import TOLERANCE, coefficient_payload
 from taupath.report.encoding import packed
 from taupath.report.inputs import Case, Cells
-from taupath.report.lowrank import AT_A_TIME, compress
+from taupath.report.lowrank import AT_A_TIME, MOST_ASKED, compress
 from taupath.report.thinning import thin_together
 from taupath.validation import check_targets, slices
 
@@ -30,6 +29,8 @@ MEAN_TOLERANCE = 1e-4
 # Fans over a feature: points of its grid, and features they can be seen over.
 GRID = 81
 MOST_FANS = 8
+# Cases that are carried one by one: the page puts the quantiles of each in order.
+MOST_CASES = 1000
 # Kinks, and cases whose own τ are added to them, that functions are computed at.
 MOST_KINKS = 6000
 MOST_OWN = 2000
@@ -47,7 +48,7 @@ def quantile_payload(case: Case, cells: Cells) -> dict[str, Any]:
     )
     taus = _nodes(path, case.X, below)
     means, median = _means_and_medians(path, case.X, y, taus)
-    rows = cells.affordable(_chosen(np.abs(y - median), most_cases(len(taus))))
+    rows = cells.affordable(_chosen(np.abs(y - median), MOST_CASES))
     return {
         "kind": "quantiles",
         "tau": float(case.model.quantile),
@@ -55,22 +56,24 @@ def quantile_payload(case: Case, cells: Cells) -> dict[str, Any]:
         # sorted: y ≤ Q_τ for those up to τ, y < Q_τ for those of `upTo` below τ
         "below": packed(np.sort(below), "f8"),
         "upTo": packed(np.sort(up_to), "f8"),
-        "means": _means(taus, means),
+        "means": _packed_means(taus, means),
         "cases": {
             "rows": packed(rows, "u4"),
             "y": packed(y[rows], "f8"),
-            "functions": _compressed(path, case.X[rows], taus),
+            "functions": _compressed(path, case.X[rows]),
             "columns": cells.payload(rows),
         },
-        "fans": _fans(case, rows, taus),
+        "fans": _fans(case, rows),
         "coefficients": coefficient_payload(case),
     }
 
 
 def _nodes(path: SolutionPath, X: Any, below: np.ndarray) -> np.ndarray:
     """Return the τ that quantiles are computed at: the kinks, a grid, and where cases are met."""
-    kinks, _ = path.values_at_nodes(X[:1])
-    jumps = kinks[1:][kinks[1:] == kinks[:-1]]
+    kinks, some = path.values_at_nodes(X[:MOST_ASKED])
+    jumps = kinks[1:][np.abs(np.diff(some, axis=1)).max(axis=0) > ROUNDING * np.ptp(some)]
+    jumps = jumps[np.isin(jumps, kinks[1:][kinks[1:] == kinks[:-1]])]
+    kinks = np.unique(kinks)
     if len(kinks) > MOST_KINKS:
         kinks = kinks[np.linspace(0, len(kinks) - 1, MOST_KINKS).astype(np.int64)]
     own = below if len(below) <= MOST_OWN else below[:0]
@@ -78,21 +81,10 @@ def _nodes(path: SolutionPath, X: Any, below: np.ndarray) -> np.ndarray:
     return np.unique(np.concatenate((kinks, np.nextafter(jumps[jumps > 0.0], 0.0), own, grid)))
 
 
-def _quantiles(path: SolutionPath, X: Any, taus: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the increasing quantile functions of some samples at `taus`.
-
-    And how far they are off, if they are taken for linear in between.
-    """
+def _quantiles(path: SolutionPath, X: Any, taus: np.ndarray) -> np.ndarray:
+    """Return the increasing quantile functions of some samples at `taus`."""
     nodes, values = path.values_at_nodes(X)
-    quantiles, error = np.empty((len(values), len(taus))), 0.0
-    for i, row in enumerate(values):
-        levels, ends = _increasing(nodes, row)
-        quantiles[i] = np.interp(taus, levels, ends)
-        off = np.abs(np.interp(levels, taus, quantiles[i]) - ends)
-        jump = levels[1:] == levels[:-1]
-        off[1:][jump] = off[:-1][jump] = 0.0
-        error = max(error, float(off.max()))
-    return quantiles, error
+    return np.array([np.interp(taus, *_increasing(nodes, row)) for row in values])
 
 
 def _increasing(nodes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -109,7 +101,7 @@ def _means_and_medians(
     sums, median = np.zeros((3, len(taus))), np.empty(len(y))
     half = int(np.searchsorted(taus, 0.5))
     for some in slices(len(y), max(AT_A_TIME // max(path.n_kinks, len(taus)), 1)):
-        quantiles, _ = _quantiles(path, X[some], taus)
+        quantiles = _quantiles(path, X[some], taus)
         over = quantiles - y[some, None]
         sums[0] += np.maximum(over, 0.0).sum(axis=0)
         sums[1] += np.maximum(-over, 0.0).sum(axis=0)
@@ -118,21 +110,17 @@ def _means_and_medians(
     return sums / len(y), median
 
 
-def _compressed(path: SolutionPath, X: Any, taus: np.ndarray) -> dict[str, Any]:
-    """Return what the page carries of the quantile functions of some samples."""
-    off = [0.0]
+def _compressed(path: SolutionPath, X: Any) -> dict[str, Any]:
+    """Return what the page carries of the functions of some samples, before they are rearranged.
 
-    def evaluate(some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        quantiles, error = _quantiles(path, X[some], taus)
-        off.append(error)
-        return taus, quantiles
-
-    found = compress(evaluate, X.shape[0], TOLERANCE)
-    size = float(np.ptp(found.values())) or 1.0
-    return replace(found, error=found.error + max(off) / size).payload()
+    The page does that. It moves no two functions further apart than they are, so that the bound on
+    the error holds for quantiles as well.
+    """
+    found = compress(lambda some: path.values_at_nodes(X[some]), X.shape[0], TOLERANCE)
+    return found.payload()
 
 
-def _means(taus: np.ndarray, means: np.ndarray) -> dict[str, Any]:
+def _packed_means(taus: np.ndarray, means: np.ndarray) -> dict[str, Any]:
     """Return mean over- and under-prediction and the mean quantile."""
     size = np.ptp(means, axis=1, keepdims=True)
     kept = thin_together(taus, means / np.where(size > 0.0, size, 1.0), MEAN_TOLERANCE)
@@ -151,7 +139,7 @@ def _chosen(distance: np.ndarray, most: int) -> np.ndarray:
     return np.concatenate((furthest, others[spread]))
 
 
-def _fans(case: Case, rows: np.ndarray, taus: np.ndarray) -> dict[str, Any] | None:
+def _fans(case: Case, rows: np.ndarray) -> dict[str, Any] | None:
     """Return quantiles over one feature each, while the others stay at their medians."""
     given = case.given
     if case.model.kernel == "precomputed" or hasattr(given, "tocsr") or np.ndim(given) != 2:
@@ -171,5 +159,5 @@ def _fans(case: Case, rows: np.ndarray, taus: np.ndarray) -> dict[str, Any] | No
         "size": GRID,
         "x": packed(x, "f8"),
         "points": packed(samples[np.ix_(rows, shown)].T, "f4"),
-        "functions": _compressed(case.model.path_, points, taus),
+        "functions": _compressed(case.model.path_, points),
     }

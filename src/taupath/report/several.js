@@ -151,7 +151,7 @@ startPage([
       element("h2", { id: "outcome-title" }, "What happens then"), matrix)),
   section("mistakes", "Mistakes at these costs", element("div", { class: "card" }, mistakeTable, mistakeNote)),
   section("charts", "Can the probabilities be trusted?",
-    element("div", { class: "grid" }, ...charts.map((chart) => chart.node)),
+    chartGrid(charts),
     element("p", { class: "note" }, "Bars: how the cases spread over the predictions. Whiskers: 95 % intervals. Near the diagonal is good.")),
   originSection(),
   glossary([
