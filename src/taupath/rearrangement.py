@@ -7,12 +7,14 @@ import numpy as np
 from taupath.path import SolutionPath
 from taupath.validation import slices
 
-__all__ = ["rearranged_quantiles"]
+__all__ = ["increasing_rearrangement", "rearranged_quantiles"]
 
 # Where f jumps, the quantile is any value in between: the lower end is taken, as of a little less.
 LESS = 1e-12
 # A value is the quantile it should be if that holds up to so much of y, or of [0, 1].
 SAME = 1e-11
+# A step of a function that rises by no more than this part of its range is flat.
+FLAT = 1e-9
 # Samples at a time whose values at all kinks are looked at.
 ROWS_AT_A_TIME = 256
 
@@ -94,3 +96,35 @@ def sorted_quantiles(taus: np.ndarray, values: np.ndarray, quantiles: np.ndarray
             if least < q < most:
                 found[k] = before + (q - least) / (most - least) * (here - before)
     return found
+
+
+def increasing_rearrangement(
+    taus: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return all quantiles of the values of a piecewise linear function of a uniform τ.
+
+    Parameters
+    ----------
+    taus, values : ndarray of shape (n_nodes,)
+        As for `sorted_quantiles`.
+
+    Returns
+    -------
+    levels, quantiles : ndarray
+        The quantile function is linear between these levels, from 0 to 1; its values there never
+        decrease.
+    """
+    width = np.diff(taus)
+    low, high = np.minimum(values[:-1], values[1:]), np.maximum(values[:-1], values[1:])
+    ends = np.unique(values)
+    flat = high - low <= FLAT * (ends[-1] - ends[0])
+    from_end, to_end = np.searchsorted(ends, low), np.searchsorted(ends, high)
+    # between two ends, each step over them gives its share of τ per unit of value
+    density = np.where(flat, 0.0, width / np.where(flat, 1.0, high - low))
+    change = np.bincount(from_end, density, len(ends)) - np.bincount(to_end, density, len(ends))
+    between = np.maximum(np.cumsum(change)[:-1], 0.0) * np.diff(ends)
+    jump = np.bincount(to_end[flat], width[flat], len(ends))
+    mass = np.zeros(2 * len(ends))
+    mass[1::2], mass[2::2] = jump, between
+    levels = np.cumsum(mass)
+    return levels / levels[-1], np.repeat(ends, 2)

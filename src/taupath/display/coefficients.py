@@ -20,7 +20,7 @@ from taupath.path import SolutionPath
 from taupath.regressor import QuantileSVR
 from taupath.validation import slices
 
-__all__ = ["CoefficientDisplay"]
+__all__ = ["CoefficientDisplay", "feature_names_of", "largest_coefficients"]
 
 # Numbers at a time: coefficients of some features at all nodes.
 AT_A_TIME = 4_000_000
@@ -108,8 +108,8 @@ class CoefficientDisplay:
         for name, number in (("max_features", max_features), ("n_labels", n_labels)):
             if not isinstance(number, (int, np.integer)) or number < (name == "max_features"):
                 raise ValueError(f"{name} must be a number of features, got {number!r}")
-        names = _names(model, before, feature_names)
-        taus, coef, shown = _largest(model.path_, model.n_features_in_, max_features)
+        names = feature_names_of(model, before, feature_names)
+        taus, coef, shown = largest_coefficients(model.path_, model.n_features_in_, max_features)
         label = TAU_LABEL if isinstance(model, QuantileSVC) else r"quantile $\tau$"
         display = cls(taus, coef, [names[j] for j in shown], tau_label=label)
         return display.plot(ax=ax, n_labels=n_labels, **kwargs)
@@ -170,7 +170,7 @@ class CoefficientDisplay:
         )
 
 
-def _largest(
+def largest_coefficients(
     path: SolutionPath, n_features: int, n_shown: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the nodes, the largest coefficients there, and whose these are."""
@@ -193,7 +193,7 @@ def _largest(
     return *coefficients(shown), shown
 
 
-def _names(model: Any, before: list[Any], feature_names: Any) -> list[str]:
+def feature_names_of(model: Any, before: list[Any], feature_names: Any) -> list[str]:
     """Return the names of all features as the path knows them."""
     n = model.n_features_in_
     if feature_names is not None:

@@ -17,7 +17,7 @@ from taupath.display.inputs import (
 )
 from taupath.validation import slices
 
-__all__ = ["Rates", "rates_of_estimator", "rates_of_predictions"]
+__all__ = ["Rates", "rates_of_estimator", "rates_of_predictions", "sign_changes"]
 
 # Numbers at a time: decision functions of some samples at all nodes.
 AT_A_TIME = 4_000_000
@@ -102,7 +102,7 @@ def rates_of_estimator(estimator: Any, X: Any, y: Any, sample_weight: Any = None
     for step in before:
         X = step.transform(X)
     X = validate_data(model, X, accept_sparse="csr", dtype=np.float64, reset=False)
-    return Rates(positive, weight, *_sign_changes(model, X))
+    return Rates(positive, weight, *sign_changes(model, X))
 
 
 def _of_probabilities(positive: np.ndarray, weight: np.ndarray, proba: np.ndarray) -> Rates:
@@ -110,10 +110,26 @@ def _of_probabilities(positive: np.ndarray, weight: np.ndarray, proba: np.ndarra
     return Rates(positive, weight, np.ones(n, dtype=bool), np.arange(n), proba, np.full(n, -1))
 
 
-def _sign_changes(
+def sign_changes(
     model: QuantileSVC, X: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return which samples have f_τ(x) ≥ 0 at τ = 0, and all changes of that."""
+    """Return which samples have f_τ(x) ≥ 0 at τ = 0, and all changes of that.
+
+    Parameters
+    ----------
+    model : QuantileSVC
+        Of two classes.
+    X : ndarray or sparse array of shape (n_samples, n_features)
+        Samples, checked.
+
+    Returns
+    -------
+    begin : ndarray of bool of shape (n_samples,)
+        Whether f_0(x) ≥ 0.
+    who, when, change : ndarray of shape (n_changes,)
+        A sample whose sign changes, the last τ before that is so, and what it changes to: 1 for
+        f ≥ 0, -1 for f < 0. Those of one sample are in the order of τ.
+    """
     path, X = model.path_, model._columns(X, model._members[0])
     found = path.crossings(X)
     # Most samples change once, from positive to negative: nothing else to be found for these.
@@ -129,6 +145,9 @@ def _sign_changes(
         row, k = np.nonzero(above[:, 1:] != above[:, :-1])
         before, after = values[row, k], values[row, k + 1]
         who.append(others[some][row])
-        when.append(taus[k] + (taus[k + 1] - taus[k]) * (before / (before - after)))
-        change.append(np.where(above[row, k], -1, 1))
+        zero = taus[k] + (taus[k + 1] - taus[k]) * (before / (before - after))
+        down = above[row, k]
+        # f = 0 is positive: at that τ itself where f rises, after it where f down
+        when.append(np.where(down, zero, np.nextafter(zero, -np.inf)))
+        change.append(np.where(down, -1, 1))
     return begin, np.concatenate(who), np.concatenate(when), np.concatenate(change)

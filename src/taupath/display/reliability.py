@@ -124,7 +124,7 @@ class ReliabilityDisplay:
         check_binary_classifier(estimator)
         positive = positive_of(estimator, X, y)
         proba = positive_probability(estimator, X)
-        display = cls._of(positive, proba, n_bins, strategy, name or name_of(estimator))
+        display = cls.of(positive, proba, n_bins, strategy, name or name_of(estimator))
         return display.plot(ax=ax, histogram=histogram, **kwargs)
 
     @classmethod
@@ -161,13 +161,14 @@ class ReliabilityDisplay:
         check_matplotlib(f"{cls.__name__}.from_predictions")
         positive = find_positive(y_true, pos_label)
         proba = check_probabilities(y_proba, len(positive))
-        display = cls._of(positive, proba, n_bins, strategy, name)
+        display = cls.of(positive, proba, n_bins, strategy, name)
         return display.plot(ax=ax, histogram=histogram, **kwargs)
 
     @classmethod
-    def _of(
+    def of(
         cls, positive: np.ndarray, proba: np.ndarray, n_bins: Any, strategy: Any, name: str | None
     ) -> Self:
+        """Return the display of checked arrays, not drawn yet."""
         if isinstance(n_bins, bool) or not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
             raise ValueError(f"n_bins must be a number of bins, got {n_bins!r}")
         check_choice(strategy, "strategy", ("uniform", "quantile"))

@@ -53,7 +53,7 @@ def read_parquet(data: bytes, source: str) -> Table:
     return Table(source, columns=columns, unusable=unusable, unit="row")
 
 
-def write_parquet(file: BinaryIO, columns: Mapping[str, np.ndarray]) -> None:
+def write_parquet(file: IO[bytes], columns: Mapping[str, np.ndarray]) -> None:
     """Write columns of equal lengths to an open file.
 
     Raises

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
-from typing import IO, BinaryIO
+from typing import IO
 
 import numpy as np
 
@@ -110,7 +110,7 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _standard_output() -> Iterator[BinaryIO]:
+def _standard_output() -> Iterator[IO[bytes]]:
     sys.stdout.flush()
     yield sys.stdout.buffer
     sys.stdout.buffer.flush()

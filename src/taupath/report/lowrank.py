@@ -1,0 +1,149 @@
+"""Many functions of τ as sums of a few: what is drawn or printed of cases takes little room.
+
+All decision functions of a linear model are combinations of as many functions of τ as there are
+coefficients, and those of a smooth kernel very nearly of a few dozen. Singular vectors find them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from taupath.report.encoding import packed
+from taupath.report.thinning import largest_error, thin_together
+from taupath.validation import slices
+
+__all__ = ["LowRank", "compress", "factor"]
+
+# Functions that say which nodes and which singular vectors to keep, for all.
+MOST_ASKED = 600
+# Singular values below this part of the largest one do not matter.
+LEAST = 1e-5
+# Numbers at a time: some functions at all nodes.
+AT_A_TIME = 4_000_000
+# Weights are stored as multiples of their column's largest one over this.
+STEPS = 32767
+
+
+@dataclass(frozen=True)
+class LowRank:
+    """Functions Σ_r weights[i, r] scales[r] basis[r](τ), linear between nodes.
+
+    Attributes
+    ----------
+    taus : ndarray of shape (n_nodes,)
+        Where functions are given; twice the same where they jump.
+    basis : ndarray of float32 of shape (rank, n_nodes)
+        What they are made of.
+    scales : ndarray of shape (rank,)
+        Units of the weights.
+    weights : ndarray of int16 of shape (n_functions, rank)
+        How much of each.
+    error : float
+        How far a function is off, at most, as part of the range of them all.
+    """
+
+    taus: np.ndarray
+    basis: np.ndarray
+    scales: np.ndarray
+    weights: np.ndarray
+    error: float
+
+    def values(self) -> np.ndarray:
+        """Return all functions at all nodes, as the page computes them."""
+        return np.asarray((self.weights * self.scales) @ self.basis.astype(np.float64))
+
+    def payload(self, rows: np.ndarray | None = None) -> dict[str, Any]:
+        """Return what the page carries of all functions, or of some."""
+        weights = self.weights if rows is None else self.weights[rows]
+        return {
+            "taus": packed(self.taus, "f8"),
+            "basis": packed(self.basis, "f4"),
+            "scales": packed(self.scales, "f8"),
+            "weights": packed(weights, "i2"),
+            "error": self.error,
+        }
+
+
+def compress(
+    evaluate: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], n: int, tolerance: float
+) -> LowRank:
+    """Return functions that are off by about a tolerance at most, and by how much exactly.
+
+    Parameters
+    ----------
+    evaluate : callable
+        From the numbers of some functions to all nodes and their values there.
+    n : int
+        How many functions there are.
+    tolerance : float
+        Half of it is for leaving out nodes, half for leaving out singular vectors; as part of the
+        range of all functions. What remains is measured at all nodes of all functions.
+    """
+    taus, some = evaluate(_some_of(n))
+    kept = thin_together(taus, some, 0.5 * tolerance * float(np.ptp(some)))
+    values, error = np.empty((n, len(kept))), 0.0
+    for block in slices(n, max(AT_A_TIME // len(taus), 1)):
+        _, part = evaluate(np.arange(n)[block])
+        error = max(error, largest_error(taus, part, kept))
+        values[block] = part[:, kept]
+    return factor(taus[kept], values, 0.5 * tolerance, error)
+
+
+def factor(taus: np.ndarray, values: np.ndarray, tolerance: float, error: float = 0.0) -> LowRank:
+    """Return functions by as few singular vectors as a tolerance needs.
+
+    Parameters
+    ----------
+    taus, values : ndarray of shape (n_nodes,), (n_functions, n_nodes)
+        The functions.
+    tolerance : float
+        As part of their range.
+    error : float
+        How far they are off already.
+    """
+    size = float(np.ptp(values)) or 1.0
+    asked = values[_some_of(len(values))]
+    basis = _right_vectors(asked)
+    basis = basis[: _rank_for(asked, basis, 0.8 * tolerance * size)].astype(np.float32)
+    weights = values @ basis.T.astype(np.float64)
+    scales = np.abs(weights).max(axis=0) / STEPS
+    scales = np.where(scales > 0.0, scales, 1.0)
+    found = LowRank(taus, basis, scales, np.rint(weights / scales).astype(np.int16), 0.0)
+    off = float(np.abs(values - found.values()).max())
+    return LowRank(taus, basis, scales, found.weights, (error + off) / size)
+
+
+def _some_of(n: int) -> np.ndarray:
+    """Return the functions that nodes and vectors are chosen for."""
+    return np.unique(np.linspace(0, n - 1, min(n, MOST_ASKED)).astype(np.int64))
+
+
+def _right_vectors(values: np.ndarray) -> np.ndarray:
+    """Return the right singular vectors that matter, the largest first, as rows.
+
+    From the product of the values with themselves, which is small: good to 1e-6 down to 1e-5 of
+    the largest singular value, below which nothing is seen.
+    """
+    if len(values) >= values.shape[1]:
+        square, vectors = np.linalg.eigh(values.T @ values)
+        return np.ascontiguousarray(vectors.T[::-1][square[::-1] >= LEAST**2 * square[-1]])
+    square, vectors = np.linalg.eigh(values @ values.T)
+    matter = square >= LEAST**2 * square[-1]
+    length = np.sqrt(np.where(square > 0.0, square, 1.0))
+    return np.ascontiguousarray(((vectors / length).T @ values)[matter][::-1])
+
+
+def _rank_for(values: np.ndarray, basis: np.ndarray, tolerance: float) -> int:
+    """Return the least rank that leaves nothing above the tolerance."""
+    weights = values @ basis.T
+    first, last = 1, len(basis)
+    while first < last:
+        middle = (first + last) // 2
+        rest = values - weights[:, :middle] @ basis[:middle]
+        if float(np.abs(rest).max()) <= tolerance:
+            last = middle
+        else:
+            first = middle + 1
+    return first

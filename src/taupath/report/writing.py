@@ -1,0 +1,128 @@
+"""Writing a report: all of it, or nothing."""
+
+import contextlib
+import os
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from taupath.regressor import QuantileSVR
+from taupath.report.binary import binary_payload
+from taupath.report.inputs import check_case, check_cells, check_certificate, check_provenance
+from taupath.report.page import make_page
+from taupath.report.quantiles import quantile_payload
+from taupath.report.several import several_payload
+
+__all__ = ["write_report"]
+
+
+def write_report(
+    file: str | os.PathLike[str],
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    class_names: Any = None,
+    feature_names: Any = None,
+    columns: Any = None,
+    title: str | None = None,
+    provenance: Any = None,
+    certificate: Any = None,
+) -> None:
+    """Write a page that shows what a model does at any costs: one file, opened by any browser.
+
+    The page computes everything for any τ by itself, from what is stored: all changes of all
+    predictions, exactly; functions that are only drawn or printed, to a thousandth of their range.
+
+    Parameters
+    ----------
+    file : path
+        The HTML file. It is written beside its place and then moved there, so that a file of that
+        name is either the old one or the complete new one.
+    estimator : QuantileSVC or QuantileSVR
+        Fitted; also as the last step of a pipeline, or in a search.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Cases to judge the model with, as the estimator takes them; best such that it was not
+        fitted to.
+    y : array-like of shape (n_samples,)
+        Their labels, or the numbers to be predicted. Of two classes both have to be there.
+    class_names : sequence of str, optional
+        What to call ``classes_[0]``, ``classes_[1]``, ...
+    feature_names : sequence of str, optional
+        What to call the features the estimator was fitted to; by default the names it knows.
+    columns : dict from str to sequences, optional
+        What to show of each case in the table of mistakes. By default up to eight features.
+    title : str, optional
+        Title of the page.
+    provenance : dict from str to str, optional
+        How the model was trained, shown as a table.
+    certificate : Certificate, optional
+        What ``estimator.path_.certify()`` returned.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+
+    Notes
+    -----
+    Of more than 5000 cases all are in the counts and rates, but only the 5000 that the model is
+    most wrong about can be looked at one by one. The file takes about 12 bytes for each of the
+    others.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from taupath import QuantileSVC
+    >>> from taupath.report import write_report
+    >>> data = load_breast_cancer()
+    >>> X, y = scale(data.data), data.target
+    >>> model = QuantileSVC(C=0.1).fit(X[::2], y[::2])
+    >>> write_report("report.html", model, X[1::2], y[1::2], class_names=data.target_names)
+    """
+    case = check_case(estimator, X, y, class_names, feature_names)
+    cells = check_cells(columns, case)
+    shared: dict[str, Any] = {
+        "version": version("taupath"),
+        "certificate": check_certificate(certificate),
+        "provenance": check_provenance(provenance),
+    }
+    if isinstance(case.model, QuantileSVR):
+        payload, usual = quantile_payload(case, cells), "Every quantile at once"
+    elif len(case.model.classes_) == 2:
+        payload, usual = binary_payload(case, cells), "Every misclassification cost at once"
+    else:
+        payload, usual = several_payload(case, cells), "Any cost of any mistake"
+    shared["title"] = usual if title is None else str(title)
+    _write_whole(Path(file), make_page(payload | shared).encode("utf-8", "replace"))
+
+
+def _write_whole(file: Path, content: bytes) -> None:
+    """Write a file by way of a temporary one beside it."""
+    folder = file.parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"cannot write {file}: there is no folder {folder}")
+    handle, temporary = tempfile.mkstemp(prefix=f".{file.name}.", suffix=".tmp", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, _mode_of(file))
+        os.replace(temporary, file)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+def _mode_of(file: Path) -> int:
+    """Return the rights of the file that is replaced, or those of any new file."""
+    try:
+        return file.stat().st_mode & 0o777
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
