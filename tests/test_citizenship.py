@@ -29,6 +29,7 @@ ESTIMATORS = [
     QuantileSVCCV([0.1, 1.0], cv=3),
     QuantileSVR(),
     QuantileSVR(kernel="rbf", gamma=0.5, intercept="augmented"),
+    QuantileSVR(conformal=2),
 ]
 
 

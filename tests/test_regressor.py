@@ -58,6 +58,27 @@ def test_a_function_that_increases_stays_as_it_is():
     assert_allclose(sorted_quantiles(taus, values, q), [-1.0, -0.5, 2.125, 3.0], atol=1e-15)
 
 
+def test_steps_of_all_sizes_are_sorted_without_loss():
+    # A hundred nearly flat pieces, up to 1e-13 of the whole rise, between steep ones; mirrored, so
+    # that each value is taken twice and its share is known: that of the rising half.
+    rng = np.random.default_rng(0)
+    taus = np.concatenate(([0.0], np.sort(rng.uniform(0.0, 0.5, 99)), [0.5]))
+    values = np.append(0.0, np.cumsum(10.0 ** rng.uniform(-13.0, 0.0, 100)))
+    both = np.concatenate((taus, 1.0 - taus[-2::-1])), np.concatenate((values, values[-2::-1]))
+    q = np.linspace(0.0, 1.0, 501)
+    expected = np.interp(0.5 * q, taus, values)
+    assert_allclose(sorted_quantiles(*both, q), expected, rtol=0, atol=1e-12 * values[-1])
+
+
+def test_pieces_are_counted_a_few_at_a_time_the_same(monkeypatch):
+    rng = np.random.default_rng(1)
+    taus = np.sort(np.concatenate(([0.0, 1.0], rng.uniform(size=60))))
+    values, q = rng.normal(size=62), np.linspace(0.0, 1.0, 33)
+    expected = sorted_quantiles(taus, values, q)
+    monkeypatch.setattr(taupath.rearrangement, "GAPS_AT_A_TIME", 7)
+    assert_allclose(sorted_quantiles(taus, values, q), expected, rtol=0, atol=1e-13)
+
+
 @pytest.mark.parametrize(
     "given", [{}, {"kernel": "rbf"}, {"kernel": "rbf", "C": 1e4, "gamma": 9.0}]
 )

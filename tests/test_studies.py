@@ -191,11 +191,28 @@ def test_conformal_step_covers_what_it_is_made_from(study):
     coverage = study("intervals")
     rng = np.random.default_rng(7)
     y, interval = rng.standard_normal(99), np.tile([-0.1, 0.2], (99, 1))
-    step = coverage.conformal_step(y, interval, 0.8)
-    moved = interval + np.array([-step, step])
-    assert coverage.inside(y, moved).sum() == 80
+    step = coverage.conformal_step(np.maximum(-0.1 - y, y - 0.2), 0.8)
+    assert coverage.inside(y, interval + np.array([-step, step])).sum() == 80
     # an interval that is too wide is moved inwards
-    assert coverage.conformal_step(y, np.tile([-9.0, 9.0], (99, 1)), 0.8) < 0.0
+    assert coverage.conformal_step(np.maximum(-9.0 - y, y - 9.0), 0.8) < 0.0
+
+
+def test_levels_are_the_coverage_a_sample_needs(study):
+    coverage = study("intervals")
+    rng = np.random.default_rng(9)
+    X = rng.uniform(-1.0, 1.0, (60, 1))
+    y = rng.standard_normal(60)
+    model = coverage.QuantileSVR(kernel="rbf").fit(X[:40], y[:40])
+    low, high = model.predict(X[40:], [0.0, 1.0]).T
+    new = np.concatenate((0.9 * low[:10] + 0.1 * high[:10], high[10:] + 0.3))
+    levels = coverage.level_of(model, X[40:], new)
+    assert_allclose(levels[10:], 1.3)
+    assert np.all(levels[:10] < 1.0)
+    for i, (value, level) in enumerate(zip(new, levels, strict=True)):
+        wider = coverage.at_level(model, X[40 + i : 41 + i], level + 1e-6)[0]
+        narrower = coverage.at_level(model, X[40 + i : 41 + i], level - 1e-6)[0]
+        assert wider[0] <= value <= wider[1]
+        assert not narrower[0] <= value <= narrower[1]
 
 
 def test_ends_of_an_interval_are_inside(study):
@@ -228,11 +245,14 @@ def test_coverage_of_made_up_data(study, monkeypatch):
     coverage = study("intervals")
     monkeypatch.setattr(coverage, "CS", (0.1, 1.0))
     monkeypatch.setattr(coverage, "QUANTILES", [k / 10 for k in range(1, 10)])
+    monkeypatch.setattr(coverage, "FOLDS", (5,))
+    monkeypatch.setattr(coverage, "KINDS", ("plain", "conformal 5", *coverage.RULES))
     rng = np.random.default_rng(8)
     X = rng.uniform(-1.0, 1.0, (60, 1))
     row = coverage.measure("noise", X, rng.standard_normal(60) * (1.5 + X[:, 0]))
     assert row.crossings == 0
     assert_allclose(row.coverage["plain"] + row.below + row.above, 1.0)
-    assert 0.5 < row.coverage["plain"] <= 1.0
+    assert set(row.coverage) == set(row.width) == set(coverage.KINDS)
+    assert all(0.5 < share <= 1.0 for share in row.coverage.values())
     assert any("noise" in line for line in coverage.report([row], {}))
     assert json.loads(coverage.as_json([row], {}))["rows"][0]["crossings"] == 0

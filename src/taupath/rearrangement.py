@@ -13,8 +13,12 @@ __all__ = ["increasing_rearrangement", "rearranged_quantiles"]
 LESS = 1e-12
 # A value is the quantile it should be if that holds up to so much of y, or of [0, 1].
 SAME = 1e-11
-# A step of a function that rises by no more than this part of its range is flat.
-FLAT = 1e-9
+# Pieces of a function that rise by less, of all that it rises, are flat up to rounding.
+FLAT = 1e-15
+# Gaps that pieces of a function are spread over at a time.
+GAPS_AT_A_TIME = 1_000_000
+# For more quantiles than these, values at all kinks are looked at without asking first.
+FEW_QUANTILES = 16
 # Samples at a time whose values at all kinks are looked at.
 ROWS_AT_A_TIME = 256
 
@@ -40,13 +44,17 @@ def rearranged_quantiles(path: SolutionPath, X: Any, quantiles: np.ndarray) -> n
         Never decreasing from a quantile to a larger one.
     """
     quantiles = np.maximum(quantiles - LESS, 0.0)
-    found = path.decision_function(X, quantiles)
-    off = np.zeros(X.shape[0], dtype=bool)
-    for k, q in enumerate(quantiles):
-        step = SAME * (1.0 + np.abs(found[:, k]))
-        off |= path.crossings(X, found[:, k] + step).length > 1.0 - q + SAME
-        off |= path.crossings(X, found[:, k] - step).length < 1.0 - q - SAME
-    rows = np.flatnonzero(off)
+    if len(quantiles) <= FEW_QUANTILES:
+        found = path.decision_function(X, quantiles)
+        off = np.zeros(X.shape[0], dtype=bool)
+        for k, q in enumerate(quantiles):
+            step = SAME * (1.0 + np.abs(found[:, k]))
+            off |= path.crossings(X, found[:, k] + step).length > 1.0 - q + SAME
+            off |= path.crossings(X, found[:, k] - step).length < 1.0 - q - SAME
+        rows = np.flatnonzero(off)
+    else:
+        found = np.empty((X.shape[0], len(quantiles)))
+        rows = np.arange(X.shape[0])
     for some in slices(len(rows), ROWS_AT_A_TIME):
         taus, values = path.values_at_nodes(X[rows[some]])
         for i, row in zip(rows[some], values, strict=True):
@@ -67,35 +75,7 @@ def sorted_quantiles(taus: np.ndarray, values: np.ndarray, quantiles: np.ndarray
     quantiles : ndarray
         In [0, 1].
     """
-    width = np.diff(taus)
-    low, high = np.minimum(values[:-1], values[1:]), np.maximum(values[:-1], values[1:])
-    flat = high <= low
-    rise = np.where(flat, 1.0, high - low)
-    total = width.sum()
-
-    def share(y: float, jumps: np.ndarray) -> float:
-        """Return the part of [0, 1] with values up to y; `jumps` tells which flat steps count."""
-        part = np.where(flat, jumps, np.clip((y - low) / rise, 0.0, 1.0))
-        return float(part @ width / total)
-
-    ends = np.unique(values)
-    found = np.empty(len(quantiles))
-    for k, q in enumerate(quantiles):
-        # the first end with a share of at least q; between ends, shares are linear
-        first, last = 0, len(ends) - 1
-        while first < last:
-            middle = (first + last) // 2
-            if share(ends[middle], low <= ends[middle]) >= q:
-                last = middle
-            else:
-                first = middle + 1
-        found[k] = ends[first]
-        if first > 0:
-            here, before = ends[first], ends[first - 1]
-            least, most = share(before, low <= before), share(here, low < here)
-            if least < q < most:
-                found[k] = before + (q - least) / (most - least) * (here - before)
-    return found
+    return np.asarray(np.interp(quantiles, *increasing_rearrangement(taus, values)))
 
 
 def increasing_rearrangement(
@@ -116,15 +96,33 @@ def increasing_rearrangement(
     """
     width = np.diff(taus)
     low, high = np.minimum(values[:-1], values[1:]), np.maximum(values[:-1], values[1:])
-    ends = np.unique(values)
-    flat = high - low <= FLAT * (ends[-1] - ends[0])
-    from_end, to_end = np.searchsorted(ends, low), np.searchsorted(ends, high)
-    # between two ends, each step over them gives its share of τ per unit of value
-    density = np.where(flat, 0.0, width / np.where(flat, 1.0, high - low))
-    change = np.bincount(from_end, density, len(ends)) - np.bincount(to_end, density, len(ends))
-    between = np.maximum(np.cumsum(change)[:-1], 0.0) * np.diff(ends)
-    jump = np.bincount(to_end[flat], width[flat], len(ends))
-    mass = np.zeros(2 * len(ends))
-    mass[1::2], mass[2::2] = jump, between
-    levels = np.cumsum(mass)
-    return levels / levels[-1], np.repeat(ends, 2)
+    flat = high - low <= FLAT * (values.max() - values.min())
+    steep = ~flat
+    ends, places = np.unique(np.concatenate((low, high[steep])), return_inverse=True)
+    begin, end = places[: len(low)], places[len(low) :]
+    # The share of values up to y grows at the rate Σ width / (high - low) of the pieces around y,
+    # and by the width of a flat piece at once.
+    rate = width[steep] / (high[steep] - low[steep])
+    grown = np.append(0.0, _sum_between(begin[steep], end, rate, len(ends)) * np.diff(ends))
+    jump = np.bincount(begin[flat], width[flat], len(ends))
+    share = np.cumsum(np.column_stack((grown, jump)).ravel())  # at each end: before and after it
+    return share / share[-1], np.repeat(ends, 2)
+
+
+def _sum_between(begin: np.ndarray, end: np.ndarray, rate: np.ndarray, n_ends: int) -> np.ndarray:
+    """Return for each gap between neighbouring ends the sum of the rates of pieces across it.
+
+    Rates may differ by many orders of magnitude, so they are added only, never taken away again.
+    """
+    total = np.zeros(n_ends - 1)
+    gaps = end - begin
+    first = np.append(0, np.cumsum(gaps))
+    # as many pieces at a time as have no more than so many gaps together, and one at least
+    k = 0
+    while k < len(gaps):
+        last = max(int(np.searchsorted(first, first[k] + GAPS_AT_A_TIME, side="right")) - 1, k + 1)
+        here = gaps[k:last]
+        gap = np.arange(first[k], first[last]) + np.repeat(begin[k:last] - first[k:last], here)
+        total += np.bincount(gap, np.repeat(rate[k:last], here), n_ends - 1)
+        k = last
+    return total
