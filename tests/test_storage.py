@@ -123,10 +123,11 @@ def test_a_classifier_of_pairs_with_a_precomputed_kernel_comes_back(tmp_path):
 
 def test_a_regressor_comes_back_with_the_names_of_its_features(tmp_path):
     X, y = load_diabetes(return_X_y=True, as_frame=True)
-    regressor = tp.QuantileSVR(C=10.0, quantile=0.2).fit(X[:90], y[:90])
+    regressor = tp.QuantileSVR(C=10.0, quantile=0.2, conformal=4).fit(X[:90], y[:90])
     regressor.save(tmp_path / "model.tau")
     other = tp.load(tmp_path / "model.tau")
     assert np.array_equal(other.predict(X, [0.1, 0.9]), regressor.predict(X, [0.1, 0.9]))
+    assert np.array_equal(other.predict_interval(X, 0.7), regressor.predict_interval(X, 0.7))
     assert list(other.feature_names_in_) == list(X.columns)
     assert other.quantile == 0.2
 
@@ -270,7 +271,7 @@ def test_descriptions_with_anything_in_any_place_are_refused_or_harmless(kind, s
     file, _, X = stored
     if kind == "regressor":
         file = tmp_path / "one.tau"
-        tp.QuantileSVR(C=1.0).fit(X, X[:, 0] ** 2).save(file)
+        tp.QuantileSVR(C=1.0, conformal=3).fit(X, X[:, 0] ** 2).save(file)
     elif kind != "classifier":
         file = tmp_path / "one.tau"
         PATHS[kind].save(file)

@@ -85,6 +85,12 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         action="store_true",
         help="predict positive where the probability is at least τ",
     )
+    svm.add_argument(
+        "--conformal",
+        type=int,
+        metavar="FOLDS",
+        help="regress: intervals whose coverage holds, by held-out folds",
+    )
     parser.add_argument(
         "--points",
         type=int,
@@ -159,6 +165,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         "intercept": arguments.intercept,
         "tau_range": None if arguments.tau_range is None else tuple(arguments.tau_range),
         "monotone": arguments.monotone or None,
+        "conformal": arguments.conformal,
         "n_jobs": arguments.n_jobs,
     }
     return {name: value for name, value in given.items() if value is not None}

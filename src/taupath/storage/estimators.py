@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from taupath.classifier import QuantileSVC
+from taupath.conformal import Calibration
 from taupath.costs import check_taus
 from taupath.exceptions import ModelFileError
 from taupath.model import Model
@@ -14,7 +15,7 @@ from taupath.selection import QuantileSVCCV
 from taupath.storage.labels import pack_labels, unpack_labels
 from taupath.storage.paths import pack_path, unpack_path
 from taupath.storage.shelf import Shelf, Taken
-from taupath.validation import check_choice
+from taupath.validation import check_C, check_choice
 
 __all__ = ["check_model", "pack_estimator", "unpack_estimator"]
 
@@ -31,6 +32,7 @@ def pack_estimator(estimator: QuantileSVC | QuantileSVR, shelf: Shelf) -> dict[s
             "estimator": "QuantileSVR",
             "parameters": _parameters(estimator.get_params(deep=False)),
             "paths": [pack_path(estimator.path_, shelf)],
+            "calibration": _pack_calibration(estimator.calibration_, shelf),
         }
     parameters = estimator.get_params(deep=False)
     if isinstance(estimator, QuantileSVCCV):  # what it has chosen
@@ -58,6 +60,7 @@ def unpack_estimator(found: Any, taken: Taken) -> QuantileSVC | QuantileSVR:
         if len(paths) != 1 or not isinstance(paths[0], RegressionPath):
             raise ModelFileError("a regressor has one path, of regressions")
         estimator.path_, estimator.n_iter_ = paths[0], paths[0].n_kinks
+        estimator.calibration_ = _unpack_calibration(found.get("calibration"), taken)
     elif found.get("estimator") == "QuantileSVC":
         estimator = QuantileSVC(**parameters)
         _unpack_classifier(estimator, found, taken, paths)
@@ -75,6 +78,28 @@ def unpack_estimator(found: Any, taken: Taken) -> QuantileSVC | QuantileSVR:
             raise ModelFileError("the names of the features are not those of an estimator")
         estimator.feature_names_in_ = np.array(names, dtype=object)
     return estimator
+
+
+def _pack_calibration(calibration: Calibration | None, shelf: Shelf) -> dict[str, Any] | None:
+    if calibration is None:
+        return None
+    names = ("level", "step", "share")
+    arrays = {name: shelf.put(name, getattr(calibration, name)) for name in names}
+    return arrays | {"n_effective": float(calibration.n_effective)}
+
+
+def _unpack_calibration(found: Any, taken: Taken) -> Calibration | None:
+    if found is None:
+        return None
+    level = taken.take(found.get("level"), np.float64)
+    step = taken.take(found.get("step"), np.float64, len(level))
+    share = taken.take(found.get("share"), np.float64, len(level))
+    n_effective = check_C(found.get("n_effective"), "n_effective")
+    growing = all((np.diff(array) >= 0.0).all() for array in (level, step, share))
+    inside = len(level) > 0 and level[0] >= 0.0 and level[-1] <= 1.0 and np.isfinite(step[0])
+    if not growing or not inside or np.isnan(step).any():
+        raise ModelFileError("the calibration of a regressor is none")
+    return Calibration(level, step, share, n_effective)
 
 
 def check_model(model: Model) -> Model:
@@ -136,6 +161,8 @@ def _parameters(given: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(
                 f"{name} is a Python function, which a model file cannot hold; pickle it instead"
             )
+        elif name == "conformal" and not isinstance(value, int):
+            parameters[name] = None  # folds of the user's own: what came of them is stored
         elif value is not None and not isinstance(value, (bool, int, float, str)):
             raise ValueError(f"{name}={value!r} cannot be stored in a model file")
     return parameters

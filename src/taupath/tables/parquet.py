@@ -3,7 +3,7 @@
 import io
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 

@@ -1,0 +1,432 @@
+"""The installed command on real files: its numbers are those of the Python interface."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from real_data import needs_data
+from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
+from sklearn.preprocessing import scale
+
+import taupath as tp
+from taupath import cli
+
+COMMAND = Path(sys.executable).with_name("taupath")
+DATA = Path(os.environ.get("TAUPATH_DATA", "."))
+IRIS = ("setosa", "versicolor", "virginica")
+
+
+def taupath(*arguments, stdin=None, status=0):
+    """Run the installed command and return what it printed."""
+    done = subprocess.run(
+        [COMMAND, *map(str, arguments)], input=stdin, capture_output=True, check=False, timeout=300
+    )
+    assert done.returncode == status, done.stderr.decode()
+    if status == 0:
+        assert done.stderr == b""
+    return done.stdout.decode()
+
+
+def run(*arguments):
+    """Run a command in this process."""
+    return cli.main([str(argument) for argument in arguments])
+
+
+def columns_of(text):
+    header, *rows = csv.reader(io.StringIO(text))
+    return dict(zip(header, zip(*rows, strict=True), strict=True))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with small files and models of them."""
+    folder = tmp_path_factory.mktemp("files")
+    X, y = load_breast_cancer(return_X_y=True)
+    X = scale(X)[:150, :4]
+    y = y[:150]
+    dump_svmlight_file(X, y, str(folder / "cancer.svm"), zero_based=False)
+    with open(folder / "iris.csv", "w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["length", "width", "petal", "size", "species"])
+        data = load_iris()
+        for row, label in zip(data.data, data.target, strict=True):
+            writer.writerow([*row, IRIS[label]])
+    with open(folder / "wages.csv", "w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["age", "job", "price", "wage"])
+        rng = np.random.default_rng(0)
+        for k in range(120):
+            job = ("clerk", "smith", "nurse")[k % 3]
+            wage = 20 + 2 * (k % 3) + 0.1 * k + rng.normal() * (1 + k / 60)
+            writer.writerow([20 + k / 3, job, 1 + k % 7, round(float(wage), 3)])
+    assert run("fit", folder / "cancer.svm", "-o", folder / "cancer.tau", "--C", "0.1") == 0
+    assert run("fit", folder / "iris.csv", "-o", folder / "iris.tau", "--standardize") == 0
+    options = ("--task", "regress", "--standardize", "--conformal", "4")
+    assert run("fit", folder / "wages.csv", "-o", folder / "wages.tau", *options) == 0
+    return folder
+
+
+# -- the four ways through, on real files ------------------------------------------------------
+
+
+def check_classifier(tmp_path, train, test, options, model, features, truth):
+    """Fit, predict, evaluate, report and certify; `model` is the same by the Python interface."""
+    file = tmp_path / "model.tau"
+    said = json.loads(taupath("fit", train, "-o", file, "--json", "--points", 20, *options))
+    assert said["kinks"] == model.path_.n_kinks
+    assert said["certificate"]["holds"]
+    predicted = columns_of(taupath("predict", file, test, "--cost-fp", 1, "--cost-fn", 5, "--proba"))
+    labels = np.array(predicted["prediction"], dtype=float)
+    assert np.array_equal(labels, model.predict(features, cost_fp=1, cost_fn=5))
+    proba = np.array(predicted[f"p({int(model.classes_[1])})"], dtype=float)
+    assert np.array_equal(proba, model.predict_proba(features)[:, 1])
+    steps = tmp_path / "steps.csv"
+    found = json.loads(taupath("evaluate", file, test, "--tau", 0.37, "-o", steps, "--json"))
+    positive = truth == model.classes_[1]
+    for k, tau in enumerate(found["at"]["tau"]):
+        decided = model.predict(features, tau=tau) == model.classes_[1]
+        assert found["at"]["tp"][k] == (decided & positive).sum()
+        assert found["at"]["fp"][k] == (decided & ~positive).sum()
+    assert 0.37 in found["at"]["tau"]
+    pieces = columns_of(steps.read_text())
+    edges = np.array(pieces["tau_from"], dtype=float)
+    assert edges[0] == 0.0
+    for k in range(0, len(edges), max(len(edges) // 7, 1)):
+        middle = 0.5 * (edges[k] + float(pieces["tau_to"][k]))
+        decided = model.predict(features, tau=middle) == model.classes_[1]
+        assert float(pieces["tp"][k]) == (decided & positive).sum()
+    taupath("report", file, test, "-o", tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert page.startswith("<!doctype html>") or page.startswith("<!DOCTYPE html>")
+    assert "holds" in taupath("certify", file, train, "--points", 20)
+
+
+@needs_data
+def test_a1a(tmp_path):
+    from taupath.datasets import load_svm
+
+    train = DATA / "classification" / "a1a.svm"
+    X, y = load_svm(train)
+    model = tp.QuantileSVC(C=0.1).fit(X, y)
+    check_classifier(tmp_path, train, train, ("--C", 0.1), model, X, y)
+
+
+@needs_data
+def test_pima(tmp_path):
+    file = DATA / "diabetes" / "pima-indians-diabetes.csv"
+    table = np.loadtxt(file, delimiter=",")
+    X, y = table[:, :-1], table[:, -1]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = tp.QuantileSVC(C=1.0).fit(X, y)
+    check_classifier(tmp_path, file, file, ("--standardize",), model, X, y)
+
+
+@needs_data
+@pytest.mark.slow
+def test_spam(tmp_path):
+    from taupath.datasets import load_svm
+
+    file = DATA / "spam" / "task_a_u00_eval_lab.tf"
+    X, y = load_svm(file)
+    model = tp.QuantileSVC(lam=1e-6).fit(X, y)
+    check_classifier(tmp_path, file, file, ("--lam", 1e-6), model, X, y)
+
+
+@needs_data
+def test_engel(tmp_path):
+    file = DATA / "regression" / "engel.csv"
+    table = np.loadtxt(file, delimiter=",", skiprows=1)
+    X, y = table[:, :1], table[:, 1]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = tp.QuantileSVR(C=10.0, conformal=5).fit(X, y)
+    stored = tmp_path / "model.tau"
+    options = ("--task", "regress", "--standardize", "--C", 10, "--conformal", 5)
+    said = json.loads(taupath("fit", file, "-o", stored, "--json", *options))
+    assert said["kinks"] == model.n_iter_
+    asked = ("--quantiles", 0.1, 0.9, "--coverage", 0.8)
+    predicted = columns_of(taupath("predict", stored, file, *asked))
+    expected = np.column_stack(
+        (model.predict(X, quantile=[0.1, 0.9]), model.predict_interval(X, 0.8))
+    )
+    found = np.column_stack(
+        [np.array(predicted[name], dtype=float) for name in ("q0.1", "q0.9", "lower", "upper")]
+    )
+    assert np.array_equal(found, expected)
+    found = json.loads(taupath("evaluate", stored, file, "--json"))
+    for k, q in enumerate(found["at"]["quantile"]):
+        below = float((y <= model.predict(X, quantile=q)).mean())
+        assert found["at"]["below"][k] == pytest.approx(below, abs=1e-12)
+    taupath("report", stored, file, "-o", tmp_path / "report.html")
+    assert "holds" in taupath("certify", stored, file)
+
+
+# -- what else they can do ---------------------------------------------------------------------
+
+
+def test_start_up_imports_nothing_heavy():
+    code = (
+        "import sys, taupath.cli as cli\n"
+        "try: cli.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'matplotlib'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    "command", ["demo", "fit", "predict", "evaluate", "report", "certify", "reproduce"]
+)
+def test_every_command_explains_itself(command, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        run(command, "--help")
+    assert stopped.value.code == 0
+    assert "usage: taupath " + command in capsys.readouterr().out
+
+
+def test_standard_input_and_output_work_in_a_pipe(folder):
+    content = (folder / "cancer.svm").read_bytes()
+    from_file = taupath("predict", folder / "cancer.tau", folder / "cancer.svm", "--proba")
+    assert taupath("predict", folder / "cancer.tau", "-", "--proba", stdin=content) == from_file
+
+
+def test_a_reader_that_stops_early_is_no_error(folder):
+    command = f"{COMMAND} predict {folder / 'cancer.tau'} {folder / 'cancer.svm'} | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True, timeout=120)
+    assert done.stdout == b"prediction\n"
+    assert done.stderr == b""
+
+
+def test_costs_of_each_row_come_from_columns(folder, tmp_path):
+    data = tmp_path / "rows.csv"
+    X, y = load_breast_cancer(return_X_y=True)
+    X = scale(X)[:60, :2]
+    with open(data, "w") as stream:
+        stream.write("one,two,miss,ill\n")
+        for k, row in enumerate(X):
+            stream.write(f"{float(row[0])!r},{float(row[1])!r},{1 + k % 5},{y[k]}\n")
+    model, out = tmp_path / "m.tau", tmp_path / "out.csv"
+    assert run("fit", data, "-o", model, "--ignore", "miss") == 0
+    costs = ("--cost-fp", "2", "--cost-fn", "miss")
+    assert run("predict", model, data, *costs, "-o", out) == 0
+    expected = tp.QuantileSVC().fit(X, y[:60]).predict(X, cost_fp=2, cost_fn=1 + np.arange(60) % 5)
+    assert np.array_equal(np.array(columns_of(out.read_text())["prediction"], dtype=int), expected)
+
+
+def test_several_classes_take_a_cost_matrix(folder, tmp_path, capsys):
+    out = tmp_path / "out.csv"
+    # predicting setosa never costs anything
+    (tmp_path / "costs.csv").write_text("setosa,versicolor,virginica\n0,9,9\n0,9,9\n0,9,9\n")
+    matrix = ("--cost-matrix", tmp_path / "costs.csv")
+    assert run("predict", folder / "iris.tau", folder / "iris.csv", *matrix, "-o", out) == 0
+    assert set(columns_of(out.read_text())["prediction"]) == {"setosa"}
+    assert run("evaluate", folder / "iris.tau", folder / "iris.csv", "--json", *matrix) == 0
+    found = json.loads(capsys.readouterr().out.split("\n", 1)[1])
+    assert found["accuracy"] == pytest.approx(1 / 3)
+    assert found["cost"] == 0.0
+    assert run("evaluate", folder / "iris.tau", folder / "iris.csv") == 0
+    assert "virginica" in capsys.readouterr().out
+    page = tmp_path / "iris.html"
+    assert run("report", folder / "iris.tau", folder / "iris.csv", "-o", page) == 0
+
+
+def test_the_positive_class_can_be_named(tmp_path, capsys):
+    data = tmp_path / "two.csv"
+    data.write_text("x,state\n" + "".join(f"{k},{'sick' if k > 5 else 'well'}\n" for k in range(12)))
+    for positive in ("sick", "well"):
+        model = tmp_path / "m.tau"
+        assert run("fit", data, "-o", model, "--positive", positive) == 0
+        out = tmp_path / "out.csv"
+        assert run("predict", model, data, "--tau", "0.0", "-o", out) == 0
+        # where misses only cost, everything is positive
+        assert set(columns_of(out.read_text())["prediction"]) == {positive}
+    assert run("fit", data, "-o", tmp_path / "m.tau", "--positive", "ill") == 1
+    assert "'ill'" in capsys.readouterr().err
+
+
+def test_parquet_comes_out_by_extension(folder, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    out = tmp_path / "out.parquet"
+    assert run("predict", folder / "cancer.tau", folder / "cancer.svm", "-o", out, "--proba") == 0
+    assert parquet.read_table(out).column_names == ["prediction", "p(0)", "p(1)"]
+
+
+def test_cross_validation_chooses_C(folder, tmp_path, capsys):
+    model = tmp_path / "m.tau"
+    assert run("fit", folder / "cancer.svm", "-o", model, "--cv", "3", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    losses = said["cross-validation"]
+    assert said["C"] == losses["Cs"][int(np.argmin(losses["Brier score"]))]
+    options = ("--task", "regress", "--cv", "3", "--standardize", "--json")
+    assert run("fit", folder / "wages.csv", "-o", model, *options) == 0
+    said = json.loads(capsys.readouterr().out)
+    losses = said["cross-validation"]
+    assert said["C"] == losses["Cs"][int(np.argmin(losses["pinball loss"]))]
+
+
+def test_pictures_are_drawn(folder, tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    for model, data in (("cancer.tau", "cancer.svm"), ("wages.tau", "wages.csv")):
+        for kind, begin in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
+            picture = tmp_path / f"p.{kind}"
+            assert run("evaluate", folder / model, folder / data, "--picture", picture) == 0
+            assert picture.read_bytes().startswith(begin)
+    assert run("evaluate", folder / model, folder / data, "--picture", tmp_path / "p.gif") == 1
+    assert ".png, .svg or .pdf" in capsys.readouterr().err
+
+
+def test_a_model_is_there_for_python_too(folder):
+    model = tp.load(folder / "wages.tau")
+    assert model.task == "regress"
+    assert model.preparation.feature_names == ["age", "job=clerk", "job=nurse", "job=smith", "price"]
+    from taupath.tables import read_table
+
+    X = model.preparation.features(read_table(folder / "wages.csv"))
+    assert model.estimator.predict(X).shape == (120,)
+
+
+def test_part_of_the_path(folder, tmp_path, capsys):
+    model = tmp_path / "m.tau"
+    data = folder / "cancer.svm"
+    assert run("fit", data, "-o", model, "--tau-range", "0.2", "0.6") == 0
+    whole = tp.load(folder / "cancer.tau")
+    assert tp.load(model).estimator.path_.tau_range == (0.2, 0.6)
+    assert whole.estimator.path_.tau_range == (0.0, 1.0)
+    assert run("evaluate", model, data) == 0
+    capsys.readouterr()
+    assert run("predict", model, data, "--tau", "0.7") == 1
+    assert "0.6" in capsys.readouterr().err
+
+
+# -- what cannot be done -----------------------------------------------------------------------
+
+
+def refusal(capsys, *arguments, status=1):
+    """Run a command that fails, and return the one line that it says."""
+    assert run(*arguments) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("taupath: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def test_files_that_are_not_there(folder, tmp_path, capsys):
+    model = folder / "cancer.tau"
+    assert "nowhere" in refusal(capsys, "fit", "nowhere.csv", "-o", tmp_path / "m")
+    assert "nowhere" in refusal(capsys, "predict", "nowhere.tau", folder / "cancer.svm")
+    assert "nowhere" in refusal(capsys, "predict", model, "nowhere.svm")
+    said = refusal(capsys, "fit", folder / "cancer.svm", "-o", tmp_path / "no" / "m.tau")
+    assert "there is no folder" in said
+    assert "is a folder" in refusal(capsys, "fit", folder / "cancer.svm", "-o", tmp_path)
+
+
+def test_data_that_are_none(folder, tmp_path, capsys):
+    file, model = tmp_path / "data.csv", tmp_path / "m.tau"
+    for content, says in (
+        ("", "empty"),
+        ("a,b\n1,2\n3\n", "line 3"),
+        ("a,b,c\n1,2,x\n,3,y\n2,2,x\n", "line 3, column 'a'"),
+        ("a,b\n" + "1,2\n" * 9 + "3x,2\n", "line 11, column 'a'"),
+        ("a,b\n1,x\n2,x\n", "class"),
+    ):
+        file.write_text(content)
+        assert says in refusal(capsys, "fit", file, "-o", model)
+    assert not model.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv"]
+
+
+def test_data_that_do_not_match_the_model(folder, tmp_path, capsys):
+    wages = (folder / "wages.csv").read_text()
+    file = tmp_path / "data.csv"
+    file.write_text(wages.replace("age,", "old,", 1))
+    assert "'age'" in refusal(capsys, "predict", folder / "wages.tau", file)
+    file.write_text(wages.replace("nurse", "baker", 1))
+    said = refusal(capsys, "predict", folder / "wages.tau", file)
+    assert "'baker'" in said
+    assert "'job'" in said
+    file.write_text((folder / "iris.csv").read_text().replace("setosa", "daisy", 1))
+    assert "daisy" in refusal(capsys, "evaluate", folder / "iris.tau", file)
+    file.write_text("".join(line.rsplit(",", 1)[0] + "\n" for line in wages.splitlines()))
+    assert "'wage'" in refusal(capsys, "evaluate", folder / "wages.tau", file)
+    assert "not a taupath model" in refusal(capsys, "predict", file, file)
+
+
+def test_costs_that_are_none(folder, capsys):
+    two = ("predict", folder / "cancer.tau", folder / "cancer.svm")
+    assert "not both" in refusal(capsys, *two, "--tau", "0.5", "--cost-fp", "1")
+    assert "both --cost-fp and --cost-fn" in refusal(capsys, *two, "--cost-fp", "1")
+    assert "2.0" in refusal(capsys, *two, "--tau", "2")
+    assert "zero" in refusal(capsys, *two, "--cost-fp", "0", "--cost-fn", "0")
+    assert "'much'" in refusal(capsys, *two, "--cost-fp", "much", "--cost-fn", "1")
+    assert "classifier" in refusal(capsys, *two, "--quantiles", "0.5")
+    several = ("predict", folder / "iris.tau", folder / "iris.csv")
+    assert "--cost-matrix" in refusal(capsys, *several, "--tau", "0.5")
+    regression = ("predict", folder / "wages.tau", folder / "wages.csv")
+    assert "--quantiles" in refusal(capsys, *regression, "--proba")
+
+
+def test_a_model_of_other_data_is_not_certified(folder, tmp_path, capsys):
+    other = tmp_path / "other.svm"
+    text = (folder / "cancer.svm").read_text()
+    lines = text.splitlines()
+    other.write_text("\n".join([*lines[:5], lines[6], lines[5], *lines[7:]]) + "\n")
+    said = refusal(capsys, "certify", folder / "cancer.tau", other)
+    assert "row 6 is another one" in said
+    other.write_text("\n".join(lines[:-1]) + "\n")
+    assert "149 rows" in refusal(capsys, "certify", folder / "cancer.tau", other)
+
+
+def test_wrong_usage_ends_with_status_2(folder, capsys):
+    for arguments in (
+        (),
+        ("dance",),
+        ("fit",),
+        ("fit", "x"),
+        ("fit", "x", "-o", "y", "--C", "much"),
+        ("fit", "x", "-o", "y", "--C", "1", "--cv"),
+        ("fit", "x", "-o", "y", "--kernel", "round"),
+    ):
+        with pytest.raises(SystemExit) as stopped:
+            run(*arguments)
+        assert stopped.value.code == 2
+        assert "usage: taupath" in capsys.readouterr().err
+
+
+def test_debug_shows_where_an_error_comes_from(folder):
+    from taupath.tables import TableError
+
+    with pytest.raises(TableError):
+        run("predict", folder / "cancer.tau", "nowhere.svm", "--debug")
+
+
+def test_a_full_disk_leaves_nothing_behind(folder, tmp_path, monkeypatch, capsys):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    for arguments in (
+        ("fit", folder / "cancer.svm", "-o", tmp_path / "m.tau"),
+        ("predict", folder / "cancer.tau", folder / "cancer.svm", "-o", tmp_path / "p.csv"),
+        ("report", folder / "cancer.tau", folder / "cancer.svm", "-o", tmp_path / "r.html"),
+    ):
+        assert "No space left" in refusal(capsys, *arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_ends_with_status_130(folder, tmp_path, monkeypatch, capsys):
+    from taupath import training
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "train", interrupted)
+    assert run("fit", folder / "cancer.svm", "-o", tmp_path / "m.tau") == 130
+    assert "interrupted" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
