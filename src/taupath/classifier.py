@@ -5,11 +5,11 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from taupath.classification import quantile_path
 from taupath.costs import (
@@ -20,6 +20,7 @@ from taupath.costs import (
     matrix_to_costs,
 )
 from taupath.coupling import couple_pairs, normalize_rest
+from taupath.estimator import PathEstimator
 from taupath.frozen import FrozenClassifier
 from taupath.path import ClassificationPath
 from taupath.validation import check_choice, check_weight
@@ -29,7 +30,7 @@ __all__ = ["QuantileSVC"]
 DEFAULT_C = 1.0
 
 
-class QuantileSVC(ClassifierMixin, BaseEstimator):
+class QuantileSVC(ClassifierMixin, PathEstimator):
     """Support vector classifier for every misclassification cost at once.
 
     `fit` follows the exact solution of the asymmetric-cost SVM over τ = cost_fp / (cost_fp +
@@ -131,12 +132,6 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
         self.cache_size = cache_size
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
-
     # -- training ------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVC":
@@ -155,7 +150,7 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = self._check_training(X, y)
         C = None if self.lam is not None and self.C == DEFAULT_C else self.C
         self._follow(X, y, sample_weight, C, self.lam)
         return self
@@ -168,8 +163,8 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
         present = np.unique(y[weight > 0.0])
         if len(present) < 2:
             raise ValueError(
-                "QuantileSVC needs samples of at least two classes, got one class only: "
-                f"{present.tolist()[0]!r}"
+                f"y has one class only: {present.tolist()[0]!r}, of samples with a weight above 0; "
+                "give samples of at least two classes"
             )
         if self.class_weight is not None:
             weight = weight * compute_sample_weight(self.class_weight, y)
@@ -411,10 +406,6 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
         if self._members[0] is not None and "support" in parts:
             parts["support"] = self._members[0][parts["support"]]
         return FrozenClassifier(tau, self.classes_, self.n_features_in_, intercept, **parts)
-
-    def _check_new(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def _columns(self, X: Any, members: np.ndarray | None) -> Any:
         """Return X as the path of these training samples takes it."""

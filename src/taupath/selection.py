@@ -7,9 +7,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from taupath.classifier import QuantileSVC
+from taupath.costs import check_taus
 from taupath.validation import check_C, check_weight
 
 __all__ = ["QuantileSVCCV"]
@@ -101,7 +102,7 @@ class QuantileSVCCV(QuantileSVC):
         -------
         self
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = self._check_training(X, y)
         weight = check_weight(sample_weight, X.shape[0])
         self.Cs_ = self._check_Cs()
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
@@ -126,6 +127,8 @@ class QuantileSVCCV(QuantileSVC):
                 np.concatenate([proba[:, 1] for proba, _ in held_out[c * k : (c + 1) * k]])
                 for c in range(len(self.Cs_))
             ]
+        elif hasattr(self, "probabilities_"):
+            del self.probabilities_
         return self
 
     def loss(self, tau: Any) -> np.ndarray:
@@ -140,9 +143,10 @@ class QuantileSVCCV(QuantileSVC):
         -------
         ndarray of shape (n_Cs,) or (n_Cs, n_taus)
         """
-        if not hasattr(self, "probabilities_"):
-            raise ValueError("the loss along τ is there after fit, for two classes")
-        taus = np.atleast_1d(np.asarray(tau, dtype=np.float64))
+        check_is_fitted(self)
+        if len(self.classes_) > 2:
+            raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
+        taus = np.atleast_1d(check_taus(tau, "tau", np.size(tau)))
         positive = self._truth == self.classes_[1]
         weight = self._test_weight
         losses = np.empty((len(self.Cs_), len(taus)))
@@ -192,13 +196,14 @@ def _held_out(
 ) -> tuple[np.ndarray, float]:
     """Return the probabilities of held-out samples and their Brier score."""
     pairwise = single.kernel == "precomputed"
-    model = clone(single).set_params(C=C)
-    model.fit(X[train][:, train] if pairwise else X[train], y[train], weight[train])
-    missing = np.setdiff1d(y[test], model.classes_)
+    missing = np.setdiff1d(y[weight > 0.0], y[train][weight[train] > 0.0])
     if len(missing) > 0:
         raise ValueError(
-            f"a training fold has no samples of class {missing.tolist()[0]!r}; use fewer folds"
+            f"cv leaves a training fold no samples of class {missing.tolist()[0]!r}; use fewer, or "
+            "stratified, folds"
         )
+    model = clone(single).set_params(C=C)
+    model.fit(X[train][:, train] if pairwise else X[train], y[train], weight[train])
     proba = model.predict_proba(X[test][:, train] if pairwise else X[test])
     truth = y[test][:, np.newaxis] == model.classes_
     squares = 0.5 * ((proba - truth) ** 2).sum(axis=1)
