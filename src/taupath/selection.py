@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -103,6 +104,7 @@ class QuantileSVCCV(QuantileSVC):
         self
         """
         X, y = self._check_training(X, y)
+        check_classification_targets(y)
         weight = check_weight(sample_weight, X.shape[0])
         self.Cs_ = self._check_Cs()
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
