@@ -8,6 +8,7 @@ import weakref
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -587,10 +588,9 @@ def test_weights_in_any_storage_give_the_same_path(clothes):
 
 
 def test_a_data_frame_gives_the_same_path():
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     X, y = plain()
-    frame = pandas.DataFrame(X, columns=list("abc"), index=np.arange(N) + 100)
-    labels = pandas.Series(y, index=frame.index)
+    frame = pd.DataFrame(X, columns=list("abc"), index=np.arange(N) + 100)
+    labels = pd.Series(y, index=frame.index)
     assert_same_path(taupath.quantile_path(frame, labels), taupath.quantile_path(X, y))
 
 

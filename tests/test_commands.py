@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from real_data import needs_data
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
 from sklearn.preprocessing import scale
 
@@ -18,7 +17,6 @@ import taupath as tp
 from taupath import cli
 
 COMMAND = Path(sys.executable).with_name("taupath")
-DATA = Path(os.environ.get("TAUPATH_DATA", "."))
 IRIS = ("setosa", "versicolor", "virginica")
 
 
@@ -107,19 +105,17 @@ def check_classifier(tmp_path, train, test, options, model, features, truth):
     assert "holds" in taupath("certify", file, train, "--points", 20)
 
 
-@needs_data
-def test_a1a(tmp_path):
+def test_a1a(tmp_path, data_dir):
     from taupath.datasets import load_svm
 
-    train = DATA / "classification" / "a1a.svm"
+    train = data_dir / "classification" / "a1a.svm"
     X, y = load_svm(train)
     model = tp.QuantileSVC(C=0.1).fit(X, y)
     check_classifier(tmp_path, train, train, ("--C", 0.1), model, X, y)
 
 
-@needs_data
-def test_pima(tmp_path):
-    file = DATA / "diabetes" / "pima-indians-diabetes.csv"
+def test_pima(tmp_path, data_dir):
+    file = data_dir / "diabetes" / "pima-indians-diabetes.csv"
     table = np.loadtxt(file, delimiter=",")
     X, y = table[:, :-1], table[:, -1]
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -127,20 +123,18 @@ def test_pima(tmp_path):
     check_classifier(tmp_path, file, file, ("--standardize",), model, X, y)
 
 
-@needs_data
 @pytest.mark.slow
-def test_spam(tmp_path):
+def test_spam(tmp_path, data_dir):
     from taupath.datasets import load_svm
 
-    file = DATA / "spam" / "task_a_u00_eval_lab.tf"
+    file = data_dir / "spam" / "task_a_u00_eval_lab.tf"
     X, y = load_svm(file)
     model = tp.QuantileSVC(lam=1e-6).fit(X, y)
     check_classifier(tmp_path, file, file, ("--lam", 1e-6), model, X, y)
 
 
-@needs_data
-def test_engel(tmp_path):
-    file = DATA / "regression" / "engel.csv"
+def test_engel(tmp_path, data_dir):
+    file = data_dir / "regression" / "engel.csv"
     table = np.loadtxt(file, delimiter=",", skiprows=1)
     X, y = table[:, :1], table[:, 1]
     X = (X - X.mean(axis=0)) / X.std(axis=0)

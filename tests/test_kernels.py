@@ -635,7 +635,6 @@ def test_a_coef0_that_is_not_finite_is_refused_with_its_value(coef0):
     assert_refused(ValueError, "coef0", str(coef0), kernel="poly", coef0=coef0)
 
 
-@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 def test_a_kernel_whose_values_overflow_is_refused():
     assert_refused(ValueError, "kernel", "inf", kernel="poly", gamma=1e200)
 
@@ -708,7 +707,6 @@ def test_a_function_that_returns_no_kernel_matrix_is_refused_with_the_shape_want
         taupath.quantile_path(X, Y, kernel=kernel)
 
 
-@pytest.mark.filterwarnings("ignore:Casting complex values")
 def test_a_function_that_returns_complex_numbers_is_refused():
     assert_refused(TypeError, "kernel", kernel=lambda A, B: (A @ B.T) * (1.0 + 1.0j))
 

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold
 
 from taupath import QuantileSVC, QuantileSVCCV
@@ -103,5 +104,35 @@ def test_bad_input_is_refused():
             QuantileSVCCV(Cs).fit(X, Y)
     y = np.where(np.arange(len(Y)) < 2, "rare", Y)
     by_hand = [(np.arange(2, len(Y)), np.arange(2))]
-    with pytest.raises(ValueError, match="no samples of class 'rare'"):
+    with pytest.raises(ValueError, match=r"cv leaves .* no samples of class 'rare'"):
         QuantileSVCCV([1.0], cv=by_hand).fit(X, y)
+    # the same of two classes, of which one would be left
+    of_one = [(np.flatnonzero(Y == "a"), np.flatnonzero(Y == "b"))]
+    with pytest.raises(ValueError, match=r"cv leaves .* no samples of class 'b'"):
+        QuantileSVCCV([1.0], cv=of_one).fit(X, Y)
+    for tau, message in [(1.5, r"tau must lie in \[0, 1\], got 1.5"), ([[0.1]], "tau must be")]:
+        with pytest.raises(ValueError, match=message):
+            FITTED.best_C(tau)
+    with pytest.raises(NotFittedError):
+        QuantileSVCCV().loss(0.5)
+
+
+def test_the_best_C_of_a_tau_can_be_another_than_that_of_all():
+    taus = np.linspace(0.01, 0.99, 99)
+    best = FITTED.best_C(taus)
+    assert FITTED.C_ in best
+    assert len(np.unique(best)) > 1
+    for tau, C in zip(taus[::7], best[::7], strict=True):
+        losses = []
+        for each in CS:
+            truth, proba = held_out(each)
+            predicted = proba >= tau
+            cost = np.where(truth, (1.0 - tau) * ~predicted, tau * predicted)
+            losses.append(cost.mean())
+        assert losses[CS.index(C)] == pytest.approx(min(losses), abs=1e-12)
+
+
+def test_a_second_fit_forgets_the_first():
+    model = QuantileSVCCV([0.1], cv=3).fit(X, Y)
+    model.fit(*load_iris(return_X_y=True))
+    assert not hasattr(model, "probabilities_")

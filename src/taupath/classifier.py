@@ -1,16 +1,15 @@
 """The classifier: costs are chosen when it predicts, and probabilities agree with predictions."""
 
-import os
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from taupath.classification import quantile_path
 from taupath.costs import (
@@ -21,16 +20,17 @@ from taupath.costs import (
     matrix_to_costs,
 )
 from taupath.coupling import couple_pairs, normalize_rest
+from taupath.estimator import PathEstimator
 from taupath.frozen import FrozenClassifier
 from taupath.path import ClassificationPath
-from taupath.validation import check_choice, check_weight
+from taupath.validation import check_choice, check_range, check_weight, check_within
 
 __all__ = ["QuantileSVC"]
 
 DEFAULT_C = 1.0
 
 
-class QuantileSVC(ClassifierMixin, BaseEstimator):
+class QuantileSVC(ClassifierMixin, PathEstimator):
     """Support vector classifier for every misclassification cost at once.
 
     `fit` follows the exact solution of the asymmetric-cost SVM over τ = cost_fp / (cost_fp +
@@ -58,6 +58,9 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
     tau : float, default=0.5
         The τ of `predict` where no costs are given; two classes only. At 0.5 this is the ordinary
         SVM.
+    tau_range : pair of float, default=(0.0, 1.0)
+        The part of [0, 1] that is walked. Of another τ nothing is known then, and a probability
+        beyond an end of the part is that end.
     monotone : bool, default=False
         False: `predict` decides for the positive class where f_τ(x) ≥ 0, as the SVM of these costs
         does. True: where its probability is at least τ, so that a sample that is positive at some
@@ -71,7 +74,8 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
     cache_size : float, default=1000.0
         Megabytes for a kernel matrix.
     n_jobs : int, default=None
-        Paths of several classes that are walked at a time (joblib).
+        Paths of several classes that are walked at a time (joblib). Of two classes, 2 or more
+        walk the path from both ends, in two threads.
 
     Attributes
     ----------
@@ -112,6 +116,7 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
         coef0: float = 0.0,
         intercept: str = "augmented",
         tau: float = 0.5,
+        tau_range: tuple[float, float] = (0.0, 1.0),
         monotone: bool = False,
         class_weight: Any = None,
         multi_class: str = "ovo",
@@ -126,17 +131,12 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
         self.coef0 = coef0
         self.intercept = intercept
         self.tau = tau
+        self.tau_range = tau_range
         self.monotone = monotone
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.cache_size = cache_size
         self.n_jobs = n_jobs
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
 
     # -- training ------------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = self._check_training(X, y)
         C = None if self.lam is not None and self.C == DEFAULT_C else self.C
         self._follow(X, y, sample_weight, C, self.lam)
         return self
@@ -169,8 +169,8 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
         present = np.unique(y[weight > 0.0])
         if len(present) < 2:
             raise ValueError(
-                "QuantileSVC needs samples of at least two classes, got one class only: "
-                f"{present.tolist()[0]!r}"
+                f"y has one class only: {present.tolist()[0]!r}, of samples with a weight above 0; "
+                "give samples of at least two classes"
             )
         if self.class_weight is not None:
             weight = weight * compute_sample_weight(self.class_weight, y)
@@ -181,12 +181,17 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
                 f"tau={self.tau!r} is for two classes, y has {len(present)}; "
                 "give predict a cost_matrix instead"
             )
+        begin_and_end = check_range(self.tau_range)
+        if len(present) == 2:
+            check_within(self.tau, "tau", begin_and_end)
         # samples of each path; None for all
         self._members = [self._members_of(y, classes) for classes, _ in self._tasks()]
         jobs = [
             self._job(X, y, weight, members, positive) | {"C": C, "lam": lam}
             for members, (_, positive) in zip(self._members, self._tasks(), strict=True)
         ]
+        if len(jobs) == 1:
+            jobs[0] |= {"n_jobs": self.n_jobs, "progress": self._progress}
         self.paths_: list[ClassificationPath] = Parallel(n_jobs=self.n_jobs)(
             delayed(quantile_path)(**job) for job in jobs
         )
@@ -220,7 +225,15 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
             "sample_weight": weight,
             **{
                 name: getattr(self, name)
-                for name in ("kernel", "gamma", "degree", "coef0", "intercept", "cache_size")
+                for name in (
+                    "kernel",
+                    "gamma",
+                    "degree",
+                    "coef0",
+                    "intercept",
+                    "tau_range",
+                    "cache_size",
+                )
             },
         }
 
@@ -283,6 +296,8 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
 
     def _decide(self, X: Any, taus: np.ndarray) -> np.ndarray:
         """Return for each sample what tells, by its sign, whether it is positive at its τ."""
+        for end in (taus.min(), taus.max()) if taus.size else ():
+            check_within(float(end), "tau", self.path_.tau_range)
         if self.monotone:
             return np.asarray(self._proba(X)[:, 1] - taus)
         X = self._columns(X, self._members[0])
@@ -388,7 +403,7 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
     def _proba(self, X: Any) -> np.ndarray:
         k = len(self.classes_)
         positive = [
-            path.crossings(self._columns(X, members)).length
+            path.tau_range[0] + path.crossings(self._columns(X, members)).length
             for path, members in zip(self.paths_, self._members, strict=True)
         ]
         if k == 2:
@@ -412,26 +427,6 @@ class QuantileSVC(ClassifierMixin, BaseEstimator):
         if self._members[0] is not None and "support" in parts:
             parts["support"] = self._members[0][parts["support"]]
         return FrozenClassifier(tau, self.classes_, self.n_features_in_, intercept, **parts)
-
-    def save(self, file: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a file that `taupath.load` reads.
-
-        It holds the training data and the paths, nothing that is run, and a checksum. A file of
-        that name is replaced, or stays as it is if anything goes wrong.
-
-        Parameters
-        ----------
-        file : path
-            Where to.
-        """
-        from taupath.storage import save  # which knows all kinds of models
-
-        check_is_fitted(self)
-        save(self, file)
-
-    def _check_new(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def _columns(self, X: Any, members: np.ndarray | None) -> Any:
         """Return X as the path of these training samples takes it."""

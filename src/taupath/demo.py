@@ -98,7 +98,7 @@ def figures(output: str) -> dict[str, Any]:
     """Fit the path, write the page, and return what there is to say, for machines."""
     demo = _Demo()
     demo.write(output)
-    certificate = demo.path.certify()
+    certificate = demo.certificate
     return {
         "kinks": demo.path.n_kinks,
         "bytes": demo.path.nbytes,
@@ -129,7 +129,7 @@ def report(output: str) -> Iterator[str]:
     yield "τ = cost of a false alarm / (cost of a false alarm + cost of a missed cancer)."
     yield "Cost is the mean per test case, in a unit where these two costs add up to 1."
     yield ""
-    yield from _certificate(demo.path.certify())
+    yield from _certificate(demo.certificate)
     demo.write(output)
     yield ""
     yield f"Try costs of your own: open {output} in a browser."
@@ -144,6 +144,7 @@ class _Demo:
         self.estimator = QuantileSVC(C=C).fit(self.X_train, self.y_train)
         self.seconds = time.perf_counter() - begin
         self.path = self.estimator.path_
+        self.certificate = self.path.certify()
 
     def points(self) -> list[OperatingPoint]:
         """Return how each of the cost ratios does on the test half."""
@@ -171,7 +172,7 @@ class _Demo:
                 "C": f"{C:g}",
                 "kinks": str(self.path.n_kinks),
             },
-            certificate=self.path.certify(),
+            certificate=self.certificate,
         )
 
 

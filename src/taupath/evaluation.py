@@ -51,13 +51,15 @@ def at_taus(rates: Rates, taus: Any) -> dict[str, np.ndarray]:
     return {"tau": taus, **_measures(rates, tp, fp), "cost": _cost(rates, tp, fp, taus)}
 
 
-def pieces_of(rates: Rates) -> dict[str, np.ndarray]:
-    """Return all pieces of [0, 1] on which decisions stay the same, with their measures.
+def pieces_of(rates: Rates, walked: tuple[float, float]) -> dict[str, np.ndarray]:
+    """Return all pieces of what was walked on which decisions stay the same, with their measures.
 
     Between the two ends of a piece the cost is linear in τ.
     """
     edges, tp, fp = rates.pieces()
-    begin, end = edges[:-1], edges[1:]
+    begin, end = np.clip(edges[:-1], *walked), np.clip(edges[1:], *walked)
+    known = begin < end
+    begin, end, tp, fp = begin[known], end[known], tp[known], fp[known]
     return {
         "tau_from": begin,
         "tau_to": end,

@@ -1,16 +1,16 @@
 """The regressor: quantiles are chosen when it predicts, and they never cross."""
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_pinball_score
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from taupath.conformal import Calibration, calibrate
+from taupath.estimator import PathEstimator
 from taupath.path import RegressionPath
 from taupath.rearrangement import rearranged_quantiles
 from taupath.regression import quantile_regression_path
@@ -24,7 +24,7 @@ FEW_DRAWS = 8
 ROWS_AT_A_TIME = 256
 
 
-class QuantileSVR(RegressorMixin, BaseEstimator):
+class QuantileSVR(RegressorMixin, PathEstimator):
     """Kernel quantile regression for every quantile at once.
 
     `fit` follows the exact solution over the quantile, so that quantiles, intervals and whole
@@ -104,12 +104,6 @@ class QuantileSVR(RegressorMixin, BaseEstimator):
         self.conformal = conformal
         self.cache_size = cache_size
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVR":
         """Follow the path.
 
@@ -128,7 +122,7 @@ class QuantileSVR(RegressorMixin, BaseEstimator):
         -------
         self
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+        X, y = self._check_training(X, y, y_numeric=True)
         _check_quantiles(self.quantile)
         weight = check_weight(sample_weight, X.shape[0])
         self.calibration_: Calibration | None = None
@@ -153,6 +147,7 @@ class QuantileSVR(RegressorMixin, BaseEstimator):
             intercept=self.intercept,
             sample_weight=weight,
             cache_size=self.cache_size,
+            progress=self._progress,
         )
 
     def predict(self, X: Any, quantile: Any = None) -> np.ndarray:
@@ -274,26 +269,6 @@ class QuantileSVR(RegressorMixin, BaseEstimator):
         return float(
             d2_pinball_score(y, predicted, sample_weight=sample_weight, alpha=self.quantile)
         )
-
-    def save(self, file: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a file that `taupath.load` reads.
-
-        It holds the training data and the paths, nothing that is run, and a checksum. A file of
-        that name is replaced, or stays as it is if anything goes wrong.
-
-        Parameters
-        ----------
-        file : path
-            Where to.
-        """
-        from taupath.storage import save  # which knows all kinds of models
-
-        check_is_fitted(self)
-        save(self, file)
-
-    def _check_new(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
 
 def _check_quantiles(quantile: Any) -> np.ndarray:

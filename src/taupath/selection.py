@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from taupath.classifier import QuantileSVC
+from taupath.costs import check_taus
 from taupath.validation import check_C, check_weight
 
 __all__ = ["QuantileSVCCV"]
@@ -33,7 +35,9 @@ class QuantileSVCCV(QuantileSVC):
         Values of C to choose from, or how many, between 1e-4 and 1e4 on a logarithmic scale.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn; for an integer, folds are stratified.
-    kernel, gamma, degree, coef0, intercept, tau, monotone, class_weight, multi_class, cache_size
+    kernel, gamma, degree, coef0, intercept, tau, tau_range, monotone
+        As in `QuantileSVC`.
+    class_weight, multi_class, cache_size
         As in `QuantileSVC`.
     n_jobs : int, default=None
         Paths that are walked at a time (joblib).
@@ -65,6 +69,7 @@ class QuantileSVCCV(QuantileSVC):
         coef0: float = 0.0,
         intercept: str = "augmented",
         tau: float = 0.5,
+        tau_range: tuple[float, float] = (0.0, 1.0),
         monotone: bool = False,
         class_weight: Any = None,
         multi_class: str = "ovo",
@@ -79,6 +84,7 @@ class QuantileSVCCV(QuantileSVC):
         self.coef0 = coef0
         self.intercept = intercept
         self.tau = tau
+        self.tau_range = tau_range
         self.monotone = monotone
         self.class_weight = class_weight
         self.multi_class = multi_class
@@ -101,7 +107,8 @@ class QuantileSVCCV(QuantileSVC):
         -------
         self
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        X, y = self._check_training(X, y)
+        check_classification_targets(y)
         weight = check_weight(sample_weight, X.shape[0])
         self.Cs_ = self._check_Cs()
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
@@ -126,6 +133,8 @@ class QuantileSVCCV(QuantileSVC):
                 np.concatenate([proba[:, 1] for proba, _ in held_out[c * k : (c + 1) * k]])
                 for c in range(len(self.Cs_))
             ]
+        elif hasattr(self, "probabilities_"):
+            del self.probabilities_
         return self
 
     def loss(self, tau: Any) -> np.ndarray:
@@ -140,9 +149,10 @@ class QuantileSVCCV(QuantileSVC):
         -------
         ndarray of shape (n_Cs,) or (n_Cs, n_taus)
         """
-        if not hasattr(self, "probabilities_"):
-            raise ValueError("the loss along τ is there after fit, for two classes")
-        taus = np.atleast_1d(np.asarray(tau, dtype=np.float64))
+        check_is_fitted(self)
+        if len(self.classes_) > 2:
+            raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
+        taus = np.atleast_1d(check_taus(tau, "tau", np.size(tau)))
         positive = self._truth == self.classes_[1]
         weight = self._test_weight
         losses = np.empty((len(self.Cs_), len(taus)))
@@ -192,13 +202,14 @@ def _held_out(
 ) -> tuple[np.ndarray, float]:
     """Return the probabilities of held-out samples and their Brier score."""
     pairwise = single.kernel == "precomputed"
-    model = clone(single).set_params(C=C)
-    model.fit(X[train][:, train] if pairwise else X[train], y[train], weight[train])
-    missing = np.setdiff1d(y[test], model.classes_)
+    missing = np.setdiff1d(y[weight > 0.0], y[train][weight[train] > 0.0])
     if len(missing) > 0:
         raise ValueError(
-            f"a training fold has no samples of class {missing.tolist()[0]!r}; use fewer folds"
+            f"cv leaves a training fold no samples of class {missing.tolist()[0]!r}; use fewer, or "
+            "stratified, folds"
         )
+    model = clone(single).set_params(C=C)
+    model.fit(X[train][:, train] if pairwise else X[train], y[train], weight[train])
     proba = model.predict_proba(X[test][:, train] if pairwise else X[test])
     truth = y[test][:, np.newaxis] == model.classes_
     squares = 0.5 * ((proba - truth) ** 2).sum(axis=1)

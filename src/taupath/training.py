@@ -59,11 +59,16 @@ def train(
     begin = time.perf_counter()
     chosen = None
     if preparation.task == "classify":
+        if "conformal" in options:
+            raise ValueError("conformal is for regression, not for classification")
+        if "tau_range" in options:
+            begin, end = options["tau_range"]
+            options = {**options, "tau": min(max(0.5, begin), end)}
         if cv is not None:
             chosen, options = _choose_for_classes(X, y, options, cv)
         estimator: QuantileSVC | QuantileSVR = QuantileSVC(**options)
     else:
-        for name in ("lam", "monotone", "n_jobs"):
+        for name in ("lam", "monotone", "n_jobs", "tau_range"):
             if options.get(name) is not None:
                 raise ValueError(f"{name} is for classification, not for regression")
         if cv is not None:
@@ -71,7 +76,7 @@ def train(
         estimator = QuantileSVR(**options)
     estimator._progress = progress
     estimator.fit(X, y)
-    del estimator._progress
+    estimator._progress = None
     seconds = time.perf_counter() - begin
     certificate = certificate_of(estimator, points)
     return (

@@ -128,7 +128,7 @@ def _two_classes(
         f"probabilities: Brier score {scores['brier']:.4f}, log-loss {scores['log_loss']:.4f}",
     ]
     found = {"positive": model.labels[1], "at": columns, **scores}
-    return _without_nan(found), pieces_of(rates), lines
+    return _without_nan(found), pieces_of(rates, (begin, end)), lines
 
 
 def _several_classes(

@@ -52,6 +52,8 @@ def run(arguments: argparse.Namespace) -> None:
     preparation = model.preparation
     if model.task == "classify" and len(set(y.tolist())) < 2:
         raise Failed(f"{table.source} has rows of one class only; a report needs some of each")
+    if model.task == "classify" and model.estimator.paths_[0].tau_range != (0.0, 1.0):
+        raise Failed(f"{arguments.model} knows a part of [0, 1] only; a report needs all costs")
     write_report(
         arguments.output,
         model.estimator,

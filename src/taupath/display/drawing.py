@@ -1,6 +1,7 @@
 """What the displays share when they draw: axes, colours, and labels that do not overlap."""
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ FONT_SIZE = 9
 def check_matplotlib(who: str) -> None:
     """Raise a readable error where matplotlib is missing."""
     try:
-        import matplotlib.pyplot  # noqa: F401
+        import_module("matplotlib.pyplot")
     except ImportError as error:
         raise ImportError(f"{who} needs matplotlib: install taupath[plot]") from error
 

@@ -133,7 +133,7 @@ def sign_changes(
     path, X = model.path_, model._columns(X, model._members[0])
     found = path.crossings(X)
     # Most samples change once, from positive to negative: nothing else to be found for these.
-    begin = found.first > 0.0
+    begin = found.first > path.tau_range[0]
     once = found.first >= found.last
     falls = np.flatnonzero(once & begin)
     who, when, change = [falls], [found.first[falls]], [np.full(len(falls), -1)]

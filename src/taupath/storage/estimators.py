@@ -15,7 +15,7 @@ from taupath.selection import QuantileSVCCV
 from taupath.storage.labels import pack_labels, unpack_labels
 from taupath.storage.paths import pack_path, unpack_path
 from taupath.storage.shelf import Shelf, Taken
-from taupath.validation import check_C, check_choice
+from taupath.validation import check_C, check_choice, check_range
 
 __all__ = ["check_model", "pack_estimator", "unpack_estimator"]
 
@@ -148,6 +148,8 @@ def _unpack_classifier(
 def _parameters(given: dict[str, Any]) -> dict[str, Any]:
     """Return parameters as JSON can hold them."""
     parameters = {name: value for name, value in given.items() if name != "n_jobs"}
+    if "tau_range" in parameters:
+        parameters["tau_range"] = [float(end) for end in parameters["tau_range"]]
     for name, value in parameters.items():
         if isinstance(value, np.generic):
             parameters[name] = value = value.item()
@@ -163,7 +165,7 @@ def _parameters(given: dict[str, Any]) -> dict[str, Any]:
             )
         elif name == "conformal" and not isinstance(value, int):
             parameters[name] = None  # folds of the user's own: what came of them is stored
-        elif value is not None and not isinstance(value, (bool, int, float, str)):
+        elif value is not None and not isinstance(value, (bool, int, float, str, list)):
             raise ValueError(f"{name}={value!r} cannot be stored in a model file")
     return parameters
 
@@ -172,6 +174,8 @@ def _check_parameters(found: Any) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ModelFileError("the parameters of an estimator are missing")
     parameters = dict(found)
+    if "tau_range" in parameters:
+        parameters["tau_range"] = check_range(parameters["tau_range"])
     weight = parameters.get("class_weight")
     if isinstance(weight, dict):
         labels = unpack_labels(weight.get("labels")).tolist()

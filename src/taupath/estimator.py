@@ -1,0 +1,83 @@
+"""What the estimators have in common: which samples they take."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+__all__ = ["PathEstimator"]
+
+
+class PathEstimator(BaseEstimator):
+    """An estimator that follows a path, with a kernel named by its parameter `kernel`."""
+
+    kernel: Any
+    # called as ``_progress(fraction, n_events)`` while one path is walked, where a caller sets it
+    _progress: Callable[[float, int], None] | None = None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file that `taupath.load` reads.
+
+        It holds the training data and the paths, nothing that is run, and a checksum. A file of
+        that name is replaced, or stays as it is if anything goes wrong.
+
+        Parameters
+        ----------
+        file : path
+            Where to.
+        """
+        from taupath.storage import save  # which knows all kinds of models
+
+        check_is_fitted(self)
+        save(self, file)
+
+    def _check_training(self, X: Any, y: Any, **how: Any) -> Any:
+        """Return samples to train on, and y."""
+        return self._check_samples(X, y, **how)
+
+    def _check_new(self, X: Any) -> Any:
+        """Return samples to predict, in the form of those of `fit`."""
+        check_is_fitted(self)
+        return self._check_samples(X, reset=False)
+
+    def _check_samples(self, X: Any, *y: Any, **how: Any) -> Any:
+        try:
+            return validate_data(self, X, *y, accept_sparse="csr", dtype=np.float64, **how)
+        except (TypeError, ValueError) as error:
+            column = _column_without_numbers(X)
+            if column is None:
+                raise
+            raise type(error)(
+                f"X must hold numbers only, its column {column!r} does not: {error}"
+            ) from None
+
+
+def _column_without_numbers(X: Any) -> Any:
+    """Return the name, or number, of the first column that is not made of numbers; None if all are.
+
+    To tell the reason of an error.
+    """
+    if sparse.issparse(X):
+        return None
+    try:
+        table = np.asarray(X, dtype=object)
+    except ValueError:  # rows of different lengths
+        return None
+    if table.ndim != 2:
+        return None
+    for name, column in zip(getattr(X, "columns", range(table.shape[1])), table.T, strict=True):
+        try:
+            column.astype(np.float64)
+        except (TypeError, ValueError):
+            return name
+    return None
