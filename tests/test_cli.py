@@ -11,8 +11,8 @@ from taupath import cli, demo
 
 
 @pytest.fixture(scope="module")
-def demo_lines():
-    return list(demo.report())
+def demo_lines(tmp_path_factory):
+    return list(demo.report(str(tmp_path_factory.mktemp("demo") / "demo.html")))
 
 
 def table_rows(lines):
@@ -22,8 +22,8 @@ def table_rows(lines):
 
 
 class TestDemo:
-    def test_main_prints_the_report_and_returns_0(self, capsys):
-        assert cli.main(["demo"]) == 0
+    def test_main_prints_the_report_and_returns_0(self, capsys, tmp_path):
+        assert cli.main(["demo", "-o", str(tmp_path / "demo.html")]) == 0
         out, err = capsys.readouterr()
         assert err == ""
         assert table_rows(out.splitlines()).shape == (len(demo.COST_RATIOS), 7)
@@ -119,5 +119,5 @@ class TestUsage:
             raise error
 
         monkeypatch.setattr(demo, "report", fail)
-        assert cli.main(["demo"]) == status
+        assert cli.main(["demo", "-o", str(tmp_path / "demo.html")]) == status
         assert capsys.readouterr().err == message

@@ -79,7 +79,9 @@ def check_classifier(tmp_path, train, test, options, model, features, truth):
     said = json.loads(taupath("fit", train, "-o", file, "--json", "--points", 20, *options))
     assert said["kinks"] == model.path_.n_kinks
     assert said["certificate"]["holds"]
-    predicted = columns_of(taupath("predict", file, test, "--cost-fp", 1, "--cost-fn", 5, "--proba"))
+    predicted = columns_of(
+        taupath("predict", file, test, "--cost-fp", 1, "--cost-fn", 5, "--proba")
+    )
     labels = np.array(predicted["prediction"], dtype=float)
     assert np.array_equal(labels, model.predict(features, cost_fp=1, cost_fn=5))
     proba = np.array(predicted[f"p({int(model.classes_[1])})"], dtype=float)
@@ -232,7 +234,9 @@ def test_several_classes_take_a_cost_matrix(folder, tmp_path, capsys):
 
 def test_the_positive_class_can_be_named(tmp_path, capsys):
     data = tmp_path / "two.csv"
-    data.write_text("x,state\n" + "".join(f"{k},{'sick' if k > 5 else 'well'}\n" for k in range(12)))
+    data.write_text(
+        "x,state\n" + "".join(f"{k},{'sick' if k > 5 else 'well'}\n" for k in range(12))
+    )
     for positive in ("sick", "well"):
         model = tmp_path / "m.tau"
         assert run("fit", data, "-o", model, "--positive", positive) == 0
@@ -278,7 +282,13 @@ def test_pictures_are_drawn(folder, tmp_path, capsys):
 def test_a_model_is_there_for_python_too(folder):
     model = tp.load(folder / "wages.tau")
     assert model.task == "regress"
-    assert model.preparation.feature_names == ["age", "job=clerk", "job=nurse", "job=smith", "price"]
+    assert model.preparation.feature_names == [
+        "age",
+        "job=clerk",
+        "job=nurse",
+        "job=smith",
+        "price",
+    ]
     from taupath.tables import read_table
 
     X = model.preparation.features(read_table(folder / "wages.csv"))
