@@ -98,9 +98,7 @@ def sorted_quantiles(taus: np.ndarray, values: np.ndarray, quantiles: np.ndarray
     return found
 
 
-def increasing_rearrangement(
-    taus: np.ndarray, values: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def increasing_rearrangement(taus: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return all quantiles of the values of a piecewise linear function of a uniform τ.
 
     Parameters
