@@ -16,7 +16,7 @@ function ratesChart(model) {
     ["ink", "right (accuracy)", (k) => model.accuracy(k)],
   ];
   return new Chart({
-    title: "Rates along τ",
+    title: "Rates along τ", uses: ["prevalence"],
     x: "τ", y: "share", yTick: asPercent, xRange: unit, follow: model.setTau,
     yRange: () => {
       let low = 1;
@@ -36,7 +36,7 @@ function ratesChart(model) {
 /** What every τ would cost at the present costs. */
 function costChart(model) {
   return new Chart({
-    title: "What every τ would cost you", class: "strip", ratio: 0.15,
+    title: "What every τ would cost you", class: "strip", ratio: 0.15, uses: ["costs", "prevalence"],
     x: "τ", y: "expected cost per case", xRange: unit, follow: model.setTau,
     yRange: () => {
       let high = 0;
@@ -100,7 +100,7 @@ function benefitChart(model) {
   const all = (tau) => model.prevalence - odds(tau) * (1 - model.prevalence);
   const LAST = 0.995;
   return new Chart({
-    title: "Decision curve",
+    title: "Decision curve", uses: ["prevalence"],
     x: "τ, read as threshold probability", y: "net benefit", xRange: unit, follow: model.setTau,
     yRange: () => {
       let high = Math.max(model.prevalence, 1e-3);
