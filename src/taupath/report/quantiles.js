@@ -299,7 +299,7 @@ function lossChart() {
       chart.dot(state.tau, pinball(state.tau), "cost");
       chart.explain([["cost", "now", say(pinball(state.tau), 4)]]);
     },
-    note: `Means are at most ${say(100 * data.means.tolerance)} % of their range off; shares are exact.`,
+    note: `Means are off by ${say(data.means.error, 2)} at most; shares are exact.`,
     describe: () => `Mean pinball loss over τ. At τ = ${say(state.tau)} it is ${say(pinball(state.tau), 4)}.`,
   });
 }
