@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -291,6 +292,24 @@ def test_pipelines_searches_and_data_frames_are_taken(file):
     best = search.best_estimator_
     said = best[-1].predict(best[0].transform(frame), tau=0.37)
     assert counts == confusion(y, said)
+
+
+@pytest.mark.parametrize("frame_of", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("kind", ["binary", "monotone", "several", "quantiles"])
+def test_models_fitted_to_data_frames_know_the_names(file, frame_of, kind):
+    X, y = iris()[1:]
+    frame = frame_of({"width": X[:, 0], "height": X[:, 1]})
+    if kind == "quantiles":
+        model, target = QuantileSVR(kernel="rbf"), X[:, 1]
+    else:
+        model = QuantileSVC(kernel="rbf", monotone=kind == "monotone")
+        target = y if kind == "several" else y > 0
+    write_report(file, model.fit(frame, target), frame, target)
+    payload = payload_of(file)
+    assert [column["name"] for column in payload["cases"]["columns"]] == ["width", "height"]
+    if kind in ("binary", "monotone"):
+        assert payload["boundary"]["names"] == ["width", "height"]
+        assert payload["classes"] == ["False", "True"]
 
 
 def test_precomputed_kernels_have_no_features_to_show(file):

@@ -25,7 +25,7 @@ ON_IT = 1e-9
 # What decreases by less than this part of its range does so by rounding.
 ROUNDING = 1e-9
 # What means may be off by where nodes are left out, as part of the range of the quantiles.
-MEAN_TOLERANCE = 1e-4
+MEAN_TOLERANCE = 3e-5
 # Fans over a feature: points of its grid, and features they can be seen over.
 GRID = 81
 MOST_FANS = 8
