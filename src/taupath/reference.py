@@ -178,7 +178,7 @@ def dual_path_finding(
     *,
     max_kinks: int | None = None,
     tau_range: tuple[float, float] = (0.0, 1.0),
-    alpha: npt.ArrayLike | None = None,
+    start: tuple[npt.ArrayLike, tuple[IndexArray, IndexArray, IndexArray]] | None = None,
 ) -> ReferencePath:
     """Follow the minimiser of the dual (8) from tau = 0 to tau = 1 by Algorithm 1.
 
@@ -195,8 +195,9 @@ def dual_path_finding(
         default is 30 n + 100; real data need 2 n to 6 n.
     tau_range : pair of float
         Walk only this part of [0, 1].
-    alpha : array of shape (n_samples,), optional
-        The dual solution at the beginning of it, where that is known; by default line 3 finds it.
+    start : pair of alpha and (L, M, R), optional
+        The dual solution at the beginning of it and the index sets from there on, where these are
+        known; by default lines 3 and 4 find them.
 
     Returns
     -------
@@ -250,15 +251,14 @@ def dual_path_finding(
     if max_kinks is None:
         max_kinks = 30 * n + 100
 
-    known = None if alpha is None else np.asarray(alpha, dtype=np.float64)
-    alpha, in_set = _start(yx, y, lam, begin, known)  # lines 3 and 4
+    alpha, in_set = _start(yx, y, lam, begin) if start is None else _given(start)  # lines 3 and 4
     gradient = yx @ (yx.T @ alpha) / lam - 1.0  # line 5, (10)
     if not np.max(np.abs(gradient[in_set == IN_M]), initial=0.0) <= LOST:
         raise ReferenceStalled("the start is too rough to read off the index sets", begin, 0)
     gradient[in_set == IN_M] = 0.0
     step = _step(yx, y, in_set)
     tau, n_events = begin, 0  # line 6
-    start, moves = in_set.copy(), list[tuple[int, int]]()
+    first_sets, moves = in_set.copy(), list[tuple[int, int]]()
     kinks = [(tau, alpha[in_set == IN_M], len(moves))]
 
     while tau < end:  # line 7
@@ -299,7 +299,7 @@ def dual_path_finding(
             if not drift <= LOST:
                 reason = f"the walk has lost the solution: the gradient drifted by {drift:.1e}"
                 raise ReferenceStalled(reason, tau, n_events)
-    return _as_path(kinks, start, moves, n_events, yx, y, lam)  # line 20
+    return _as_path(kinks, first_sets, moves, n_events, yx, y, lam)  # line 20
 
 
 def _as_path(
@@ -352,12 +352,10 @@ def _on_bounds(y: FloatArray, tau: float, in_set: SetArray) -> FloatArray:
     return np.where(in_set == IN_L, _upper_bounds(y, tau), 0.0)
 
 
-def _start(
-    yx: Any, y: FloatArray, lam: float, tau: float, known: FloatArray | None
-) -> tuple[FloatArray, SetArray]:
-    """Solve (8) at tau unless alpha is known, read off the sets (11), settle alpha_M by (14)."""
+def _start(yx: Any, y: FloatArray, lam: float, tau: float) -> tuple[FloatArray, SetArray]:
+    """Solve (8) at tau by L-BFGS-B, read off the sets (11), and settle alpha_M by (14)."""
     c = _upper_bounds(y, tau)
-    rough = _lbfgsb(yx, c, lam) if known is None else known
+    rough = _lbfgsb(yx, c, lam)
     gradient = yx @ (yx.T @ rough) / lam - 1.0
     # By (12), alpha_i inside its box puts i on the margin, however rough the gradient still is.
     margin = (np.abs(gradient) <= MARGIN_IS_ZERO) | ((rough > 0.0) & (rough < c))
@@ -366,6 +364,17 @@ def _start(
     right_side = lam - yx[margin] @ (yx.T @ alpha)
     alpha[margin] = _solve_margin(yx[margin], right_side, rough[margin])
     return np.clip(alpha, 0.0, c), in_set
+
+
+def _given(
+    start: tuple[npt.ArrayLike, tuple[IndexArray, IndexArray, IndexArray]],
+) -> tuple[FloatArray, SetArray]:
+    """Return alpha and the sets of a start that is known."""
+    alpha = np.array(start[0], dtype=np.float64)
+    in_set = np.empty(len(alpha), dtype=np.int8)
+    for indices, name in zip(start[1], (IN_L, IN_M, IN_R), strict=True):
+        in_set[indices] = name
+    return alpha, in_set
 
 
 def _lbfgsb(yx: Any, c: FloatArray, lam: float) -> FloatArray:

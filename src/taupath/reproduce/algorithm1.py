@@ -5,7 +5,9 @@ little. The parts are spread evenly over the kinks of the whole path; each begin
 solution of the engine and goes on as printed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from taupath.path import SolutionPath
 from taupath.reference import ReferencePath, ReferenceStalled, dual_path_finding
@@ -18,7 +20,7 @@ __all__ = ["HOW", "Algorithm1", "measure_algorithm1"]
 LONGEST = 20.0
 HOW = ("auto", "whole", "skip")
 # Parts to walk, and kinks in each.
-N_PARTS, N_KINKS = 12, 25
+N_PARTS, N_KINKS = 24, 15
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,10 @@ class Algorithm1:
         CPU seconds of the walk from end to end; None where it was not walked or did not get there.
     estimate : float or None
         The same by the parts: seconds of the start, and seconds per kink of the exact path in the
-        parts, times the number of these kinks. None where no part could be walked.
+        parts, less what a walk without a kink costs, times the number of these kinks. None where
+        no parts could be walked.
+    uncertainty : float or None
+        The standard error of the estimate: seconds per kink differ from part to part.
     walked : int
         Kinks of the exact path within the parts.
     n_kinks : int or None
@@ -44,6 +49,7 @@ class Algorithm1:
 
     seconds: float | None = None
     estimate: float | None = None
+    uncertainty: float | None = None
     walked: int = 0
     n_kinks: int | None = None
     gap: float | None = None
@@ -79,47 +85,76 @@ def measure_algorithm1(
         raise ValueError(f"how must be one of {', '.join(HOW)}; got {how!r}")
     if how == "skip":
         return Algorithm1()
-    estimate, walked = (None, 0) if how == "whole" else _by_parts(problem, path)
-    if how == "auto" and (estimate is None or estimate > LONGEST):
-        return Algorithm1(estimate=estimate, walked=walked)
+    parts = None if how == "whole" else _by_parts(problem, path)
+    by_parts = (
+        Algorithm1()
+        if parts is None
+        else Algorithm1(None, parts.estimate, parts.uncertainty, parts.walked)
+    )
+    if how == "auto" and (parts is None or parts.estimate > LONGEST):
+        return by_parts
     watch = Stopwatch()
     try:
         found: ReferencePath = watch.time(
             "walk", dual_path_finding, problem.X, problem.y, problem.lam
         )
     except ReferenceStalled as stalled:
-        return Algorithm1(estimate=estimate, walked=walked, stalled=str(stalled))
-    return Algorithm1(
+        return replace(by_parts, stalled=str(stalled))
+    return replace(
+        by_parts,
         seconds=watch.best("walk"),
-        estimate=estimate,
-        walked=walked,
         n_kinks=found.n_kinks,
         gap=problem.worst(found.alpha, taus).gap,
     )
 
 
-def _by_parts(problem: Problem, path: SolutionPath) -> tuple[float | None, int]:
-    """Return the estimate for the whole walk, and the kinks it rests on."""
-    watch, taus, walked = Stopwatch(), path.taus, 0
+@dataclass(frozen=True)
+class _Parts:
+    """Seconds of the whole walk as the parts say, their standard error, and kinks in the parts."""
+
+    estimate: float
+    uncertainty: float
+    walked: int
+
+
+def _by_parts(problem: Problem, path: SolutionPath) -> _Parts | None:
+    """Walk some parts; None where none could be walked."""
+    watch, taus = Stopwatch(), path.taus
+    between = 0.5 * (taus[1:] + taus[:-1])  # index sets are never in doubt there
+    n_kinks = min(N_KINKS, max(len(between) // N_PARTS, 1))
     arguments = (problem.X, problem.y, problem.lam)
+
+    def walk(job: str, first: int, last: int) -> bool:
+        """Walk from one of these midpoints to another; return whether it got there."""
+        begin, end = float(between[first]), float(between[last])
+        if last == first:
+            end = 0.5 * (begin + float(taus[first + 1]))  # no kink: what a walk costs at least
+        if not begin < end:
+            return False
+        start = path.alpha(begin), path.index_sets(begin)
+        try:
+            watch.time(job, dual_path_finding, *arguments, tau_range=(begin, end), start=start)
+        except ReferenceStalled:
+            return False
+        return True
+
     try:
         watch.time("start", dual_path_finding, *arguments, tau_range=(0.0, float(taus[1])))
     except ReferenceStalled:
-        return None, 0
-    between = 0.5 * (taus[1:] + taus[:-1])  # index sets are never in doubt there
-    n_kinks = min(N_KINKS, max(len(between) // N_PARTS, 1))
-    for part in range(N_PARTS):
-        first = part * (len(between) - 1 - n_kinks) // (N_PARTS - 1)
-        last = first + n_kinks
-        if first < 0 or not between[first] < between[last]:
-            continue
-        begin, end = float(between[first]), float(between[last])
-        alpha = path.alpha(begin)
-        try:
-            watch.time("parts", dual_path_finding, *arguments, tau_range=(begin, end), alpha=alpha)
-        except ReferenceStalled:  # its seconds are not counted, nor its kinks
-            continue
-        walked += n_kinks
-    if not walked:
-        return None, 0
-    return watch.best("start") + watch.spent("parts") / walked * path.n_kinks, walked
+        return None
+    first_of_last = len(between) - 1 - n_kinks
+    if first_of_last < 0 or not walk("nothing", len(between) // 2, len(between) // 2):
+        return None
+    parts = []
+    for k in range(N_PARTS):
+        first = k * first_of_last // (N_PARTS - 1)
+        if walk(f"part {k}", first, first + n_kinks):
+            parts.append(max(watch.best(f"part {k}") - watch.best("nothing"), 0.0) / n_kinks)
+    if len(parts) < 2:
+        return None
+    per_kink, spread = float(np.mean(parts)), float(np.std(parts, ddof=1))
+    return _Parts(
+        watch.best("start") + per_kink * path.n_kinks,
+        spread / len(parts) ** 0.5 * path.n_kinks,
+        len(parts) * n_kinks,
+    )

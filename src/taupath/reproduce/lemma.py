@@ -24,7 +24,7 @@ __all__ = ["SIZES", "Row", "distance", "draw", "eta", "measure", "reproduce", "s
 SIZES = (50, 100, 200, 400, 800, 1600)
 N_SEEDS = 5
 GAMMA = 30.0
-N_GRID = 400
+N_GRID = 200
 # Grid points at a time whose functions are looked at.
 AT_A_TIME = 50
 
@@ -168,6 +168,8 @@ def _draw_plane(ax: Any, n_samples: int) -> None:
         grid, taus, decisions >= 0.0, levels=[-0.5, 0.5, 1.5], colors=["white", POSITIVE], alpha=0.3
     )
     ax.plot(grid, eta(grid), color=INK, linewidth=1.5)
+    ax.text(0.62, 0.55, r"$\eta(x)$", color=INK)
+    ax.text(0.05, 0.08, r"$f_\tau(x) \geq 0$", color=POSITIVE)
     ax.set(xlabel="x", ylabel=r"$\tau$", title=f"n = {n_samples}", xlim=(0, 1), ylim=(0, 1))
 
 

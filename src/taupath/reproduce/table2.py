@@ -13,6 +13,7 @@ from taupath.reproduce.algorithm1 import Algorithm1
 from taupath.reproduce.context import Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv
 from taupath.reproduce.measuring import machine
+from taupath.reproduce.peers import TAUS
 from taupath.reproduce.tables import error, number, table, work_columns
 from taupath.reproduce.timing import N_JUDGED, PAPER, Row, measure, ratios
 
@@ -129,17 +130,24 @@ def _liblinear(value: float | None, write: Any) -> str:
     return NOT_INSTALLED if value is None else write(value)
 
 
+def _estimate(found: Algorithm1) -> str:
+    return f"{number(found.estimate)} ± {number(found.uncertainty)} s"
+
+
 def _notes(row: Row) -> list[str]:
-    """Say where the seconds of Algorithm 1 come from."""
+    """Say where seconds come from that are not what the table's title says."""
     found, about = row.algorithm1, f"Algorithm 1 on {row.name}"
     parts = f"parts with {found.walked} of {row.kinks} kinks, spread evenly over the path"
     notes = []
+    if len(row.lbfgsb_taus) < len(TAUS):
+        some = ", ".join(f"{tau:g}" for tau in row.lbfgsb_taus)
+        notes.append(f"L-BFGS-B on {row.name}: averaged over τ = {some} only, it takes long")
     if found.stalled:
         notes.append(f"{about}: {found.stalled}")
     if found.seconds is not None and found.estimate is not None:
-        notes.append(f"{about}: walked to the end; by {parts}: ≈ {number(found.estimate)} s")
+        notes.append(f"{about}: walked to the end; by {parts}, it would be ≈ {_estimate(found)}")
     elif found.estimate is not None:
-        notes.append(f"{about}: extrapolated from {parts}")
+        notes.append(f"{about}: ≈ {_estimate(found)}, extrapolated from {parts}")
     return notes
 
 
@@ -148,7 +156,7 @@ def _csv_lines(row: Row) -> list[list[Any]]:
     our, theirs = ratios(row), ratios(paper)
     how = "" if found.seconds is not None else ", extrapolated"
     one = None if row.liblinear is None else 1.0
-    lines = [
+    lines: list[list[Any]] = [
         ["recover, seconds", row.recover, our["recover"], paper.recover, theirs["recover"]],
         ["LIBLINEAR, seconds", row.liblinear, one, paper.liblinear, 1.0],
         ["L-BFGS-B, seconds", row.lbfgsb, our["lbfgsb"], paper.lbfgsb, theirs["lbfgsb"]],
