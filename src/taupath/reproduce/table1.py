@@ -121,6 +121,7 @@ def reproduce(context: Context) -> list[Row]:
     for ax, row in zip(figure.subplots(1, len(rows), squeeze=False)[0], rows, strict=True):
         _draw(ax, row)
     figure.supxlabel("square: the best of the six candidates; dashed: the paper's λ", fontsize=9)
+    figure.supylabel(r"validation accuracy at $\tau$ = ½", fontsize=9)
     save_figure(figure, context.output / "table1.png")
     return rows
 
@@ -170,5 +171,4 @@ def _draw(ax: Any, row: Row) -> None:
     ax.axvline(paper, color=GREY, linewidth=0.9, linestyle="--")
     ax.plot(row.chosen, row.at(row.chosen), "s", color=INK, markersize=7, fillstyle="none")
     ax.set(xscale="log", xlabel="λ", title=row.name)
-    ax.set_ylabel(r"validation accuracy at $\tau$ = ½")
     ax.spines[["top", "right"]].set_visible(False)
