@@ -119,5 +119,5 @@ class TestUsage:
             raise error
 
         monkeypatch.setattr(demo, "report", fail)
-        assert cli.main(["demo", "-o", str(tmp_path / "demo.html")]) == status
+        assert cli.main(["demo"]) == status
         assert capsys.readouterr().err == message
