@@ -39,9 +39,6 @@ class PiecewiseLinear:
     at: np.ndarray
     values: np.ndarray
 
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
 
 def thin_each(taus: np.ndarray, values: np.ndarray, tolerance: np.ndarray) -> PiecewiseLinear:
     """Return functions that differ from the given ones by no more than a tolerance, at any τ.

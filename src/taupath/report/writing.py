@@ -67,9 +67,10 @@ def write_report(
 
     Notes
     -----
-    Of more than 5000 cases all are in the counts and rates, but only the 5000 that the model is
-    most wrong about can be looked at one by one. The file takes about 12 bytes for each of the
-    others.
+    All cases are in the counts, rates and means. Of many, only those that the model is most wrong
+    about can be looked at one by one: up to 5000 of a classifier, fewer where the path has more
+    than 8000 kinks, and up to 1000 of a regression. The page says so. Each of the others takes 12
+    bytes for every change of its prediction; most change once.
 
     Examples
     --------
