@@ -115,7 +115,7 @@ class TestUsage:
         ],
     )
     def test_failure_is_one_line_and_a_status(self, monkeypatch, capsys, error, status, message):
-        def fail():
+        def fail(output):
             raise error
 
         monkeypatch.setattr(demo, "report", fail)
