@@ -343,7 +343,7 @@ def test_data_that_are_none(folder, tmp_path, capsys):
         ("", "empty"),
         ("a,b\n1,2\n3\n", "line 3"),
         ("a,b,c\n1,2,x\n,3,y\n2,2,x\n", "line 3, column 'a'"),
-        ("a,b\n" + "1,2\n" * 9 + "3x,2\n", "line 11, column 'a'"),
+        ("a,b\n" + "1,2\n2,3\n" * 5 + "3x,2\n", "line 12, column 'a'"),
         ("a,b\n1,x\n2,x\n", "class"),
     ):
         file.write_text(content)
@@ -373,7 +373,7 @@ def test_costs_that_are_none(folder, capsys):
     assert "not both" in refusal(capsys, *two, "--tau", "0.5", "--cost-fp", "1")
     assert "both --cost-fp and --cost-fn" in refusal(capsys, *two, "--cost-fp", "1")
     assert "2.0" in refusal(capsys, *two, "--tau", "2")
-    assert "zero" in refusal(capsys, *two, "--cost-fp", "0", "--cost-fn", "0")
+    assert "both 0" in refusal(capsys, *two, "--cost-fp", "0", "--cost-fn", "0")
     assert "'much'" in refusal(capsys, *two, "--cost-fp", "much", "--cost-fn", "1")
     assert "classifier" in refusal(capsys, *two, "--quantiles", "0.5")
     several = ("predict", folder / "iris.tau", folder / "iris.csv")
