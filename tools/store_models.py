@@ -18,6 +18,7 @@ FOLDER = Path(__file__).parent.parent / "tests" / "stored"
 
 
 def main() -> None:
+    """Write a file for each kind of model, and beside it what it predicts."""
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(24, 3)), 3)
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=24) > 0.0, "yes", "no")
