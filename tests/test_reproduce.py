@@ -484,3 +484,17 @@ def test_with_a_kernel_kinks_exceed_the_bound_of_the_paper():
     assert count.kinks > count.bound
     check = kinks._check(kinks.SIMULATED, [*kinks.simulated((100,), 1), count])
     assert check.verdict == "differs" and re.search(r"at most \d\.\d\d n log n", check.measured)
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        ([(20, 59), (20, 50), (40, 90)], "agrees"),  # 20 log 20 = 59.9
+        ([(20, 61), (20, 50), (40, 90)], "in the main"),
+        ([(20, 61), (20, 60), (40, 90)], "differs"),
+        ([(20, 59), (20, 50), (40, 40)], "differs"),  # they do not increase
+    ],
+)
+def test_bound_of_the_paper_holds_always_on_average_or_not(found, verdict):
+    counts = [kinks.Count("spam", n, order, own) for order, (n, own) in enumerate(found)]
+    assert kinks._check("spam", counts).verdict == verdict

@@ -70,17 +70,17 @@ def reproduce(context: Context) -> list[Check]:
     checks = [
         Check.that(
             "at low τ all blue squares are right, at the cost of a few red dots",
-            f"τ = {low.tau:g} misses {low.missed_positive} squares, {low.missed_negative} dots",
+            f"τ = {low.tau:g}: missed squares {low.missed_positive}, dots {low.missed_negative}",
             low.missed_positive == 0 < low.missed_negative,
         ),
         Check.that(
             "at τ = ½ the classifier is well balanced",
-            f"it misses {middle.missed_positive} squares and {middle.missed_negative} dots",
+            f"τ = {middle.tau:g}: missed squares {middle.missed_positive}, dots {middle.missed_negative}",
             abs(middle.missed_positive - middle.missed_negative) <= 0.05 * n,
         ),
         Check.that(
             "at high τ the converse",
-            f"τ = {high.tau:g} misses {high.missed_positive} squares, {high.missed_negative} dots",
+            f"τ = {high.tau:g}: missed squares {high.missed_positive}, dots {high.missed_negative}",
             high.missed_negative == 0 < high.missed_positive,
         ),
     ]
