@@ -198,8 +198,8 @@ def _checks(curves: Curves) -> list[Check]:
         Check(
             f"{name}: TNR rises along τ",
             f"{wrong[1]} of its {n_steps[1]} steps go down; it is never more than "
-            f"{percent(tnr, 2)} ({round(tnr * curves.n_negative)} of {curves.n_negative}) below what "
-            "it had come to",
+            f"{percent(tnr, 2)} ({round(tnr * curves.n_negative)} of {curves.n_negative}) below "
+            "what it had come to",
             _monotone(tnr, curves.n_negative),
         ),
     ]
