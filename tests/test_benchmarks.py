@@ -199,7 +199,8 @@ def test_table2_reports_the_diabetes_data(module, paper_data):
         title, head, line = block.split("\n")
         assert len(head) == len(line), title
         assert line.split()[0] == "diabetes"
-    assert "(2776)" in lines[6]
+    assert "(2776)" in lines[6] and "not installed" not in lines[6]
+    assert lines[6].split()[3] == "-"  # Algorithm 1 was not run
 
     read = json.loads(table2.as_json([row], {"processor": "some"}))
     assert read["rows"][0]["kinks"] == row.kinks

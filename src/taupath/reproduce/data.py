@@ -1,6 +1,7 @@
 """The paper's three data sets: what of them is there, and where the rest is to be had."""
 
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -100,8 +101,10 @@ def diabetes_from_openml(
     """
     fetched: list[Any] = []
     thread = threading.Thread(target=_fetch_into, args=(fetched,), daemon=True)
-    thread.start()
-    thread.join(seconds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about trying again: what came of it is said below
+        thread.start()
+        thread.join(seconds)
     if not fetched:
         say(f"diabetes: OpenML did not answer within {seconds:g} seconds")
         return None
@@ -120,7 +123,9 @@ def _fetch_into(fetched: list[Any]) -> None:
     from sklearn.datasets import fetch_openml
 
     try:
-        bunch = fetch_openml("diabetes", version=1, as_frame=False, parser="liac-arff", n_retries=0)
+        bunch = fetch_openml(
+            "diabetes", version=1, as_frame=False, parser="liac-arff", n_retries=1, delay=0.1
+        )
         fetched.append((np.asarray(bunch.data, dtype=np.float64), np.asarray(bunch.target)))
     except Exception as error:  # whatever it is, the data are not there
         fetched.append(error)

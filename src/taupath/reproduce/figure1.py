@@ -67,20 +67,24 @@ def reproduce(context: Context) -> list[Check]:
         ("red dots missed", [f"{each.missed_negative} of {n}" for each in found]),
     ]
     context.say_all(table(f"Made-up data, {len(y)} samples, λ = {LAM:g}", columns))
+    missed = [
+        f"τ = {each.tau:g}: missed squares {each.missed_positive}, dots {each.missed_negative}"
+        for each in found
+    ]
     checks = [
         Check.that(
             "at low τ all blue squares are right, at the cost of a few red dots",
-            f"τ = {low.tau:g} misses {low.missed_positive} squares, {low.missed_negative} dots",
+            missed[0],
             low.missed_positive == 0 < low.missed_negative,
         ),
         Check.that(
             "at τ = ½ the classifier is well balanced",
-            f"it misses {middle.missed_positive} squares and {middle.missed_negative} dots",
+            missed[1],
             abs(middle.missed_positive - middle.missed_negative) <= 0.05 * n,
         ),
         Check.that(
             "at high τ the converse",
-            f"τ = {high.tau:g} misses {high.missed_positive} squares, {high.missed_negative} dots",
+            missed[2],
             high.missed_negative == 0 < high.missed_positive,
         ),
     ]

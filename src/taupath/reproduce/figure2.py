@@ -191,16 +191,15 @@ def _checks(curves: Curves) -> list[Check]:
         ),
         Check(
             f"{name}: TPR falls along τ, not necessarily strictly",
-            f"{wrong[0]} of its {n_steps[0]} steps go up; it is never more than "
-            f"{percent(tpr, 2)} ({round(tpr * curves.n_positive)} samples) above what it had "
-            "come to",
+            f"{wrong[0]} of its {n_steps[0]} steps go up; it is never more than {percent(tpr, 2)} "
+            f"({round(tpr * curves.n_positive)} of {curves.n_positive}) above what it had come to",
             _monotone(tpr, curves.n_positive),
         ),
         Check(
             f"{name}: TNR rises along τ",
             f"{wrong[1]} of its {n_steps[1]} steps go down; it is never more than "
-            f"{percent(tnr, 2)} ({round(tnr * curves.n_negative)} samples) below what it had "
-            "come to",
+            f"{percent(tnr, 2)} ({round(tnr * curves.n_negative)} of {curves.n_negative}) below "
+            "what it had come to",
             _monotone(tnr, curves.n_negative),
         ),
     ]

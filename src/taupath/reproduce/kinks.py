@@ -134,11 +134,15 @@ def _check(name: str, own: list[Count]) -> Check:
     statement = f"{name}: kinks increase with n and are bounded by n log n"
     if name == SIMULATED:
         statement = "kinks are bounded by n log n (said of the three sets, not of kernels)"
-    return Check.that(
+    below_on_average = all(mean <= n * np.log(n) for n, mean in means.items())
+    verdict = "differs"
+    if grows and below_on_average:
+        verdict = "agrees" if worst.kinks <= worst.bound else "in the main"
+    return Check(
         statement,
         f"{'they increase' if grows else 'they do not always increase'}{growth}, and are "
         f"at most {worst.kinks / worst.bound:.2f} n log n (n = {worst.n_samples})",
-        grows and worst.kinks <= worst.bound,
+        verdict,
     )
 
 

@@ -1,7 +1,7 @@
 """The paper's Table 2: times for recovering, solving and walking, and numbers of kinks."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -72,7 +72,11 @@ def report(rows: Sequence[Row], about: dict[str, str]) -> list[str]:
         ("recover", "recover"),
         ("L-BFGS-B", "lbfgsb"),
     ):
-        multiples.append((head, [_liblinear(our[job], number) for our in ours]))
+        cells = [
+            number(our[job]) if row.liblinear else NOT_INSTALLED
+            for row, our in zip(rows, ours, strict=True)
+        ]
+        multiples.append((head, cells))
         multiples.append(("(paper)", [f"({number(paper[job])})" for paper in theirs]))
     errors = [
         names,
@@ -125,8 +129,8 @@ def _algorithm1(found: Algorithm1) -> str:
     return ("≈ " if guessed else "") + number(found.best_guess)
 
 
-def _liblinear(value: float | None, write: Any) -> str:
-    """Write what needs LIBLINEAR, or that it is not there."""
+def _liblinear(value: float | None, write: Callable[[float], str]) -> str:
+    """Write what LIBLINEAR took or found, or that it is not there."""
     return NOT_INSTALLED if value is None else write(value)
 
 
