@@ -344,7 +344,7 @@ def test_data_that_are_none(folder, tmp_path, capsys):
         ("a,b\n1,2\n3\n", "line 3"),
         ("a,b,c\n1,2,x\n,3,y\n2,2,x\n", "line 3, column 'a'"),
         ("a,b\n1,2\n2,3\n5,2\n6,3\n3x,2\n", "line 6, column 'a'"),
-        ("a,b\n1,x\n2,x\n", "class"),
+        ("a,b\n1,x\n2,x\n", "there must be two"),
     ):
         file.write_text(content)
         assert says in refusal(capsys, "fit", file, "-o", model)
