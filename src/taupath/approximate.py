@@ -2,27 +2,37 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from taupath._core._descent import block_of_rows
+from taupath.chords import Chords
 from taupath.continuum import Boxes, Continuum
 from taupath.points import Points
-from taupath.rounding import Rounding
+from taupath.rounding import Rounding, in_blocks
+from taupath.samples import make_intercept
 from taupath.smoothing import Node, NodeSolver, Solved
-from taupath._core._descent import block_of_rows
-from taupath.rounding import in_blocks
+from taupath.stored import StoredSamples
+from taupath.validation import check_choice
 
-__all__ = ["Found", "check_tol", "find_nodes", "make_continuum"]
+__all__ = ["approximate_stretch", "choose_method", "find_nodes", "make_continuum"]
 
 Progress = Callable[[float, int], object]
 
 # Of the tolerance, what a node may use up itself; the rest is for the chords beside it.
-NODE_SHARE = 0.25
+NODE_SHARE = 0.4
 # Of the tolerance, what the gap of the next chord is to be.
 CHORD_AIM = 0.9
 # The first step, as part of the way; and how much longer, at most, or shorter the next one is.
 FIRST_STEP = 0.02
 LONGER, SHORTER = 3.0, 0.2
+
+
+# With method="auto": samples, from which on paths are approximate. The exact path of twice as many
+# takes minutes where there are hundreds of features.
+MANY_SAMPLES = 20_000
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,61 @@ def make_continuum(
         aims=float(weight @ np.abs(target)),
     )
     return Continuum(target, weight, points.sign, boxes, rounding)
+
+
+def choose_method(method: Any, kernel: Any, n_samples: int) -> str:
+    """Return "exact" or "approximate", for "auto" by the number of samples."""
+    chosen = check_choice(method, "method", ("exact", "approximate", "auto"))
+    linear = isinstance(kernel, str) and kernel == "linear"
+    if chosen == "approximate" and not linear:
+        raise ValueError(
+            f"method='approximate' is for kernel='linear', got kernel={kernel!r}; "
+            "use method='exact' with it"
+        )
+    if chosen == "auto":
+        chosen = "approximate" if linear and n_samples >= MANY_SAMPLES else "exact"
+    return chosen
+
+
+def approximate_stretch(
+    X: "np.ndarray | sp.csr_array",
+    sign: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray,
+    boxes: Boxes,
+    intercept: Any,
+    unit: float,
+    tau_range: tuple[float, float],
+    tol: float,
+    progress: Progress | None,
+) -> tuple[StoredSamples, Chords]:
+    """Return the samples and the chords of a path; all arguments but `intercept` are checked.
+
+    Parameters
+    ----------
+    X : ndarray or CSR
+        Features, of float32 or float64.
+    sign, target, weight : ndarray of shape (n_samples,)
+        Class, p, and factor of the box of each sample.
+    boxes : Boxes
+        Boxes of weight 1.
+    intercept : {"augmented", "free", "none"}
+        The kind of intercept.
+    unit : float
+        What differences of margins are measured in.
+    tau_range : pair of float
+        Where the path begins and ends.
+    tol : float
+        The largest gap, in units of the objective at w = 0 and τ = ½.
+    progress : callable or None
+        Called with the fraction that is done and the number of nodes.
+    """
+    samples = StoredSamples(X, sign, make_intercept(intercept, X))
+    continuum = make_continuum(samples.points, target, weight, boxes)
+    check_tol(tol, continuum)
+    solver = NodeSolver(samples.points, continuum, samples.constant.free, unit)
+    found = find_nodes(solver, *tau_range, tol, progress)
+    return samples, Chords(samples, continuum, found.nodes, found.counters)
 
 
 def check_tol(tol: float, continuum: Continuum) -> None:

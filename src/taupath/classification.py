@@ -5,6 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from taupath.approximate import approximate_stretch, choose_method
+from taupath.approximate_path import ApproximateClassificationPath
+from taupath.continuum import Boxes
 from taupath.path import ClassificationPath, RegularizationPath
 from taupath.problem import Line, quantile_classification, regularization
 from taupath.samples import make_samples
@@ -14,6 +17,7 @@ from taupath.validation import (
     check_C,
     check_features,
     check_labels,
+    check_positive,
     check_progress,
     check_range,
     check_real,
@@ -42,6 +46,8 @@ def quantile_path(
     sample_weight: Any = None,
     cache_size: float = 1000.0,
     tau_range: tuple[float, float] = (0.0, 1.0),
+    method: str = "exact",
+    tol: float = 1e-3,
     progress: Progress | None = None,
 ) -> ClassificationPath:
     """Follow the exact solution of the asymmetric-cost SVM over τ.
@@ -83,13 +89,22 @@ def quantile_path(
         are needed and the last ones kept.
     tau_range : pair of float
         Walk only this part of [0, 1].
+    method : {"exact", "approximate", "auto"}
+        "approximate", for the linear kernel and large data: solutions at some τ, interpolated
+        linearly between them, with duality gaps of at most `tol` at every τ, certified. Features
+        of float32 stay as they are. "auto" takes this from 20 000 samples on; ``path.method`` says
+        which it was.
+    tol : float, default 1e-3
+        Of approximate paths: largest gap, as part of the objective at w = 0 and τ = ½.
     progress : callable, optional
-        Called as ``progress(fraction, n_events)`` about ten times a second.
+        Called as ``progress(fraction, n_events)`` about ten times a second; of approximate paths
+        after every node, with the number of nodes.
 
     Returns
     -------
     ClassificationPath
-        All solutions, with their certificates.
+        All solutions, with their certificates; of an approximate path, an
+        `ApproximateClassificationPath`.
 
     Raises
     ------
@@ -112,10 +127,30 @@ def quantile_path(
     >>> bool(path.duality_gap(0.3) < 1e-12)
     True
     """
-    data = _Data(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size, progress)
-    C = regularization_to_C(None if C is _DEFAULT_C else C, lam, len(data.weight))
+    tol = check_positive(tol, "tol")
+    X = check_features(X, single=method != "exact")
+    approximate = choose_method(method, kernel, X.shape[0]) == "approximate"
+    labels = _Labels(X, y, sample_weight, progress)
+    C = regularization_to_C(None if C is _DEFAULT_C else C, lam, len(labels.weight))
     begin, end = check_range(tau_range)
-    line = quantile_classification(data.positive, data.weight, C)
+    line = quantile_classification(labels.positive, labels.weight, C)
+    if approximate:
+        samples, chords = approximate_stretch(
+            X,
+            labels.sign,
+            line.target0,
+            labels.weight,
+            Boxes.of_classification(C),
+            intercept,
+            1.0,
+            (begin, end),
+            tol,
+            labels.progress,
+        )
+        return ApproximateClassificationPath(
+            samples, line, [chords], labels.classes, labels.weight, C=C, tol=tol
+        )
+    data = _Data(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size, progress)
     stretch = data.walk(line, begin, end)
     return ClassificationPath(data.samples, line, [stretch], data.classes, data.weight, C=C)
 
@@ -173,7 +208,19 @@ def regularization_path(
     return RegularizationPath(data.samples, line, [stretch], data.classes, data.weight, tau=tau)
 
 
-class _Data:
+class _Labels:
+    """What is asked of the samples, checked."""
+
+    def __init__(self, X: Any, y: Any, sample_weight: Any, progress: Any) -> None:
+        n_samples = X.shape[0]
+        self.classes, self.positive = check_labels(y, n_samples)
+        self.weight = check_weight(sample_weight, n_samples)
+        check_weighted_classes(self.weight, self.classes, self.positive)
+        self.progress = check_progress(progress)
+        self.sign = np.where(self.positive, 1.0, -1.0)
+
+
+class _Data(_Labels):
     """The arguments that all paths of classifiers share, checked."""
 
     def __init__(
@@ -190,14 +237,9 @@ class _Data:
         progress: Any,
     ) -> None:
         features = check_features(X)
-        n_samples = features.shape[0]
-        self.classes, self.positive = check_labels(y, n_samples)
-        self.weight = check_weight(sample_weight, n_samples)
-        check_weighted_classes(self.weight, self.classes, self.positive)
-        self.progress = check_progress(progress)
-        sign = np.where(self.positive, 1.0, -1.0)
+        super().__init__(features, y, sample_weight, progress)
         self.samples = make_samples(
-            features, sign, sign, intercept, kernel, gamma, degree, coef0, cache_size
+            features, self.sign, self.sign, intercept, kernel, gamma, degree, coef0, cache_size
         )
 
     def walk(self, line: Line, begin: float, end: float, scale: float = 1.0) -> Stretch:

@@ -35,6 +35,24 @@ class Boxes:
     upper0: np.ndarray
     upper1: np.ndarray
 
+    @classmethod
+    def of_classification(cls, C: float) -> "Boxes":
+        """Return those of the asymmetric-cost SVM, t = τ."""
+        none = np.zeros(2)
+        return cls(none, none, np.array([2.0 * C, 0.0]), np.array([0.0, 2.0 * C]))
+
+    @classmethod
+    def of_regularization(cls, tau: float, C_max: float) -> "Boxes":
+        """Return those of the SVM with fixed τ, t = C / C_max."""
+        none = np.zeros(2)
+        return cls(none, none, none, 2.0 * C_max * np.array([1.0 - tau, tau]))
+
+    @classmethod
+    def of_regression(cls, C: float) -> "Boxes":
+        """Return those of quantile regression, t = τ."""
+        none, whole = np.zeros(2), np.full(2, C)
+        return cls(-whole, none, none, whole)
+
     def lower(self, t: float) -> np.ndarray:
         """Return l at t."""
         return (1.0 - t) * self.lower0 + t * self.lower1

@@ -6,6 +6,9 @@ from typing import Any
 import numpy as np
 
 from taupath._core._rows import Rows
+from taupath.approximate import approximate_stretch, choose_method
+from taupath.approximate_path import ApproximateRegressionPath
+from taupath.continuum import Boxes
 from taupath.exceptions import WalkFailed
 from taupath.path import RegressionPath
 from taupath.problem import Line, quantile_regression, quantile_regression_from_an_end
@@ -16,6 +19,7 @@ from taupath.stretch import Rest, Stretch
 from taupath.validation import (
     check_C,
     check_features,
+    check_positive,
     check_progress,
     check_range,
     check_targets,
@@ -46,6 +50,8 @@ def quantile_regression_path(
     sample_weight: Any = None,
     cache_size: float = 1000.0,
     tau_range: tuple[float, float] = (0.0, 1.0),
+    method: str = "exact",
+    tol: float = 1e-3,
     progress: Progress | None = None,
 ) -> RegressionPath:
     """Follow the exact solution of quantile regression over τ.
@@ -58,7 +64,8 @@ def quantile_regression_path(
 
     Parameters
     ----------
-    X, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size, tau_range, progress
+    X, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size, tau_range, method, tol, \
+    progress
         As in `quantile_path`.
     y : array-like of shape (n_samples,)
         What is to be predicted.
@@ -78,12 +85,30 @@ def quantile_regression_path(
     >>> path.decision_function(X, 0.5).round(6)
     array([0., 1., 2., 3., 4.])
     """
-    features = check_features(X)
+    tol = check_positive(tol, "tol")
+    features = check_features(X, single=method != "exact")
+    approximate = choose_method(method, kernel, features.shape[0]) == "approximate"
     targets = check_targets(y, features.shape[0])
     C = check_C(C)
     weight = check_weight(sample_weight, len(targets))
     begin, end = check_range(tau_range)
     progress = check_progress(progress)
+    path_line = quantile_regression(targets, weight, C)
+    if approximate:
+        stored, chords = approximate_stretch(
+            features,
+            np.ones(len(targets)),
+            targets,
+            weight,
+            Boxes.of_regression(C),
+            intercept,
+            _unit(targets, weight) or 1.0,
+            (begin, end),
+            tol,
+            progress,
+        )
+        return ApproximateRegressionPath(stored, path_line, [chords], C=C, tol=tol)
+    features = check_features(features)
     samples = make_samples(
         features,
         np.ones(len(targets)),
@@ -95,7 +120,6 @@ def quantile_regression_path(
         coef0,
         cache_size,
     )
-    path_line = quantile_regression(targets, weight, C)
     still = _constant(samples, targets, weight, begin, end)
     if still is not None:
         return RegressionPath(samples, path_line, [still], C=C)

@@ -31,19 +31,23 @@ MOST_FACTORED = 512
 CG_TOLERANCE = 0.02
 MOST_CG_STEPS = 200
 # A step is as long as it should be where the slope is this part of what it was.
-FLAT = 0.3
+FLAT = 0.1
 MOST_TRIALS = 40
 # Newton steps at one width, after which a wider smoothing is tried; how much wider; and how many
 # steps in all before giving up.
 PATIENCE = 8
 WIDER = 4.0
+NARROWER = 0.25
+# Where the last node took more steps than the second of these, the next begins as much wider; where
+# it took fewer than the first, as it is.
+EASY, HARD = 5, 10
 MOST_STEPS = 500
 # The smoothing that is begun with, and the widest, in units of the margin or of the spread of y.
 WIDEST = 1.0
 # A smoothed problem is solved where ½‖w - Σ θ z‖² is this part of the gap of smoothing.
 SOLVED = 0.1
 # Of the budget, what smoothing shall leave at the next node.
-AIM = 0.6
+AIM = 0.8
 # The least and the largest centre.
 LEAST_CENTRE = 0.1
 # Of the curvature that a free intercept would have if all shares were inside: added to it, so that
@@ -159,13 +163,14 @@ class NodeSolver:
         self.points, self.continuum, self.free, self.unit = points, continuum, free, unit
         self.one_class = bool((points.sign > 0).all())
         self.steps = 0
+        self._head_start = 1.0
         weight = continuum.weight
         # Σ weight z, Σ weight p and Σ weight of each class
         self.all_rows, self.all_aims = np.zeros((2, points.n_cols)), np.zeros(2)
         self.all_weights = np.zeros(2)
         for k, own in enumerate((points.sign > 0, points.sign < 0)):
             points.total(np.where(own, weight, 0.0), None, self.all_rows[k])
-            self.all_aims[k] = weight[own] @ continuum.target[own]
+            self.all_aims[k] = _descent.inner(weight[own], continuum.target[own])
             self.all_weights[k] = weight[own].sum()
         self._state = _State(self)
         self._rate = np.empty(points.n_rows)
@@ -204,8 +209,9 @@ class NodeSolver:
         box = self.continuum.boxes.upper(tau) - self.continuum.boxes.lower(tau)
         fixed = self.continuum.boxes.lower(tau) @ self.all_rows
         begun = self.steps
-        patience = PATIENCE
+        tries, patience = 0, PATIENCE
         fresh = False
+        width = min(self._head_start * width, WIDEST * self.unit)
         while True:
             (state.afresh if fresh else state.update)(margin, width, centre)
             node, end, gap = self._judge(tau, w, margin, width, centre)
@@ -221,9 +227,14 @@ class NodeSolver:
             if residual <= SOLVED * max(gap - residual, budget):
                 # the smoothed problem is solved, the smoothing too coarse
                 factor = np.sqrt(0.5 * budget / max(gap - residual, budget))
-                width *= min(max(float(factor), 0.25), 0.7)
-                centre = self._centre(state, centre)
-                patience = PATIENCE
+                narrower = width * min(max(float(factor), NARROWER), 0.7)
+                nearer = self._centre(state, centre)
+                step = self._narrow(margin, off, box, width, centre, narrower, nearer)
+                w = w + step
+                margin += self.points.products(step, out=self._rate)
+                width, centre = narrower, nearer
+                self.steps += 1
+                tries = 0
                 continue
             if self.steps - begun >= MOST_STEPS:
                 raise WalkFailed(
@@ -231,11 +242,11 @@ class NodeSolver:
                     f"wanted is {budget:.2g},",
                     tau,
                 )
-            if patience == 0 and width < WIDEST * self.unit:
+            if tries == patience and width < WIDEST * self.unit:
                 width = min(WIDER * width, WIDEST * self.unit)
-                patience = PATIENCE
+                tries, patience = 0, 2 * patience
                 continue
-            patience -= 1
+            tries += 1
             self.steps += 1
             step = self._newton(off, box, width)
             rate = self.points.products(step, out=self._rate)
@@ -244,6 +255,10 @@ class NodeSolver:
             )
             w = w + length * step
             margin += length * rate
+        if self.steps - begun > HARD:
+            self._head_start = WIDER
+        elif self.steps - begun < EASY:
+            self._head_start = 1.0
         left = max(gap, 1e-3 * budget)
         wider = width * min(max(np.sqrt(AIM * budget / left), 0.5), 2.0)
         return Solved(
@@ -315,6 +330,27 @@ class NodeSolver:
         some = state.sums[:, 3] > 0.0
         mean = np.where(some, state.sums[:, 4] / np.where(some, state.sums[:, 3], 1.0), centre)
         return np.clip(mean, LEAST_CENTRE, 1.0 - LEAST_CENTRE)
+
+    def _narrow(
+        self,
+        margin: np.ndarray,
+        off: np.ndarray,
+        box: np.ndarray,
+        width: float,
+        centre: np.ndarray,
+        narrower: float,
+        nearer: np.ndarray,
+    ) -> np.ndarray:
+        """Return the step to the solution of a narrower smoothing, were no share to leave (0, 1).
+
+        Shares of the new smoothing, at the margins of the old one, would be far outside.
+        """
+        between = self._state.between
+        k = (self.points.sign[between] < 0).astype(np.intp)
+        short = self.continuum.target[between] - margin[between]
+        moved = (nearer - centre)[k] + short * (1.0 / narrower - 1.0 / width)
+        off = self.points.total(self.continuum.weight[between] * box[k] * moved, between, off.copy())
+        return self._newton(off, box, narrower)
 
     def _newton(self, off: np.ndarray, box: np.ndarray, width: float) -> np.ndarray:
         """Return Newton's step for the smoothed problem."""

@@ -166,6 +166,19 @@ def sparse_squares(const real[::1] data, const int[::1] indices, const Py_ssize_
                 out[d, d] += factor[k] * bias * bias
 
 
+def inner(const double[::1] a, const double[::1] b):
+    """Return Σ a_i b_i, summed in blocks."""
+    cdef Py_ssize_t first, i, n = a.shape[0], block = BLOCK
+    cdef double total = 0.0, part
+    with nogil:
+        for first in range((n + block - 1) // block):
+            part = 0.0
+            for i in range(first * block, min((first + 1) * block, n)):
+                part = part + a[i] * b[i]
+            total = total + part
+    return total
+
+
 # --- the smoothed loss, from margins ------------------------------------------------------------
 #
 # The share a_i = clip(centre + (p_i - m_i) / width, 0, 1) says where in its box θ_i is. Class 0 are
