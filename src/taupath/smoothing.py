@@ -50,9 +50,10 @@ SOLVED = 0.1
 AIM = 0.8
 # The least and the largest centre.
 LEAST_CENTRE = 0.1
-# Of the curvature that a free intercept would have if all shares were inside: added to it, so that
-# its steps are finite where none is.
-RIDGE = 1e-6
+# How far a free intercept goes in one step, in units of the margin or of the spread of y; and what
+# is added to its curvature, as part of that with all shares inside.
+FARTHEST = 4.0
+RIDGE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -223,7 +224,7 @@ class NodeSolver:
                 continue
             fresh = False
             off = self._residual(node, end)
-            residual = 0.5 * float(off @ off) / unit
+            residual = self._cost(off, w) / unit
             if residual <= SOLVED * max(gap - residual, budget):
                 # the smoothed problem is solved, the smoothing too coarse
                 factor = np.sqrt(0.5 * budget / max(gap - residual, budget))
@@ -325,6 +326,17 @@ class NodeSolver:
         v[:-1] -= node.w[:-1]
         return np.asarray(v)
 
+    def _cost(self, off: np.ndarray, w: np.ndarray) -> float:
+        """Return about what is to be gained by going on at the same smoothing.
+
+        ½‖w - Σ θ z‖², and for a free intercept what balancing takes from the dual objective.
+        """
+        if not self.free:
+            return 0.5 * float(off @ off)
+        imbalance = abs(float(off[-1])) / self.points.bias
+        reach = self.unit + abs(float(w[-1])) * self.points.bias
+        return 0.5 * float(off[:-1] @ off[:-1]) + reach * imbalance
+
     def _centre(self, state: _State, centre: np.ndarray) -> np.ndarray:
         """Return the mean share, of those between 0 and 1, of each class."""
         some = state.sums[:, 3] > 0.0
@@ -359,8 +371,11 @@ class NodeSolver:
         factor = self.continuum.weight[between] * np.where(sign > 0, box[0], box[1]) / width
         diagonal = np.ones(self.points.n_cols)
         if self.free:
-            whole = self.points.bias**2 * float(self.all_weights @ box) / width
-            diagonal[-1] = RIDGE * whole
+            # no share need be inside: then the intercept would go anywhere
+            bias = self.points.bias
+            steep = abs(float(off[-1])) * bias / (FARTHEST * self.unit)
+            whole = bias**2 * float(self.all_weights @ box) / width
+            diagonal[-1] = max(steep - bias**2 * float(factor.sum()), RIDGE * whole)
         if self.points.n_cols <= MOST_FACTORED:
             matrix = self.points.squares(factor, between)
             matrix.flat[:: len(matrix) + 1] += diagonal
