@@ -48,17 +48,18 @@ class Found:
 
 
 def make_continuum(
-    points: Points, target: np.ndarray, weight: np.ndarray, boxes: Boxes
+    points: Points, target: np.ndarray, weight: np.ndarray, boxes: Boxes, free: bool
 ) -> Continuum:
     """Return what bounds gaps of these points between two τ."""
+    norms = points.norms()
     rounding = Rounding(
         row=points.longest,
         rows=points.depth,
         losses=in_blocks(points.n_rows, block_of_rows),
         cols=points.n_cols,
-        reach=float(weight @ points.norms()),
+        reach=float(weight @ norms),
         aims=float(weight @ np.abs(target)),
-    )
+    ).with_balance(free, weight, target, norms)
     return Continuum(target, weight, points.sign, boxes, rounding)
 
 
@@ -110,7 +111,7 @@ def approximate_stretch(
         Called with the fraction that is done and the number of nodes.
     """
     samples = StoredSamples(X, sign, make_intercept(intercept, X))
-    continuum = make_continuum(samples.points, target, weight, boxes)
+    continuum = make_continuum(samples.points, target, weight, boxes, samples.constant.free)
     check_tol(tol, continuum)
     solver = NodeSolver(samples.points, continuum, samples.constant.free, unit)
     found = find_nodes(solver, *tau_range, tol, progress)

@@ -1,5 +1,6 @@
 """Paths whose solutions are not exact but certified, for every value of the parameter."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ __all__ = [
     "ApproximateClassificationPath",
     "ApproximatePath",
     "ApproximateRegressionPath",
+    "ByNodes",
 ]
 
 
@@ -92,7 +94,7 @@ class ApproximatePath(SolutionPath):
         scale = float(np.abs(continuum.target).max()) or 1.0
         return Certificate(
             worst_gap=worst[0],
-            tau_gap=self._from_t(worst[1]),
+            tau_gap=float(self._from_t(worst[1])),
             worst_kkt=worst_kkt[0] / scale,
             tau_kkt=worst_kkt[1],
             n_checked=len(self.taus),
@@ -104,7 +106,7 @@ class ApproximatePath(SolutionPath):
         return t
 
 
-class _ByNodes(ApproximatePath):
+class ByNodes(ApproximatePath):
     """Nodes that were solved for; θ is made from w."""
 
     _stretches: list[Chords]  # type: ignore[assignment]
@@ -114,6 +116,14 @@ class _ByNodes(ApproximatePath):
 
     def _end(self, k: int) -> tuple[End, float]:
         return self._stretches[0].end(k)
+
+    def take(self, kept: np.ndarray, tol: float) -> "ByNodes":
+        """Return the path through these nodes, whose gaps have been found to be within `tol`."""
+        other = copy.copy(self)
+        other._stretches = [self._stretches[0].take(kept)]
+        other.taus, other.tol = self.taus[kept], tol
+        other.taus.flags.writeable = False
+        return other
 
     def _function(self, value: float) -> Solution:
         w = self._stretches[0].weights(value)
@@ -126,7 +136,7 @@ class _ByNodes(ApproximatePath):
         return self._samples.measure(solution, self._line, self._to_t(value))
 
 
-class ApproximateClassificationPath(_ByNodes, ClassificationPath):
+class ApproximateClassificationPath(ByNodes, ClassificationPath):
     """The asymmetric-cost SVM for every τ, made by `quantile_path` with method="approximate"."""
 
     def __init__(self, *args: Any, C: float, tol: float) -> None:
@@ -134,7 +144,7 @@ class ApproximateClassificationPath(_ByNodes, ClassificationPath):
         self.tol = tol
 
 
-class ApproximateRegressionPath(_ByNodes, RegressionPath):
+class ApproximateRegressionPath(ByNodes, RegressionPath):
     """Quantile regression for every τ, made by `quantile_regression_path` likewise."""
 
     def __init__(self, *args: Any, C: float, tol: float) -> None:

@@ -1,5 +1,6 @@
 """A path made of chords: solutions at nodes, straight lines in between."""
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -58,6 +59,14 @@ class Chords:
         self._centre = np.array([node.centre for node in nodes])
         self._shift = np.array([node.shift for node in nodes])
         self._scale = np.array([node.scale for node in nodes])
+
+    def take(self, kept: np.ndarray) -> "Chords":
+        """Return the chords between these nodes."""
+        other = copy.copy(self)
+        other.kinks = other.nodes = self.nodes[kept]
+        other._w, other._width, other._centre = self._w[kept], self._width[kept], self._centre[kept]
+        other._shift, other._scale = self._shift[kept], self._scale[kept]
+        return other
 
     @property
     def nbytes(self) -> int:

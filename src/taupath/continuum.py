@@ -121,6 +121,10 @@ class Continuum:
         self.target, self.weight, self.sign = target, weight, sign
         self.boxes, self.rounding = boxes, rounding
         self.unit = self.loss_at_rest(unit_t) or 1.0
+        # ½‖w‖² ≤ P(0) at every optimum, and P(0) is affine in t
+        self._longest = float(
+            np.sqrt(2.0 * max(self.loss_at_rest(0.0), self.loss_at_rest(1.0)))
+        )
 
     def loss_at_rest(self, t: float) -> float:
         """Return P(0) at t."""
@@ -132,13 +136,10 @@ class Continuum:
         )
 
     def least(self) -> float:
-        """Return the least gap that doubles can certify, in units of P(0).
-
-        From ½‖w‖² ≤ P(0) at every optimum.
-        """
-        longest = np.sqrt(2.0 * max(self.loss_at_rest(0.0), self.loss_at_rest(1.0)))
+        """Return the least gap that doubles can certify, in units of P(0)."""
+        w = self._longest
         # several times what rounding may be, so that there is room for a path
-        return 8.0 * self.rounding.allowance(self.boxes.widest(), longest, longest) / self.unit
+        return 8.0 * self.rounding.allowance(self.boxes.widest(), w, w, w) / self.unit
 
     def bound(self, begin: End, end: End) -> tuple[float, float]:
         """Return what no gap on the chord exceeds, in units of P(0), and where it is reached.
@@ -178,7 +179,7 @@ class Continuum:
                 worst, place = value, a + at * (b - a)
         # rounding can take a square below zero
         longest = [float(np.sqrt(max(n[0], n[2], 0.0))) for n in norms]
-        worst += self.rounding.allowance(self.boxes.widest(), *longest)
+        worst += self.rounding.allowance(self.boxes.widest(), *longest, self._longest)
         return worst / self.unit, begin.t + place * (end.t - begin.t)
 
 

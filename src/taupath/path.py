@@ -283,6 +283,28 @@ class SolutionPath:
                 return stretch.solution(value)
         return self._stretches[-1].solution(value)
 
+    def simplify(self, tol: float) -> "SolutionPath":
+        """Return a path through as few of the nodes as keep its gaps within `tol`.
+
+        Between two of them w and α are interpolated linearly, which keeps α within its bounds. From
+        each node, the next is as far away as the bound on the gaps in between allows.
+
+        Parameters
+        ----------
+        tol : float
+            What no gap shall exceed, at any τ, as part of the objective at w = 0 and τ = ½ (of a
+            path over C: at C_max).
+
+        Returns
+        -------
+        SolutionPath
+            An `ApproximatePath`; its `certify` bounds the gaps at all τ.
+        """
+        # these paths are built from the ones of this module
+        from taupath.simplify import simplify
+
+        return simplify(self, tol)
+
     def _function(self, value: float) -> Solution:
         """Return a solution of which nothing but the decision function is going to be used."""
         return self._solution(value)

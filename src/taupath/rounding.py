@@ -1,6 +1,6 @@
 """How far sums and products of doubles can be off."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,6 +35,10 @@ class Rounding:
         Σ weight_i ‖z_i‖.
     aims : float
         Σ weight_i |p_i|.
+    balance : float
+        For a free intercept Σ weight_i, else 0.
+    highest, longest : float
+        Largest |p_i| and ‖z_i‖: of the optimal intercepts one puts a sample on its target.
     """
 
     row: int
@@ -43,8 +47,24 @@ class Rounding:
     cols: int
     reach: float
     aims: float
+    balance: float = 0.0
+    highest: float = 0.0
+    longest: float = 0.0
 
-    def allowance(self, box: float, w: float, v: float) -> float:
+    def with_balance(
+        self, free: bool, weight: np.ndarray, target: np.ndarray, norms: np.ndarray
+    ) -> "Rounding":
+        """Return this with what a free intercept adds to it."""
+        if not free:
+            return self
+        return replace(
+            self,
+            balance=float(weight.sum()),
+            highest=float(np.abs(target).max()),
+            longest=float(norms.max()),
+        )
+
+    def allowance(self, box: float, w: float, v: float, optimal: float) -> float:
         """Return how far the computed P(w) - D(θ) may be below the true one.
 
         Parameters
@@ -53,9 +73,13 @@ class Rounding:
             The widest box of weight 1.
         w, v : float
             Lengths of w and of Σ θ_i z_i, at most.
+        optimal : float
+            Length of an optimal w, at most.
         """
         reach, aims = box * self.reach, box * self.aims
         off = self.rows * EPS * reach  # of the computed Σ θ_i z_i
+        # Σ sign_i θ_i is zero up to rounding; the dual bound is off by that times the intercept
+        off_balance = EPS * (self.rows + OTHERS) * box * self.balance
         return (
             EPS
             * (
@@ -64,4 +88,5 @@ class Rounding:
                 + (self.cols + OTHERS) * (w * w + v * v)
             )
             + off * (v + 0.5 * off)
+            + off_balance * (self.highest + self.longest * optimal)
         )
