@@ -13,7 +13,8 @@ from taupath.continuum import Boxes, Continuum
 from taupath.points import Points
 from taupath.rounding import Rounding, in_blocks
 from taupath.samples import make_intercept
-from taupath.smoothing import Node, NodeSolver, Solved
+from taupath.shares import Node, Smoothing
+from taupath.smoothing import NodeSolver, Solved
 from taupath.stored import StoredSamples
 from taupath.validation import check_choice
 
@@ -141,10 +142,7 @@ def find_nodes(
     is found to be too long is halved, as often as need be.
     """
     continuum, budget = solver.continuum, NODE_SHARE * tol
-    rest = solver.rest(begin)
-    first = solver.solve(
-        begin, rest.node.w, rest.end.margin, rest.next_width, rest.next_centre, budget
-    )
+    first = solver.solve_afresh(begin, budget)
     nodes, bounds = [first.node], []
     before: Solved | None = None
     here, ahead = first, []  # type: Solved, list[Solved]
@@ -193,16 +191,16 @@ def _onward(
         part = (tau - here.node.tau) / (here.node.tau - before.node.tau)
         w = w + part * (w - before.node.w)
         margin += part * (margin - before.end.margin)
-    return solver.solve(tau, w, margin, here.next_width, here.next_centre, budget)
+    return solver.solve(tau, w, margin, here.next_smoothing, budget)
 
 
 def _halfway(solver: NodeSolver, here: Solved, there: Solved, budget: float) -> Solved:
     """Solve between two nodes, from the middle of their chord."""
+    one, other = here.next_smoothing, there.next_smoothing
     return solver.solve(
         0.5 * (here.node.tau + there.node.tau),
         0.5 * (here.node.w + there.node.w),
         0.5 * (here.end.margin + there.end.margin),
-        min(here.next_width, there.next_width),
-        0.5 * (here.next_centre + there.next_centre),
+        Smoothing(min(one.width, other.width), 0.5 * (one.centre + other.centre)),
         budget,
     )

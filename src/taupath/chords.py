@@ -8,7 +8,7 @@ import numpy as np
 from taupath._core._descent import inner
 from taupath.continuum import Continuum, End
 from taupath.samples import Solution
-from taupath.smoothing import Node
+from taupath.shares import Node
 from taupath.status import FREE, LOWER, UPPER
 from taupath.stored import StoredSamples
 from taupath.stretch import Sweep
@@ -55,8 +55,8 @@ class Chords:
         self.samples, self.continuum, self.counters = samples, continuum, counters
         self.kinks = self.nodes = np.array([node.tau for node in nodes])
         self._w = np.array([node.w for node in nodes])
-        self._width = np.array([node.width for node in nodes])
-        self._centre = np.array([node.centre for node in nodes])
+        self._width = np.array([node.smoothing.width for node in nodes])
+        self._centre = np.array([node.smoothing.centre for node in nodes])
         self._shift = np.array([node.shift for node in nodes])
         self._scale = np.array([node.scale for node in nodes])
 
@@ -84,10 +84,7 @@ class Chords:
         k, s = chord_at(self.nodes, value)
         ends = [self._dual(j) for j, part in ((k, 1.0 - s), (k + 1, s)) if part > 0.0]
         w = self.weights(value)
-        if len(ends) == 2:
-            theta = between(ends[0][0], ends[1][0], s)
-        else:
-            theta = ends[0][0]
+        theta = between(ends[0][0], ends[1][0], s) if len(ends) == 2 else ends[0][0]
         low = np.logical_and.reduce([low for _, low, _ in ends])
         high = np.logical_and.reduce([high for _, _, high in ends])
         status = np.where(low, LOWER, np.where(high, UPPER, FREE)).astype(np.int8)

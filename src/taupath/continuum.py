@@ -122,18 +122,14 @@ class Continuum:
         self.boxes, self.rounding = boxes, rounding
         self.unit = self.loss_at_rest(unit_t) or 1.0
         # ½‖w‖² ≤ P(0) at every optimum, and P(0) is affine in t
-        self._longest = float(
-            np.sqrt(2.0 * max(self.loss_at_rest(0.0), self.loss_at_rest(1.0)))
-        )
+        self._longest = float(np.sqrt(2.0 * max(self.loss_at_rest(0.0), self.loss_at_rest(1.0))))
 
     def loss_at_rest(self, t: float) -> float:
         """Return P(0) at t."""
         rest = np.zeros(len(self.target))
         losses = np.empty((2, 2, 2))
         chord_losses(rest, rest, self.target, self.weight, self.sign, losses)
-        return float(
-            self.boxes.upper(t) @ losses[:, 0, 0] - self.boxes.lower(t) @ losses[:, 1, 0]
-        )
+        return float(self.boxes.upper(t) @ losses[:, 0, 0] - self.boxes.lower(t) @ losses[:, 1, 0])
 
     def least(self) -> float:
         """Return the least gap that doubles can certify, in units of P(0)."""
@@ -158,8 +154,7 @@ class Continuum:
         worst, place = -np.inf, 0.0
         edges = np.linspace(0.0, 1.0, N_PANELS + 1)
         boxes = [
-            (self.boxes.upper(t), -self.boxes.lower(t))
-            for t in begin.t + edges * (end.t - begin.t)
+            (self.boxes.upper(t), -self.boxes.lower(t)) for t in begin.t + edges * (end.t - begin.t)
         ]
 
         def loss(box: int, margin: int) -> float:
@@ -178,8 +173,8 @@ class Continuum:
             if value > worst:
                 worst, place = value, a + at * (b - a)
         # rounding can take a square below zero
-        longest = [float(np.sqrt(max(n[0], n[2], 0.0))) for n in norms]
-        worst += self.rounding.allowance(self.boxes.widest(), *longest, self._longest)
+        w, v = (float(np.sqrt(max(n[0], n[2], 0.0))) for n in norms)
+        worst += self.rounding.allowance(self.boxes.widest(), w, v, self._longest)
         return worst / self.unit, begin.t + place * (end.t - begin.t)
 
 

@@ -77,9 +77,7 @@ class Points:
         out = np.zeros((self.n_cols, self.n_cols))
         self.visits += len(members)
         if not isinstance(self.X, np.ndarray):
-            _descent.sparse_squares(
-                *self._stored, self.sign, self.bias, members, factor, out
-            )
+            _descent.sparse_squares(*self._stored, self.sign, self.bias, members, factor, out)
             return out
         d = self.X.shape[1]
         at_a_time = max(GATHERED // d, 1)
