@@ -85,7 +85,6 @@ def approximate_stretch(
     weight: np.ndarray,
     boxes: Boxes,
     intercept: Any,
-    unit: float,
     tau_range: tuple[float, float],
     tol: float,
     progress: Progress | None,
@@ -102,8 +101,6 @@ def approximate_stretch(
         Boxes of weight 1.
     intercept : {"augmented", "free", "none"}
         The kind of intercept.
-    unit : float
-        What differences of margins are measured in.
     tau_range : pair of float
         Where the path begins and ends.
     tol : float
@@ -114,7 +111,7 @@ def approximate_stretch(
     samples = StoredSamples(X, sign, make_intercept(intercept, X))
     continuum = make_continuum(samples.points, target, weight, boxes, samples.constant.free)
     check_tol(tol, continuum)
-    solver = NodeSolver(samples.points, continuum, samples.constant.free, unit)
+    solver = NodeSolver(samples.points, continuum, samples.constant.free)
     found = find_nodes(solver, *tau_range, tol, progress)
     return samples, Chords(samples, continuum, found.nodes, found.counters)
 

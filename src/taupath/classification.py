@@ -142,7 +142,6 @@ def quantile_path(
             labels.weight,
             Boxes.of_classification(C),
             intercept,
-            1.0,
             (begin, end),
             tol,
             labels.progress,

@@ -102,7 +102,6 @@ def quantile_regression_path(
             weight,
             Boxes.of_regression(C),
             intercept,
-            _unit(targets, weight) or 1.0,
             (begin, end),
             tol,
             progress,

@@ -164,16 +164,16 @@ class Shares:
         excess = fixed + float(inner.sum())
         if self.one_class:
             if excess > 0.0:  # towards the lower ends
-                scale[0] = -fixed / inner[0]
+                scale[0] = _part(-fixed, inner[0])
             elif excess < 0.0:  # towards the upper ends
                 whole = float(box[0] * self.all_rows[0, -1])
-                scale[0] = max((fixed + whole) / (whole - inner[0]), 0.0)
+                scale[0] = _part(fixed + whole, whole - inner[0])
                 shift = 1.0 - float(scale[0])
         elif excess > 0.0:
-            scale[0] = -inner[1] / inner[0]
+            scale[0] = _part(-inner[1], inner[0])
         elif excess < 0.0:
-            scale[1] = -inner[0] / inner[1]
-        return shift, np.clip(scale, 0.0, 1.0)
+            scale[1] = _part(-inner[0], inner[1])
+        return shift, scale
 
     def residual(self, tau: float, w: np.ndarray) -> np.ndarray:
         """Return Σ θ z - w: minus the gradient of the smoothed problem, which has no balance."""
@@ -185,3 +185,8 @@ class Shares:
         else:
             v -= w
         return np.asarray(v)
+
+
+def _part(a: float, b: float) -> float:
+    """Return a / b within [0, 1], where rounding may have left nothing of either."""
+    return min(max(float(a / b), 0.0), 1.0) if b != 0.0 else 0.0

@@ -14,12 +14,13 @@ So w and a few numbers are all there is to keep of a node: θ follows from them 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from taupath._core import _descent
 from taupath.continuum import Continuum, End
 from taupath.exceptions import WalkFailed
 from taupath.points import Points
+from taupath.rounding import EPS
 from taupath.shares import Node, Shares, Smoothing
 
 __all__ = ["NodeSolver", "Solved"]
@@ -35,7 +36,7 @@ FLAT = 0.1
 MOST_TRIALS = 60
 # How much farther to look for the end of a step, and the least step that is of interest.
 FARTHER, TINY = 8.0, 1e-12
-# The widest smoothing, which is begun with, in units of the margin or of the spread of y.
+# The widest smoothing, which is begun with, in units of the largest |p|.
 WIDEST = 1.0
 # Newton steps at one width, after which it is made WIDER; each time twice as many.
 PATIENCE = 8
@@ -51,8 +52,8 @@ MOST_STEPS = 1000
 SOLVED = 0.1
 # Of the budget, what smoothing shall leave at a narrower width, and at the next node.
 AIM, NEXT_AIM = 0.5, 0.8
-# How far a free intercept goes in one step, in units of the margin or of the spread of y; and what
-# is added to its curvature, as part of that with all shares inside.
+# How far a free intercept goes in one step, in units of the largest |p|; and what is added to its curvature,
+# as part of that with all shares inside.
 FARTHEST = 4.0
 RIDGE = 1e-12
 
@@ -81,8 +82,6 @@ class NodeSolver:
         Targets, boxes, units.
     free : bool
         Whether the intercept, the last column, costs nothing.
-    unit : float
-        What differences of margins are measured in.
 
     Attributes
     ----------
@@ -90,10 +89,11 @@ class NodeSolver:
         How many Newton steps have been made.
     """
 
-    def __init__(self, points: Points, continuum: Continuum, free: bool, unit: float) -> None:
-        self.points, self.continuum, self.free, self.unit = points, continuum, free, unit
+    def __init__(self, points: Points, continuum: Continuum, free: bool) -> None:
+        self.points, self.continuum, self.free = points, continuum, free
         self.steps = 0
-        self._widest = WIDEST * unit
+        self._highest = float(np.abs(continuum.target).max()) or 1.0
+        self._widest = WIDEST * self._highest
         self._head_start = 1.0
         self._shares = Shares(points, continuum, free)
         self._rate = np.empty(points.n_rows)
@@ -195,7 +195,7 @@ class NodeSolver:
         cost = 0.5 * float(own @ own)
         if self.free:
             imbalance = abs(float(off[-1])) / self.points.bias
-            cost += imbalance * (self.unit + abs(float(w[-1])) * self.points.bias)
+            cost += imbalance * (self._highest + abs(float(w[-1])) * self.points.bias)
         return cost / self.continuum.unit
 
     # -- steps ---------------------------------------------------------------------------------
@@ -233,14 +233,14 @@ class NodeSolver:
         if self.free:
             # no share need be inside: then the intercept would go anywhere
             bias = self.points.bias
-            steep = abs(float(off[-1])) * bias / (FARTHEST * self.unit)
+            steep = abs(float(off[-1])) * bias / (FARTHEST * self._highest)
             whole = bias**2 * float(self._shares.all_weights @ box) / width
             diagonal[-1] = max(steep - bias**2 * float(factor.sum()), RIDGE * whole)
         if self.points.n_cols > MOST_FACTORED:
             return self._by_conjugate_gradients(off, factor, diagonal)
         matrix = self.points.squares(factor, between)
         matrix.flat[:: len(matrix) + 1] += diagonal
-        return np.asarray(cho_solve(cho_factor(matrix, lower=True), off))
+        return _solve(matrix, off)
 
     def _by_conjugate_gradients(
         self, off: np.ndarray, factor: np.ndarray, diagonal: np.ndarray
@@ -306,3 +306,23 @@ class NodeSolver:
             elif not low < x < high:
                 x = 0.5 * (low + high) if high < FARTHER * low else np.sqrt(max(low, TINY) * high)
         return float(x)
+
+
+def _solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve with a positive definite matrix, given by its lower triangle, that is overwritten.
+
+    Columns are brought to one scale. Where rounding has left the matrix indefinite all the same,
+    as much is added as makes it definite: the step is then no longer Newton's, but still downhill.
+    """
+    scale = 1.0 / np.sqrt(matrix.diagonal())
+    matrix *= scale
+    matrix *= scale[:, np.newaxis]
+    added = len(matrix) * EPS
+    while True:
+        try:
+            factor = cho_factor(matrix, lower=True, check_finite=False)
+        except LinAlgError:
+            matrix.flat[:: len(matrix) + 1] += added
+            added *= 10.0
+            continue
+        return np.asarray(scale * cho_solve(factor, scale * right, check_finite=False))
