@@ -36,17 +36,20 @@ FLAT = 0.1
 MOST_TRIALS = 60
 # How much farther to look for the end of a step, and the least step that is of interest.
 FARTHER, TINY = 8.0, 1e-12
-# The widest smoothing, which is begun with, in units of the largest |p|.
-WIDEST = 1.0
-# Newton steps at one width, after which it is made WIDER; each time twice as many.
+# The smoothing that is begun with, and the widest, in units of the largest |p|. With the latter the
+# shares of all samples are between 0 and 1 at w = 0.
+BEGINNING, WIDEST = 1.0, 4.0
+# Newton steps at one width, after which another is tried.
 PATIENCE = 8
+# How much wider a smoothing becomes whose problem is too hard to begin with.
 WIDER = 4.0
-# How much narrower it becomes at once, at most and at least, where its problem is solved.
+# How much narrower one becomes whose problem is solved: at once, at most, and at least. Where that
+# was too much, it is the square root of it the next time.
 NARROWER, BARELY_NARROWER = 0.25, 0.7
 # Where the last node took more steps than the second of these, the next begins WIDER; where it took
 # fewer than the first, as it is.
 EASY, HARD = 5, 10
-# Steps in all before giving up.
+# Steps before giving up.
 MOST_STEPS = 1000
 # A smoothed problem is solved where ½‖w - Σ θ z‖² is this part of the gap of smoothing.
 SOLVED = 0.1
@@ -101,7 +104,7 @@ class NodeSolver:
     def solve_afresh(self, tau: float, budget: float) -> Solved:
         """Solve at τ, beginning with w = 0."""
         rest = np.zeros(self.points.n_cols), np.zeros(self.points.n_rows)
-        return self.solve(tau, *rest, Smoothing(self._widest, np.full(2, 0.5)), budget)
+        return self.solve(tau, *rest, self._centred(BEGINNING), budget)
 
     def solve(
         self,
@@ -126,7 +129,8 @@ class NodeSolver:
         """
         shares, begun = self._shares, self.steps
         smoothing = self._wider(smoothing, self._head_start)
-        tries, patience = 0, PATIENCE
+        tries, patience, narrowing = 0, PATIENCE, NARROWER
+        solved: tuple[np.ndarray, np.ndarray, Smoothing] | None = None
         from_data = False  # whether margins and sums are free of the rounding of many steps
         while True:
             shares.update(margin, smoothing, afresh=from_data)
@@ -146,15 +150,26 @@ class NodeSolver:
                 )
             off = shares.residual(tau, w)
             to_gain = self._to_gain(off, w)
-            if to_gain <= SOLVED * max(gap - to_gain, budget):
+            if to_gain <= SOLVED * max(gap - to_gain, budget) and len(shares.between):
                 # the smoothed problem is solved, the smoothing too coarse
-                narrower = self._narrower(smoothing, gap - to_gain, budget)
+                solved = w, margin.copy(), smoothing
+                narrower = self._narrower(smoothing, gap - to_gain, budget, narrowing)
                 step = self._narrowing_step(tau, margin, off, smoothing, narrower)
                 length, smoothing, tries = 1.0, narrower, 0
                 rate = self.points.products(step, out=self._rate)
+            elif tries == patience and solved is not None:
+                # too narrow at once
+                w, smoothing, tries = solved[0], solved[2], 0
+                margin[:] = solved[1]
+                narrowing, patience = float(np.sqrt(narrowing)), patience + 1
+                continue
             elif tries == patience and smoothing.width < self._widest:
-                smoothing = self._wider(smoothing, WIDER)
-                tries, patience = 0, 2 * patience
+                smoothing, tries = self._wider(smoothing, WIDER), 0
+                continue
+            elif tries == patience:
+                # from here there is no way: all the way
+                w, tries, patience = np.zeros_like(w), 0, 2 * patience
+                margin[:] = 0.0
                 continue
             else:
                 step = self._newton_step(tau, off, smoothing.width)
@@ -169,20 +184,29 @@ class NodeSolver:
         elif self.steps - begun < EASY:
             self._head_start = 1.0
         factor = float(np.sqrt(NEXT_AIM * budget / max(gap, 1e-3 * budget)))
-        following = self._wider(smoothing, min(max(factor, 0.5), 2.0))
+        width = min(max(factor, 0.5), 2.0) * smoothing.width
         centre = shares.mean(otherwise=smoothing.centre)
-        return Solved(node, end, gap, Smoothing(following.width, centre))
+        following = Smoothing(min(width, BEGINNING * self._highest), centre)
+        return Solved(node, end, gap, following)
 
     # -- the smoothing -------------------------------------------------------------------------
+
+    def _centred(self, width: float) -> Smoothing:
+        return Smoothing(width * self._highest, np.full(2, 0.5))
 
     def _wider(self, smoothing: Smoothing, factor: float) -> Smoothing:
         return Smoothing(min(factor * smoothing.width, self._widest), smoothing.centre)
 
-    def _narrower(self, smoothing: Smoothing, left: float, budget: float) -> Smoothing:
-        """Return one that leaves a gap within the budget, `left` being that of this one."""
+    def _narrower(
+        self, smoothing: Smoothing, left: float, budget: float, most: float
+    ) -> Smoothing:
+        """Return one that leaves a gap within the budget, `left` being that of this one.
+
+        It is narrower by no more than the factor `most`.
+        """
         factor = float(np.sqrt(AIM * budget / max(left, budget)))
         return Smoothing(
-            smoothing.width * min(max(factor, NARROWER), BARELY_NARROWER),
+            smoothing.width * max(min(factor, BARELY_NARROWER), most),
             self._shares.mean(otherwise=smoothing.centre),
         )
 
