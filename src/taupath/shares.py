@@ -134,8 +134,12 @@ class Shares:
 
     def judge(
         self, tau: float, w: np.ndarray, margin: np.ndarray, smoothing: Smoothing
-    ) -> tuple[Node, End, float]:
-        """Return what w and these shares make at τ, and the gap in units of P(0)."""
+    ) -> tuple[Node, End, float, float]:
+        """Return what w and these shares make at τ, the gap, and what smoothing makes of it.
+
+        Gaps are in units of P(0). The latter is Σ of losses minus θ (p - m): what would be left if
+        w = Σ θ z held, and with a free intercept the balance.
+        """
         lower, upper = self.continuum.boxes.lower(tau), self.continuum.boxes.upper(tau)
         box = upper - lower
         shift, scale = self._balance(lower, box)
@@ -148,7 +152,10 @@ class Shares:
         gap = 0.5 * float(w_own @ w_own) + loss - aim + 0.5 * float(v_own @ v_own)
         node = Node(tau, w, smoothing, shift, scale)
         end = End(tau, margin, aim, (w_own, w_own), (v_own, v_own))
-        return node, end, gap / self.continuum.unit
+        unit = self.continuum.unit
+        own_aim = float(lower @ self.all_aims + box @ self._sums[:, 2])
+        left = loss - own_aim + float(w @ (lower @ self.all_rows + box @ self._totals))
+        return node, end, gap / unit, left / unit
 
     def _balance(self, lower: np.ndarray, box: np.ndarray) -> tuple[float, np.ndarray]:
         """Return shift and scale of the shares that make Σ sign θ zero, where it has to be.

@@ -51,7 +51,7 @@ NARROWER, BARELY_NARROWER = 0.25, 0.7
 EASY, HARD = 5, 10
 # Steps before giving up.
 MOST_STEPS = 1000
-# A smoothed problem is solved where ½‖w - Σ θ z‖² is this part of the gap of smoothing.
+# A smoothed problem is solved where all but this part of the gap is due to smoothing.
 SOLVED = 0.1
 # Of the budget, what smoothing shall leave at a narrower width, and at the next node.
 AIM, NEXT_AIM = 0.5, 0.8
@@ -134,7 +134,7 @@ class NodeSolver:
         from_data = False  # whether margins and sums are free of the rounding of many steps
         while True:
             shares.update(margin, smoothing, afresh=from_data)
-            node, end, gap = shares.judge(tau, w, margin, smoothing)
+            node, end, gap, left = shares.judge(tau, w, margin, smoothing)
             if gap <= budget and from_data:
                 break
             if gap <= budget:
@@ -149,11 +149,10 @@ class NodeSolver:
                     tau,
                 )
             off = shares.residual(tau, w)
-            to_gain = self._to_gain(off, w)
-            if to_gain <= SOLVED * max(gap - to_gain, budget) and len(shares.between):
+            if gap - left <= SOLVED * max(left, budget) and len(shares.between):
                 # the smoothed problem is solved, the smoothing too coarse
                 solved = w, margin.copy(), smoothing
-                narrower = self._narrower(smoothing, gap - to_gain, budget, narrowing)
+                narrower = self._narrower(smoothing, left, budget, narrowing)
                 step = self._narrowing_step(tau, margin, off, smoothing, narrower)
                 length, smoothing, tries = 1.0, narrower, 0
                 rate = self.points.products(step, out=self._rate)
@@ -209,18 +208,6 @@ class NodeSolver:
             smoothing.width * max(min(factor, BARELY_NARROWER), most),
             self._shares.mean(otherwise=smoothing.centre),
         )
-
-    def _to_gain(self, off: np.ndarray, w: np.ndarray) -> float:
-        """Return about what going on at the same smoothing would gain, in units of P(0).
-
-        ½‖w - Σ θ z‖², and for a free intercept what balancing takes from the dual objective.
-        """
-        own = off[:-1] if self.free else off
-        cost = 0.5 * float(own @ own)
-        if self.free:
-            imbalance = abs(float(off[-1])) / self.points.bias
-            cost += imbalance * (self._highest + abs(float(w[-1])) * self.points.bias)
-        return cost / self.continuum.unit
 
     # -- steps ---------------------------------------------------------------------------------
 
