@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from taupath.meeting import progress_of_two, walk_together
 from taupath.approximate import approximate_stretch, choose_method
 from taupath.approximate_path import ApproximateClassificationPath
 from taupath.continuum import Boxes
+from taupath.meeting import progress_of_two, walk_together
 from taupath.path import ClassificationPath, RegularizationPath
 from taupath.problem import Line, quantile_classification, regularization
 from taupath.samples import make_samples

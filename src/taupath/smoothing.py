@@ -196,9 +196,7 @@ class NodeSolver:
     def _wider(self, smoothing: Smoothing, factor: float) -> Smoothing:
         return Smoothing(min(factor * smoothing.width, self._widest), smoothing.centre)
 
-    def _narrower(
-        self, smoothing: Smoothing, left: float, budget: float, most: float
-    ) -> Smoothing:
+    def _narrower(self, smoothing: Smoothing, left: float, budget: float, most: float) -> Smoothing:
         """Return one that leaves a gap within the budget, `left` being that of this one.
 
         It is narrower by no more than the factor `most`.
