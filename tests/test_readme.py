@@ -9,7 +9,8 @@ def test_there_is_an_example():
     assert EXAMPLES
 
 
-def test_examples_run_one_after_the_other():
+def test_examples_run_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     names = {}
     for source in EXAMPLES:
         exec(compile(source, "<example in README>", "exec"), names)
