@@ -116,6 +116,11 @@ class Chords:
         empty = ((boxes.upper(tau) - boxes.lower(tau))[own] == 0.0) | (self.continuum.weight == 0.0)
         return theta, empty | (share == 0.0), empty | (share == 1.0)
 
+    def at_node(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return status and θ at a node."""
+        theta, low, high = self._dual(k)
+        return np.where(low, LOWER, np.where(high, UPPER, FREE)).astype(np.int8), theta
+
     def end(self, k: int) -> tuple[End, float]:
         """Return node k as the end of chords, and its largest violation of a condition.
 

@@ -5,15 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from taupath.approximate import approximate_stretch, choose_method
+from taupath.approximate import approximate_stretch, choose_method, make_continuum
 from taupath.approximate_path import ApproximateClassificationPath
+from taupath.chords import Chords
 from taupath.continuum import Boxes
-from taupath.meeting import progress_of_two, walk_together
 from taupath.path import ClassificationPath, RegularizationPath
 from taupath.problem import Line, quantile_classification, regularization
-from taupath.samples import make_samples
-from taupath.solver import RAISE, Progress, Record, solve_path
+from taupath.samples import LinearSamples, make_samples
+from taupath.smoothing import NodeSolver
+from taupath.solver import RAISE, Guess, Progress, Record, solve_path
+from taupath.stored import StoredSamples
 from taupath.stretch import Stretch
+from taupath.together import walk_in_two
 from taupath.validation import (
     check_C,
     check_features,
@@ -30,8 +33,10 @@ from taupath.validation import (
 
 __all__ = ["TwoClasses", "quantile_path", "regularization_path"]
 
-# Seams of two walks are multiples of one over this.
-SEAM = 2.0**50
+# With so many samples, and features, the middle of a path is guessed to begin a second walk there,
+# up to this part of the objective at w = 0.
+MANY_SAMPLES, FEW_FEATURES = 2000, 2000
+GUESSED_WITHIN = 1e-4
 # The default of C, told apart from a 1.0 that somebody wrote beside `lam` by being this object.
 _DEFAULT_C = float("1.0")
 
@@ -95,7 +100,7 @@ def quantile_path(
     tau_range : pair of float
         Walk only this part of [0, 1].
     n_jobs : int, optional
-        2 or more, or -1: walk from both ends at a time, in two threads that meet on the way.
+        2 or more, or -1: walk with two threads, which meet on the way. More do not help.
     method : {"exact", "approximate", "auto"}
         "approximate", for the linear kernel and large data: solutions at some τ, interpolated
         linearly between them, with duality gaps of at most `tol` at every τ, certified. Features
@@ -144,7 +149,7 @@ def quantile_path(
         return _approximate_path(X, labels, C, intercept, (begin, end), tol, progress)
     data = TwoClasses(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size)
     C = regularization_to_C(None if C is _DEFAULT_C else C, lam, len(data.weight))
-    return data.quantile_path(C, lambda line: data.walk(line, begin, end, progress, together))
+    return data.quantile_path(C, lambda line: data.walk(line, begin, end, progress, together, C))
 
 
 def _approximate_path(
@@ -272,22 +277,41 @@ class TwoClasses(Labels):
         end: float,
         progress: Progress | None,
         together: bool = False,
+        C: float = 1.0,
     ) -> list[tuple[bool, Record]]:
         """Return what walks on the raised line recorded, and whether each came from its end."""
         rows, order = self.samples.rows_to_walk()
         others = rows.sharing() if together else None
-        if others is None:
+        mirrored = all(1.0 - (1.0 - t) == t for t in (begin, end))
+        if others is None or not (mirrored or self._can_guess()):
             return [(False, solve_path(rows, line, begin, end, order, progress))]
-        back = line.reversed()
-        report = progress_of_two(progress)
-        forward, backward = walk_together(
-            (
-                lambda meet: solve_path(rows, line, begin, end, order, report(0), meet),
-                lambda meet: solve_path(others, back, 1 - end, 1 - begin, order, report(1), meet),
-            )
-        )
-        seam = _seam(forward.end, backward.end)
-        return [(False, forward.until(seam)), (True, backward.until(1.0 - seam))]
+        # the first walk begins where few boxes are open: there the start is quick
+        flipped = mirrored and 2 * int(self.positive.sum()) > len(self.positive)
+        if flipped:
+            line, begin, end = line.reversed(), 1.0 - end, 1.0 - begin
+        guess_at = self._guess_at(C, flipped) if self._can_guess() else None
+        walks = walk_in_two(rows, others, line, begin, end, order, progress, guess_at)
+        return [(not back, record) for back, record in walks[::-1]] if flipped else walks
+
+    def _can_guess(self) -> bool:
+        """Return whether solutions in the middle of a path can be guessed in little time."""
+        n_samples, n_features = self.samples.shape
+        linear = isinstance(self.samples, LinearSamples)
+        return linear and n_features <= FEW_FEATURES and n_samples >= MANY_SAMPLES
+
+    def _guess_at(self, C: float, flipped: bool) -> Callable[[float], Guess]:
+        """Return what guesses solutions on the line, or on the reversed one."""
+
+        def guess(t: float) -> Guess:
+            X, target = self.samples.X, np.ones(len(self.sign))
+            samples = StoredSamples(X, self.sign, self.samples.constant)
+            boxes, free = Boxes.of_classification(C), self.samples.constant.free
+            continuum = make_continuum(samples.points, target, self.weight, boxes, free)
+            solver = NodeSolver(samples.points, continuum, free)
+            node = solver.solve_afresh(1.0 - t if flipped else t, GUESSED_WITHIN).node
+            return Chords(samples, continuum, [node, node], {}).at_node(0)
+
+        return guess
 
     def quantile_path(
         self, C: float, walks_of: Callable[[Line], Sequence[tuple[bool, Record]]]
@@ -314,9 +338,3 @@ class TwoClasses(Labels):
         raised = line.raised(RAISE)
         stretch = Stretch(self.samples, raised, record_of(raised), scale=C_max)
         return RegularizationPath(self.samples, line, self.weight, [stretch], self.classes, tau=tau)
-
-
-def _seam(forward: float, backward: float) -> float:
-    """Return a t that both walks have reached, and of which 1 - t is exact."""
-    rounded = float(np.floor(forward * SEAM) / SEAM)
-    return rounded if rounded >= 1.0 - backward else forward

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["Meeting", "Stopped", "progress_of_two", "walk_together"]
+__all__ = ["Meeting", "Passing", "Stopped", "progress_of_two", "walk_together"]
 
 
 class Stopped(Exception):
@@ -38,6 +38,26 @@ class Meeting:
             raise Stopped
         self.at = t
         return t >= 1.0 - self.other.at
+
+
+class Passing:
+    """In place of a meeting, for a walk that goes away from the other one.
+
+    Attributes
+    ----------
+    at : float
+        Where this walk is.
+    """
+
+    def __init__(self, meeting: Meeting) -> None:
+        self.at, self._meeting = 0.0, meeting
+
+    def reached(self, t: float) -> bool:
+        """Tell where this walk is; it meets nobody."""
+        if self._meeting.stop:
+            raise Stopped
+        self.at = t
+        return False
 
 
 def walk_together(walks: Sequence[Callable[[Meeting], Any]]) -> list[Any]:

@@ -19,14 +19,15 @@ from taupath._core._factor import independent_rows
 from taupath._core._rows import Rows
 from taupath._core._walk import Walk
 from taupath.exceptions import WalkFailed
-from taupath.meeting import Meeting
+from taupath.meeting import Meeting, Passing
 from taupath.metric import Metric, natural_metric
 from taupath.problem import Line, correction, rising_targets
 from taupath.status import FREE, FREE_TO_LOWER, FREE_TO_UPPER, LOWER, UPPER, Outcome
 
-__all__ = ["COUNTED", "ORTHOGONAL_UP_TO", "RAISE", "Progress", "Record", "solve_path"]
+__all__ = ["COUNTED", "ORTHOGONAL_UP_TO", "RAISE", "Guess", "Progress", "Record", "solve_path"]
 
 Progress = Callable[[float, int], None]
+Guess = tuple[np.ndarray, np.ndarray]
 Events = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 # δ: large against rounding in a slack (1e-13 is common, 1e-12 has been seen), small against the
@@ -119,7 +120,8 @@ def solve_path(
     end: float,
     order: np.ndarray | None = None,
     progress: Progress | None = None,
-    meeting: Meeting | None = None,
+    meeting: Meeting | Passing | None = None,
+    guess: Guess | None = None,
 ) -> Record:
     """Walk `line` from `begin` to `end`.
 
@@ -137,6 +139,9 @@ def solve_path(
         Called as ``progress(fraction, n_events)`` about ten times a second.
     meeting : Meeting, optional
         Another walk comes from the end: this one stops where the two meet.
+    guess : pair of ndarray, optional
+        About the status and θ of each sample at `begin`; without it, the way to there is walked
+        from an end of the line.
 
     Returns
     -------
@@ -151,7 +156,8 @@ def solve_path(
     squared_norm = rows.squared_norms()
     if order is not None:
         line = line.take(order)
-    record = _Solver(rows, squared_norm, line, begin, end, progress, meeting).solve()
+        guess = None if guess is None else (guess[0][order], guess[1][order])
+    record = _Solver(rows, squared_norm, line, begin, end, progress, meeting).solve(guess)
     return record if order is None else record.in_order(order)
 
 
@@ -175,7 +181,7 @@ class _Solver:
         begin: float,
         end: float,
         progress: Progress | None,
-        meeting: Meeting | None,
+        meeting: Meeting | Passing | None,
     ) -> None:
         self.rows = rows
         self.squared_norm = squared_norm
@@ -186,8 +192,10 @@ class _Solver:
         self.budget = EVENTS_PER_SAMPLE * rows.n_rows + 1000
         self.counters = dict.fromkeys(COUNTED, 0)
 
-    def solve(self) -> Record:
-        state = self._start()
+    def solve(self, guess: Guess | None = None) -> Record:
+        state = None if guess is None else self._start_from(*guess)
+        if state is None:
+            state = self._start()
         events: Events = []
         self._walk(self.line, self.begin, self.end, state, events, "kinks")
         times, index, move = (np.concatenate(parts) for parts in zip(*events, strict=True))
@@ -195,6 +203,13 @@ class _Solver:
         end = self.end if self.meeting is None else min(self.meeting.at, self.end)
         times = np.clip(np.maximum.accumulate(times), self.begin, end)
         return Record(self.begin, end, state.status, state.free, times, index, move, self.counters)
+
+    def _start_from(self, status: np.ndarray, theta: np.ndarray) -> _State | None:
+        """Return the solution at the beginning, near to a given one; None if that is too far."""
+        free = np.flatnonzero(status == FREE).astype(np.int32)
+        near = self._independent(self.line, self.begin, _State(status, free, theta[free]), [])
+        outcome, state = self._correct(self.line, self.begin, near, [])
+        return state if outcome == Outcome.DONE else None
 
     def _start(self) -> _State:
         """Return the solution at the beginning.

@@ -1,6 +1,7 @@
 """Paths: their training data, what they were asked for with, and their records."""
 
 import warnings
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,16 @@ from taupath.validation import check_C, check_range, check_real
 
 __all__ = ["pack_path", "unpack_path"]
 
+# Whether the walks of a path went backward: one thread, two from the ends, two with one from the
+# middle, and the last with the ends of the path exchanged.
+WAYS = [
+    [False],
+    [False, True],
+    [False, False],
+    [False, True, False],
+    [True, True],
+    [True, False, True],
+]
 # Megabytes for a kernel matrix that a file can ask for.
 LARGEST_CACHE = 2000.0
 
@@ -95,17 +106,23 @@ def unpack_path(found: Any, taken: Taken) -> SolutionPath:
 def _unpack_walks(
     found: dict[str, Any], taken: Taken, samples: Samples
 ) -> list[tuple[bool, Record]]:
-    """Return one walk, or one from each end that meet."""
+    """Return walks that follow one another on the path."""
     walks: list[tuple[bool, Record]] = []
     for walk in found.get("walks") or ():
         backward = walk.get("backward")
         record = unpack_record(walk.get("record"), taken, *_sizes(samples))
         walks.append((backward, record))
-    if [backward for backward, _ in walks] not in ([False], [False, True]):
-        raise ModelFileError("a path has one walk, or one from each end")
-    if len(walks) == 2 and walks[1][1].end != 1.0 - walks[0][1].end:
+    if [backward for backward, _ in walks] not in WAYS:
+        raise ModelFileError("a path is not walked like this")
+    ends = [_ends(*walk) for walk in walks]
+    if any(one[1] != other[0] for one, other in pairwise(ends)):
         raise ModelFileError("the walks of a path do not meet")
     return walks
+
+
+def _ends(backward: bool, record: Record) -> tuple[float, float]:
+    """Return where a walk begins and ends, in terms of its path."""
+    return (1.0 - record.end, 1.0 - record.begin) if backward else (record.begin, record.end)
 
 
 def _unpack_regression(found: dict[str, Any], taken: Taken, data: Responses) -> RegressionPath:
