@@ -31,8 +31,19 @@ def test_two_threads_find_the_path_of_one(n, share):
     other = tp.quantile_path(X, y, C=0.1, n_jobs=2)
     assert len(other._stretches) > 1
     same_solutions(path, other)
-    # kinks differ by those of zero length only
-    assert abs(other.n_kinks - path.n_kinks) <= 0.01 * path.n_kinks
+    # the kinks are the same, up to ties; and there is one where two walks meet
+    assert abs(other.n_kinks - path.n_kinks) <= 12
+
+
+def test_wherever_two_threads_meet_their_kinks_are_those_of_one():
+    X, y = two_classes(2500, 0.2)
+    path = tp.quantile_path(X, y, C=0.1)
+    for _ in range(10):  # it depends on the day
+        other = tp.quantile_path(X, y, C=0.1, n_jobs=2)
+        ends = [(float(s.record.begin), float(s.record.end)) for s in other._stretches]
+        assert all(begin < end for begin, end in ends)
+        assert (np.diff(other.taus) > 0.0).all()
+        assert abs(other.n_kinks - path.n_kinks) <= 12
 
 
 @pytest.mark.parametrize("walked", [(0.2, 0.7), (0.3, 0.9), (0.25, 0.75)])

@@ -64,14 +64,14 @@ def walk_in_two(
         return [(True, towards), (False, away)]
 
     (((_, forward),), others_walked) = walk_together((first, second))
-    if others_walked[0][0]:
-        towards = others_walked[0][1]
-        seam = _rounded(forward.end)
-        seam = seam if seam >= 1.0 - towards.end else forward.end
-        others_walked[0] = (True, towards.until(1.0 - seam))
-    else:
-        seam = middle
-    return [(False, forward.until(seam)), *others_walked]
+    backward, towards = others_walked[0]
+    if not backward:
+        return [(False, forward.until(middle)), *others_walked]
+    if guess_at is not None and forward.end >= middle:  # it was there before it knew of the other
+        return [(False, forward.until(middle)), *others_walked[1:]]
+    seam = _rounded(forward.end)
+    seam = seam if seam >= 1.0 - towards.end else forward.end
+    return [(False, forward.until(seam)), (True, towards.until(1.0 - seam)), *others_walked[1:]]
 
 
 def _rounded(t: float) -> float:
