@@ -9,13 +9,15 @@ probability that the path gives it.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.datasets import make_moons
+from sklearn.datasets import load_breast_cancer, make_moons
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
 
 import taupath as tp
 
 X, y = make_moons(300, noise=0.3, random_state=0)
 model = tp.QuantileSVC(C=1.0, kernel="rbf", gamma=1.0).fit(X, y)
-new = np.array([[-0.5, 0.2], [0.4, 0.25], [0.9, -0.1], [1.6, 0.0]])
+new = np.array([[-0.5, 0.2], [0.2, 0.65], [0.9, -0.1], [1.6, 0.0]])
 proba = model.predict_proba(new)[:, 1]
 taus, values = model.path_.values_at_nodes(new)
 
@@ -33,22 +35,26 @@ for ax in axes:
     ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# Boundaries of different τ are fitted one by one in theory, so they may cross, and a sample may
-# change sides more than once. Then P̂ is the length of all τ at which it is positive, and
-# ``predict_proba_interval`` gives the first and the last change. How often does that happen here?
+# Boundaries of different τ may cross, and then a sample changes sides more than once. P̂ is the
+# length of all τ at which it is positive, and ``predict_proba_interval`` gives the first and the
+# last change. How often does that happen on real data?
 
-low, high = model.predict_proba_interval(X).T
-several = high - low > 1e-9
-print(f"{several.mean():.0%} of samples change sides more than once,")
-print(f"{np.median((high - low)[several]):.3f} is the median width of their intervals")
+data = load_breast_cancer()
+X, X_test, y, y_test = train_test_split(data.data, 1 - data.target, test_size=0.5, random_state=0)
+scaler = StandardScaler().fit(X)
+X, X_test = scaler.transform(X), scaler.transform(X_test)
+model = tp.QuantileSVC(C=0.1).fit(X, y)
+low, high = model.predict_proba_interval(X_test).T
+print(f"{np.sum(high - low > 1e-9)} of {len(X_test)} samples change sides more than once")
 
 i = int((high - low).argmax())
-taus, values = model.path_.values_at_nodes(X[i : i + 1])
-figure, ax = plt.subplots(figsize=(5.4, 3.4), layout="constrained")
+taus, values = model.path_.values_at_nodes(X_test[i : i + 1])
+p = model.predict_proba(X_test)[i, 1]
+figure, ax = plt.subplots(figsize=(5.6, 3.6), layout="constrained")
 ax.axhline(0.0, color="0.6", linewidth=0.8)
-ax.axvspan(low[i], high[i], color="0.9", label=f"interval [{low[i]:.3f}, {high[i]:.3f}]")
+ax.axvspan(low[i], high[i], color="0.92", label=f"interval [{low[i]:.3f}, {high[i]:.3f}]")
 ax.plot(taus, values[0], color="black", linewidth=1.2)
-ax.plot(model.predict_proba(X)[i, 1], 0.0, "o", color="C3", label="P̂, the length where f ≥ 0")
+ax.plot(p, 0.0, "o", color="C3", label=f"P̂ = {p:.3f}, the length where f ≥ 0")
 ax.set(xlabel=r"$\tau$", ylabel=r"$f_\tau(x)$", title="the sample with the widest interval")
 ax.legend(frameon=False)
 ax.spines[["top", "right"]].set_visible(False)

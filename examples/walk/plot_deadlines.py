@@ -24,6 +24,8 @@ figure, ax = plt.subplots(figsize=(5.6, 3.8), layout="constrained")
 ax.loglog(sizes, sizes, ":", color="0.5", label="all rows")
 ax.loglog(sizes, looked_at, "o-", color="#c0392b", label="rows looked at")
 ax.set(xlabel="samples", ylabel="rows per kink")
+ax.set_xticks(sizes, [str(n) for n in sizes])
+ax.set_xticks([], minor=True)
 ax.legend(frameon=False)
 ax.spines[["top", "right"]].set_visible(False)
 for n, rows in zip(sizes, looked_at, strict=True):
