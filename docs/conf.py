@@ -25,7 +25,6 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 # Every reference must have a target. Nothing is looked up in other projects' sites: a build needs
 # no network.
 nitpicky = True
-suppress_warnings = ["toc.empty_glob"]  # docs/reproduction.md is listed where it is there
 html_math_renderer = "mathml"
 
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
