@@ -16,7 +16,7 @@ BENCH_ARGS ?=
 TEST_ARGS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all checked asan lint format bench bench-growth bench-lines bench-reading figures docs build clean
+.PHONY: help demo test test-all checked asan lint format bench bench-growth bench-lines bench-reading bench-approximate figures docs build clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -45,6 +45,9 @@ bench-lines: build $(VENV)/.bench  ## kernels, the C path, quantile regression (
 
 bench-reading: build  ## probabilities off a path, in fits of it, one thread (needs TAUPATH_DATA)
 	@$(ONE_THREAD) $(PY) benchmarks/reading.py $(BENCH_ARGS)
+
+bench-approximate: build $(VENV)/.bench  ## certified approximate paths beside LIBLINEAR, one thread (needs TAUPATH_DATA)
+	@$(ONE_THREAD) $(PY) benchmarks/approximate.py $(BENCH_ARGS)
 
 figures: build $(VENV)/.test  ## all displays as pictures, in build/figures
 	@$(PY) benchmarks/figures.py -o build/figures

@@ -1,138 +1,16 @@
-"""What the benchmarks share: a stopwatch, counters of a walk, tables, a word about the machine."""
+"""What the benchmarks share with the reproduction of the paper, under one short name."""
 
-import platform
-import time
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from importlib.metadata import version
-from pathlib import Path
-from typing import Any, TypeVar
+from taupath.reproduce.measuring import Stopwatch, Work, machine, n_threads, work
+from taupath.reproduce.tables import error, number, table, work_columns
 
-from threadpoolctl import threadpool_info
-
-from taupath import SolutionPath
-
-T = TypeVar("T")
-
-
-class Stopwatch:
-    """CPU seconds of jobs that are run several times, in turn.
-
-    The best run of a job is the one the rest of the machine disturbed least. Jobs run in turn
-    meet the same disturbances, so that a ratio of two bests compares like with like.
-    """
-
-    def __init__(self) -> None:
-        self._seconds: dict[Hashable, list[float]] = defaultdict(list)
-
-    def time(self, job: Hashable, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        """Run a job once; return what the function returns."""
-        begin = time.process_time()
-        result = function(*args, **kwargs)
-        self._seconds[job].append(time.process_time() - begin)
-        return result
-
-    def best(self, job: Hashable) -> float:
-        """Return the seconds of the best run."""
-        return min(self._seconds[job])
-
-    def runs(self, job: Hashable) -> int:
-        """Return how often the job has been run."""
-        return len(self._seconds[job])
-
-    def spent(self, job: Hashable) -> float:
-        """Return the seconds of all runs together."""
-        return sum(self._seconds[job])
-
-
-@dataclass(frozen=True)
-class Work:
-    """What a walk did, in numbers that do not depend on the machine.
-
-    Attributes
-    ----------
-    rows_per_event, mean_free : float
-        Rows evaluated and size of the free set, on average over all events, those of the start
-        included.
-    refactorizations, repairs : int
-        How often the factor and the whole solution were made afresh.
-    nbytes : int
-        Bytes of the recorded path.
-    """
-
-    rows_per_event: float
-    mean_free: float
-    refactorizations: int
-    repairs: int
-    nbytes: int
-
-
-def work(path: SolutionPath) -> Work:
-    """Return what the walk of a path did."""
-    counters = path.counters
-    n_events = counters["kinks"] + counters["start_events"]
-    return Work(
-        rows_per_event=counters["rows_evaluated"] / n_events,
-        mean_free=counters["sum_free"] / n_events,
-        refactorizations=counters["refactorizations"],
-        repairs=counters["repairs"],
-        nbytes=path.nbytes,
-    )
-
-
-def work_columns(works: Sequence[Work]) -> list[tuple[str, list[str]]]:
-    """Return the columns of a table about these walks."""
-    return [
-        ("rows per kink", [f"{work.rows_per_event:.1f}" for work in works]),
-        ("mean free set", [f"{work.mean_free:.1f}" for work in works]),
-        ("refactorisations", [str(work.refactorizations) for work in works]),
-        ("repairs", [str(work.repairs) for work in works]),
-        ("bytes", [str(work.nbytes) for work in works]),
-    ]
-
-
-def table(title: str, columns: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
-    """Return the lines of a table of columns, each a head and its cells, flush right.
-
-    The first column is flush left.
-    """
-    padded = []
-    for k, (head, cells) in enumerate(columns):
-        width = max(map(len, (head, *cells)))
-        padded.append([cell.rjust(width) if k else cell.ljust(width) for cell in (head, *cells)])
-    return [title, *("  ".join(cells) for cells in zip(*padded, strict=True))]
-
-
-def number(value: float | None) -> str:
-    """Write a measured number with three digits or more; a dash for one not measured."""
-    if value is None:
-        return "-"
-    return f"{value:.0f}" if value >= 100.0 else f"{value:.3g}"
-
-
-def error(value: float | None) -> str:
-    """Write how large an error is; a dash for one not measured."""
-    return "-" if value is None else f"{value:.1e}"
-
-
-def n_threads() -> int:
-    """Return the most threads that a numerical library of this process may use."""
-    return max((pool["num_threads"] for pool in threadpool_info()), default=1)
-
-
-def machine(*packages: str) -> dict[str, str]:
-    """Return the processor, the number of threads, and the versions of these distributions."""
-    return {
-        "processor": _processor(),
-        "threads": str(n_threads()),
-        "Python": platform.python_version(),
-        **{package: version(package) for package in packages},
-    }
-
-
-def _processor() -> str:
-    about = Path("/proc/cpuinfo")
-    lines = about.read_text().splitlines() if about.is_file() else []
-    named = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return named[0] if named else platform.processor() or platform.machine()
+__all__ = [
+    "Stopwatch",
+    "Work",
+    "error",
+    "machine",
+    "n_threads",
+    "number",
+    "table",
+    "work",
+    "work_columns",
+]

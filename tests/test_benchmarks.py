@@ -189,7 +189,7 @@ def test_growth_reports_one_line_for_each_size(module):
 def test_table2_reports_the_diabetes_data(module, paper_data):
     pytest.importorskip("liblinear", reason="LIBLINEAR is not installed")
     table2 = module("table2")
-    row = table2.measure(paper_data("diabetes"), repeats=1)
+    row = table2.measure(paper_data("diabetes"), repeats=1, algorithm1="skip")
     assert row.path_gap <= 1e-9 and row.path_kkt <= 1e-7
     assert row.path_gap < row.lbfgsb_gap < 1e-2
     assert row.path_gap < row.liblinear_gap < 1e-1
@@ -199,12 +199,13 @@ def test_table2_reports_the_diabetes_data(module, paper_data):
         title, head, line = block.split("\n")
         assert len(head) == len(line), title
         assert line.split()[0] == "diabetes"
-    assert "(2776)" in lines[6]
+    assert "(2776)" in lines[6] and "not installed" not in lines[6]
+    assert lines[6].split()[3] == "-"  # Algorithm 1 was not run
 
     read = json.loads(table2.as_json([row], {"processor": "some"}))
     assert read["rows"][0]["kinks"] == row.kinks
     assert read["rows"][0]["ratios"]["path"] == pytest.approx(row.path / row.liblinear)
-    assert read["rows"][0]["reference"] is None
+    assert read["rows"][0]["algorithm1"]["seconds"] is None
 
 
 @pytest.fixture

@@ -207,6 +207,29 @@ def test_tau_outside_the_path_is_refused(tau):
         path.alpha(tau)
 
 
+@pytest.mark.parametrize(("n", "d", "lam"), UNIQUE)
+@pytest.mark.parametrize("known", [False, True])
+def test_a_part_of_the_walk_is_a_part_of_the_path(n, d, lam, known):
+    X, y = gaussian(n, d)
+    whole = dual_path_finding(X, y, lam)
+    begin, end = 0.5 * (whole.taus[5] + whole.taus[6]), 0.5 * (whole.taus[-7] + whole.taus[-6])
+    start = (whole.alpha(begin), whole.index_sets(begin)) if known else None
+    part = dual_path_finding(X, y, lam, tau_range=(begin, end), start=start)
+    assert_allclose(part.taus, [begin, *whole.taus[6:-6], end], rtol=0, atol=1e-9)
+    for tau in np.linspace(begin, end, 9):
+        assert_allclose(part.alpha(tau), whole.alpha(tau), rtol=0, atol=1e-8)
+    for tau in (np.nextafter(begin, 0.0), np.nextafter(end, 1.0)):
+        with pytest.raises(ValueError, match="tau must lie in"):
+            part.alpha(tau)
+
+
+@pytest.mark.parametrize("tau_range", [(0.5, 0.5), (-0.1, 1.0), (0.0, 1.1), (0.6, 0.4)])
+def test_a_part_that_is_none_is_refused(tau_range):
+    X, y = gaussian(20, 2)
+    with pytest.raises(ValueError, match="0 <= a < b <= 1"):
+        dual_path_finding(X, y, 0.1, tau_range=tau_range)
+
+
 def test_bad_labels_and_lam_are_refused():
     with pytest.raises(ValueError, match="y must hold"):
         dual_path_finding(oracles.HAND_X, [0, 1], 1.0)

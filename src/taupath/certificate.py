@@ -52,7 +52,11 @@ class Certificate:
     n_checked : int
         Number of values of τ looked at.
     complete : bool
-        Whether these were all kinks and all midpoints between them.
+        Whether these were all kinks and all midpoints between them, or all nodes of an approximate
+        path.
+    continuum : bool
+        Whether `worst_gap` bounds the gaps at all τ, whether looked at or not. It is then part of
+        the objective at w = 0 and τ = ½ instead of the primal objective at its τ.
     """
 
     worst_gap: float
@@ -61,6 +65,7 @@ class Certificate:
     tau_kkt: float
     n_checked: int
     complete: bool
+    continuum: bool = False
 
     def holds(self, gap: float = 1e-9, kkt: float = 1e-7) -> bool:
         """Return whether both are within these limits."""

@@ -5,6 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from taupath.approximate import approximate_stretch, choose_method
+from taupath.approximate_path import ApproximateClassificationPath
+from taupath.continuum import Boxes
 from taupath.meeting import progress_of_two, walk_together
 from taupath.path import ClassificationPath, RegularizationPath
 from taupath.problem import Line, quantile_classification, regularization
@@ -16,6 +19,7 @@ from taupath.validation import (
     check_features,
     check_labels,
     check_n_jobs,
+    check_positive,
     check_progress,
     check_range,
     check_real,
@@ -47,6 +51,8 @@ def quantile_path(
     cache_size: float = 1000.0,
     tau_range: tuple[float, float] = (0.0, 1.0),
     n_jobs: int | None = None,
+    method: str = "exact",
+    tol: float = 1e-3,
     progress: Progress | None = None,
 ) -> ClassificationPath:
     """Follow the exact solution of the asymmetric-cost SVM over τ.
@@ -90,13 +96,22 @@ def quantile_path(
         Walk only this part of [0, 1].
     n_jobs : int, optional
         2 or more, or -1: walk from both ends at a time, in two threads that meet on the way.
+    method : {"exact", "approximate", "auto"}
+        "approximate", for the linear kernel and large data: solutions at some τ, interpolated
+        linearly between them, with duality gaps of at most `tol` at every τ, certified. Features
+        of float32 stay as they are. "auto" takes this from 20 000 samples on; ``path.method`` says
+        which it was.
+    tol : float, default 1e-3
+        Of approximate paths: largest gap, as part of the objective at w = 0 and τ = ½.
     progress : callable, optional
-        Called as ``progress(fraction, n_events)`` about ten times a second.
+        Called as ``progress(fraction, n_events)`` about ten times a second; of approximate paths
+        after every node, with the number of nodes.
 
     Returns
     -------
     ClassificationPath
-        All solutions, with their certificates.
+        All solutions, with their certificates; of an approximate path, an
+        `ApproximateClassificationPath`.
 
     Raises
     ------
@@ -120,10 +135,42 @@ def quantile_path(
     True
     """
     progress, together = check_progress(progress), check_n_jobs(n_jobs) > 1
+    tol = check_positive(tol, "tol")
+    begin, end = check_range(tau_range)
+    X = check_features(X, single=method != "exact")
+    if choose_method(method, kernel, X.shape[0]) == "approximate":
+        labels = Labels(X, y, sample_weight)
+        C = regularization_to_C(None if C is _DEFAULT_C else C, lam, len(labels.weight))
+        return _approximate_path(X, labels, C, intercept, (begin, end), tol, progress)
     data = TwoClasses(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size)
     C = regularization_to_C(None if C is _DEFAULT_C else C, lam, len(data.weight))
-    begin, end = check_range(tau_range)
     return data.quantile_path(C, lambda line: data.walk(line, begin, end, progress, together))
+
+
+def _approximate_path(
+    X: Any,
+    labels: "Labels",
+    C: float,
+    intercept: Any,
+    walked: tuple[float, float],
+    tol: float,
+    progress: Progress | None,
+) -> ApproximateClassificationPath:
+    line = quantile_classification(labels.positive, labels.weight, C)
+    samples, chords = approximate_stretch(
+        X,
+        labels.sign,
+        line.target0,
+        labels.weight,
+        Boxes.of_classification(C),
+        intercept,
+        walked,
+        tol,
+        progress,
+    )
+    return ApproximateClassificationPath(
+        samples, line, labels.weight, [chords], labels.classes, C=C, tol=tol
+    )
 
 
 def regularization_path(
@@ -183,7 +230,18 @@ def regularization_path(
     return data.regularization_path(tau, C_max, walk)
 
 
-class TwoClasses:
+class Labels:
+    """What is asked of the samples, checked."""
+
+    def __init__(self, X: Any, y: Any, sample_weight: Any) -> None:
+        n_samples = X.shape[0]
+        self.classes, self.positive = check_labels(y, n_samples)
+        self.weight = check_weight(sample_weight, n_samples)
+        check_weighted_classes(self.weight, self.classes, self.positive)
+        self.sign = np.where(self.positive, 1.0, -1.0)
+
+
+class TwoClasses(Labels):
     """The arguments that all paths of classifiers share, checked, and the paths on them.
 
     A path needs a record of the line that it is on: from a walk, or from a file.
@@ -202,13 +260,9 @@ class TwoClasses:
         cache_size: Any,
     ) -> None:
         features = check_features(X)
-        n_samples = features.shape[0]
-        self.classes, self.positive = check_labels(y, n_samples)
-        self.weight = check_weight(sample_weight, n_samples)
-        check_weighted_classes(self.weight, self.classes, self.positive)
-        sign = np.where(self.positive, 1.0, -1.0)
+        super().__init__(features, y, sample_weight)
         self.samples = make_samples(
-            features, sign, sign, intercept, kernel, gamma, degree, coef0, cache_size
+            features, self.sign, self.sign, intercept, kernel, gamma, degree, coef0, cache_size
         )
 
     def walk(

@@ -24,6 +24,7 @@ __all__ = [
     "load_classification",
     "load_paper",
     "load_svm",
+    "split_diabetes",
 ]
 
 ENVIRONMENT_VARIABLE = "TAUPATH_DATA"
@@ -194,10 +195,15 @@ def load_svm(file: PathLike, n_features: int | None = None) -> tuple[sp.csr_matr
     return X, y.astype(np.int64)
 
 
+def split_diabetes(X: np.ndarray, y: np.ndarray) -> PaperData:
+    """Return the 768 scaled diabetes samples, in the order of the UCI table, shuffled and cut."""
+    order = np.random.default_rng(0).permutation(768)
+    return _cut_in_three("diabetes", 1e-3, X[order], y[order], 668, 718)
+
+
 def _load_diabetes(folder: Path) -> PaperData:
     X, y = load_svm(folder / "diabetes" / "diabetes_scale.svm", n_features=8)
-    order = np.random.default_rng(0).permutation(768)
-    return _cut_in_three("diabetes", 1e-3, X.toarray()[order], y[order], 668, 718)
+    return split_diabetes(X.toarray(), y)
 
 
 def _load_spam(folder: Path) -> PaperData:

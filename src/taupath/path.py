@@ -36,6 +36,8 @@ class SolutionPath:
     ----------
     taus : ndarray
         The kinks, increasing; the first and the last are the ends of the stretch.
+    method : str
+        "exact".
     counters : dict
         What the walk did: ``kinks`` (events on the path), ``start_events``, ``rows_evaluated``,
         ``zero_length_steps``, ``refactorizations``, ``rewinds`` (stretches walked again with more
@@ -43,6 +45,7 @@ class SolutionPath:
         ones), ``sum_free`` and ``max_free`` (size of the free set).
     """
 
+    method = "exact"
     _parameter = "tau"
     _symbol = "τ"
 
@@ -121,11 +124,11 @@ class SolutionPath:
 
     def coef(self, tau: float) -> np.ndarray:
         """Return the weights of the features, shape (n_features,), for the linear kernel."""
-        return self._samples.coef(self._solution(self._check(tau)))
+        return self._samples.coef(self._function(self._check(tau)))
 
     def intercept(self, tau: float) -> float:
         """Return the intercept."""
-        return self._samples.intercept(self._solution(self._check(tau)))
+        return self._samples.intercept(self._function(self._check(tau)))
 
     def decision_function(self, X: Any, tau: Any) -> np.ndarray:
         """Return f_τ(x); the positive class is decided for where it is ≥ 0.
@@ -147,14 +150,14 @@ class SolutionPath:
         X = self._samples.check_new(X)
         taus = np.asarray(tau)
         if taus.ndim == 0:
-            return self._samples.decide(X, self._solution(self._check(tau)))
+            return self._samples.decide(X, self._function(self._check(tau)))
         if taus.ndim != 1:
             raise ValueError(
                 f"{self._parameter} must be a number or have one dimension, got shape {taus.shape}"
             )
         decisions = np.empty((X.shape[0], len(taus)))
         for k in np.argsort(taus, kind="stable"):  # neighbours on the path share their factor
-            decisions[:, k] = self._samples.decide(X, self._solution(self._check(taus[k])))
+            decisions[:, k] = self._samples.decide(X, self._function(self._check(taus[k])))
         return decisions
 
     def decide_each(self, X: Any, tau: Any) -> np.ndarray:
@@ -182,7 +185,7 @@ class SolutionPath:
         if len(several) <= FEW_TAUS or not self._tracks.complete:
             for k, value in enumerate(several):
                 own = np.flatnonzero(which == k)
-                decisions[own] = self._samples.decide(X[own], self._solution(float(value)))
+                decisions[own] = self._samples.decide(X[own], self._function(float(value)))
             return decisions
         for some in self._row_blocks(X.shape[0]):
             features = self._samples.features(X[some])
@@ -195,7 +198,7 @@ class SolutionPath:
         ``coef`` for the linear kernel; otherwise ``kernel``, ``support``, ``support_vectors`` and
         ``dual_coef``.
         """
-        solution = self._solution(self._check(tau))
+        solution = self._function(self._check(tau))
         return self._samples.intercept(solution), self._samples.parts(solution)
 
     def crossings(self, X: Any, level: Any = 0.0) -> Crossings:
@@ -287,6 +290,32 @@ class SolutionPath:
             if value < stretch.kinks[-1]:
                 return stretch.solution(value)
         return self._stretches[-1].solution(value)
+
+    def simplify(self, tol: float) -> "SolutionPath":
+        """Return a path through as few of the nodes as keep its gaps within `tol`.
+
+        Between two of them w and α are interpolated linearly, which keeps α within its bounds. From
+        each node, the next is as far away as the bound on the gaps in between allows.
+
+        Parameters
+        ----------
+        tol : float
+            What no gap shall exceed, at any τ, as part of the objective at w = 0 and τ = ½ (of a
+            path over C: at C_max).
+
+        Returns
+        -------
+        SolutionPath
+            An `ApproximatePath`; its `certify` bounds the gaps at all τ.
+        """
+        # these paths are built from the ones of this module
+        from taupath.simplify import simplify
+
+        return simplify(self, tol)
+
+    def _function(self, value: float) -> Solution:
+        """Return a solution of which nothing but the decision function is going to be used."""
+        return self._solution(value)
 
     # -- what differs from job to job ----------------------------------------------------------
 

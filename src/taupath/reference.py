@@ -90,7 +90,7 @@ class ReferencePath:
     Attributes
     ----------
     taus : ndarray of shape (n_kinks,)
-        The kinks, strictly increasing from 0 to 1.
+        The kinks, strictly increasing from the beginning to the end of the walk: 0 and 1.
     alpha_margin : list of ndarray
         alpha on M at each kink, in index order.
     moved, moved_to : ndarray of shape (n_moves,)
@@ -153,8 +153,9 @@ class ReferencePath:
         return weights
 
     def _kink(self, tau: float) -> int:
-        if not 0.0 <= tau <= 1.0:
-            raise ValueError(f"tau must lie in [0, 1], got {tau!r}")
+        if not self.taus[0] <= tau <= self.taus[-1]:
+            walked = f"[{self.taus[0]:g}, {self.taus[-1]:g}]"
+            raise ValueError(f"tau must lie in {walked}, got {tau!r}")
         return int(np.searchsorted(self.taus, tau, side="right")) - 1
 
     def _sets_at_kink(self, k: int) -> SetArray:
@@ -171,7 +172,13 @@ class ReferencePath:
 
 
 def dual_path_finding(
-    X: Any, y: npt.ArrayLike, lam: float, *, max_kinks: int | None = None
+    X: Any,
+    y: npt.ArrayLike,
+    lam: float,
+    *,
+    max_kinks: int | None = None,
+    tau_range: tuple[float, float] = (0.0, 1.0),
+    start: tuple[npt.ArrayLike, tuple[IndexArray, IndexArray, IndexArray]] | None = None,
 ) -> ReferencePath:
     """Follow the minimiser of the dual (8) from tau = 0 to tau = 1 by Algorithm 1.
 
@@ -186,6 +193,11 @@ def dual_path_finding(
     max_kinks : int, optional
         Passes through the main loop after which the walk counts as going in circles. The
         default is 30 n + 100; real data need 2 n to 6 n.
+    tau_range : pair of float
+        Walk only this part of [0, 1].
+    start : pair of alpha and (L, M, R), optional
+        The dual solution at the beginning of it and the index sets from there on, where these are
+        known; by default lines 3 and 4 find them.
 
     Returns
     -------
@@ -230,23 +242,26 @@ def dual_path_finding(
         raise ValueError("y must hold the labels -1 and +1 only")
     if not lam > 0:
         raise ValueError(f"lam must be positive, got {lam!r}")
+    begin, end = tau_range
+    if not 0.0 <= begin < end <= 1.0:
+        raise ValueError(f"tau_range must satisfy 0 <= a < b <= 1, got {tau_range!r}")
     n = len(y)
     yx = _labelled_rows(X, y)
     row_norms = np.sqrt(np.asarray((abs(yx) ** 2).sum(axis=1), dtype=np.float64).ravel())
     if max_kinks is None:
         max_kinks = 30 * n + 100
 
-    alpha, in_set = _start(yx, y, lam)  # lines 3 and 4
+    alpha, in_set = _start(yx, y, lam, begin) if start is None else _given(start)  # lines 3 and 4
     gradient = yx @ (yx.T @ alpha) / lam - 1.0  # line 5, (10)
     if not np.max(np.abs(gradient[in_set == IN_M]), initial=0.0) <= LOST:
-        raise ReferenceStalled("the start is too rough to read off the index sets", 0.0, 0)
+        raise ReferenceStalled("the start is too rough to read off the index sets", begin, 0)
     gradient[in_set == IN_M] = 0.0
     step = _step(yx, y, in_set)
-    tau, n_events = 0.0, 0  # line 6
-    start, moves = in_set.copy(), list[tuple[int, int]]()
+    tau, n_events = begin, 0  # line 6
+    first_sets, moves = in_set.copy(), list[tuple[int, int]]()
     kinks = [(tau, alpha[in_set == IN_M], len(moves))]
 
-    while tau < 1.0:  # line 7
+    while tau < end:  # line 7
         n_events += 1
         trouble = _trouble(gradient, alpha, step, _upper_bounds(y, tau), in_set)
         if trouble or n_events > max_kinks:
@@ -257,9 +272,9 @@ def dual_path_finding(
         to_m = _eps_to_margin(gradient, np.where(moves_on, slope, 0.0), in_set, lam)
         to_l, to_r = _eps_to_bounds(alpha, step, _upper_bounds(y, tau), y, in_set)
         eps = min(to_m.min(), to_l.min(), to_r.min())  # line 8
-        at_end = eps >= 1.0 - tau
+        at_end = eps >= end - tau
         if at_end:
-            eps = 1.0 - tau
+            eps = end - tau
 
         delta_c = 2.0 * eps / n  # (15)
         gradient += delta_c / lam * slope  # line 9, (18)
@@ -270,7 +285,7 @@ def dual_path_finding(
                 in_set[moving] = to
                 moves += [(int(i), to) for i in moving]
         zero_length = tau + eps == tau
-        tau = 1.0 if at_end else tau + eps  # line 12
+        tau = end if at_end else tau + eps  # line 12
         gradient[in_set == IN_M] = 0.0  # by the definition of M, above (18)
         alpha = np.where(in_set == IN_M, alpha, _on_bounds(y, tau, in_set))  # by (12)
         step = _step(yx, y, in_set)  # line 13
@@ -284,7 +299,7 @@ def dual_path_finding(
             if not drift <= LOST:
                 reason = f"the walk has lost the solution: the gradient drifted by {drift:.1e}"
                 raise ReferenceStalled(reason, tau, n_events)
-    return _as_path(kinks, start, moves, n_events, yx, y, lam)  # line 20
+    return _as_path(kinks, first_sets, moves, n_events, yx, y, lam)  # line 20
 
 
 def _as_path(
@@ -337,9 +352,33 @@ def _on_bounds(y: FloatArray, tau: float, in_set: SetArray) -> FloatArray:
     return np.where(in_set == IN_L, _upper_bounds(y, tau), 0.0)
 
 
-def _start(yx: Any, y: FloatArray, lam: float) -> tuple[FloatArray, SetArray]:
-    """Solve (8) at tau = 0 by L-BFGS-B, read off the sets (11), and settle alpha_M by (14)."""
-    c = _upper_bounds(y, 0.0)
+def _start(yx: Any, y: FloatArray, lam: float, tau: float) -> tuple[FloatArray, SetArray]:
+    """Solve (8) at tau by L-BFGS-B, read off the sets (11), and settle alpha_M by (14)."""
+    c = _upper_bounds(y, tau)
+    rough = _lbfgsb(yx, c, lam)
+    gradient = yx @ (yx.T @ rough) / lam - 1.0
+    # By (12), alpha_i inside its box puts i on the margin, however rough the gradient still is.
+    margin = (np.abs(gradient) <= MARGIN_IS_ZERO) | ((rough > 0.0) & (rough < c))
+    in_set = np.where(margin, IN_M, np.sign(gradient)).astype(np.int8)
+    alpha = _on_bounds(y, tau, in_set)
+    right_side = lam - yx[margin] @ (yx.T @ alpha)
+    alpha[margin] = _solve_margin(yx[margin], right_side, rough[margin])
+    return np.clip(alpha, 0.0, c), in_set
+
+
+def _given(
+    start: tuple[npt.ArrayLike, tuple[IndexArray, IndexArray, IndexArray]],
+) -> tuple[FloatArray, SetArray]:
+    """Return alpha and the sets of a start that is known."""
+    alpha = np.array(start[0], dtype=np.float64)
+    in_set = np.empty(len(alpha), dtype=np.int8)
+    for indices, name in zip(start[1], (IN_L, IN_M, IN_R), strict=True):
+        in_set[indices] = name
+    return alpha, in_set
+
+
+def _lbfgsb(yx: Any, c: FloatArray, lam: float) -> FloatArray:
+    """Return the minimiser of the dual (8) over the box [0, c], by L-BFGS-B."""
 
     def dual(alpha: FloatArray) -> tuple[float, FloatArray]:
         v = yx.T @ alpha
@@ -352,14 +391,7 @@ def _start(yx: Any, y: FloatArray, lam: float) -> tuple[FloatArray, SetArray]:
         rough, before = minimize(dual, rough, jac=True, options=to_the_end, **box).x, rough
         if np.array_equal(rough, before):
             break
-    gradient = dual(rough)[1]
-    # By (12), alpha_i inside its box puts i on the margin, however rough the gradient still is.
-    margin = (np.abs(gradient) <= MARGIN_IS_ZERO) | ((rough > 0.0) & (rough < c))
-    in_set = np.where(margin, IN_M, np.sign(gradient)).astype(np.int8)
-    alpha = _on_bounds(y, 0.0, in_set)
-    right_side = lam - yx[margin] @ (yx.T @ alpha)
-    alpha[margin] = _solve_margin(yx[margin], right_side, rough[margin])
-    return np.clip(alpha, 0.0, c), in_set
+    return rough
 
 
 def _solve_margin(yx_m: Any, right_side: FloatArray, start: FloatArray | None) -> FloatArray:

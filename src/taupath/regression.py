@@ -6,6 +6,9 @@ from typing import Any
 import numpy as np
 
 from taupath._core._rows import Rows
+from taupath.approximate import approximate_stretch, choose_method
+from taupath.approximate_path import ApproximateRegressionPath
+from taupath.continuum import Boxes
 from taupath.exceptions import WalkFailed
 from taupath.meeting import Meeting, progress_of_two, walk_together
 from taupath.path import RegressionPath
@@ -18,6 +21,7 @@ from taupath.validation import (
     check_C,
     check_features,
     check_n_jobs,
+    check_positive,
     check_progress,
     check_range,
     check_targets,
@@ -49,6 +53,8 @@ def quantile_regression_path(
     cache_size: float = 1000.0,
     tau_range: tuple[float, float] = (0.0, 1.0),
     n_jobs: int | None = None,
+    method: str = "exact",
+    tol: float = 1e-3,
     progress: Progress | None = None,
 ) -> RegressionPath:
     """Follow the exact solution of quantile regression over τ.
@@ -63,7 +69,7 @@ def quantile_regression_path(
     ----------
     X, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size, tau_range
         As in `quantile_path`.
-    n_jobs, progress
+    n_jobs, method, tol, progress
         As in `quantile_path`.
     y : array-like of shape (n_samples,)
         What is to be predicted.
@@ -84,13 +90,43 @@ def quantile_regression_path(
     array([0., 1., 2., 3., 4.])
     """
     progress, together = check_progress(progress), check_n_jobs(n_jobs) > 1
+    tol = check_positive(tol, "tol")
     begin, end = check_range(tau_range)
-    data = Responses(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size)
     C = check_C(C)
-    walked = (
-        [] if data.rest(begin, end) is not None else data.walk(C, begin, end, progress, together)
-    )
+    X = check_features(X, single=method != "exact")
+    if choose_method(method, kernel, X.shape[0]) == "approximate":
+        return _approximate_path(X, y, sample_weight, C, intercept, (begin, end), tol, progress)
+    data = Responses(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size)
+    resting = data.rest(begin, end) is not None
+    walked = [] if resting else data.walk(C, begin, end, progress, together)
     return data.path(C, data.unit, begin, end, walked)
+
+
+def _approximate_path(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    C: float,
+    intercept: Any,
+    walked: tuple[float, float],
+    tol: float,
+    progress: Progress | None,
+) -> ApproximateRegressionPath:
+    targets = check_targets(y, X.shape[0])
+    weight = check_weight(sample_weight, len(targets))
+    samples, chords = approximate_stretch(
+        X,
+        np.ones(len(targets)),
+        targets,
+        weight,
+        Boxes.of_regression(C),
+        intercept,
+        walked,
+        tol,
+        progress,
+    )
+    line = quantile_regression(targets, weight, C)
+    return ApproximateRegressionPath(samples, line, weight, [chords], C=C, tol=tol)
 
 
 class Responses:

@@ -25,7 +25,15 @@ from taupath.problem import Line
 from taupath.rows import make_rows, order_in_memory
 from taupath.validation import check_choice, check_new_features, check_positive, slices
 
-__all__ = ["Intercept", "KernelSamples", "LinearSamples", "Samples", "Solution", "make_samples"]
+__all__ = [
+    "Intercept",
+    "KernelSamples",
+    "LinearSamples",
+    "Samples",
+    "Solution",
+    "make_intercept",
+    "make_samples",
+]
 
 TINY = float(np.finfo(np.float64).tiny)
 MEGABYTE = 1e6
@@ -35,6 +43,8 @@ FEWEST_ROWS = 100
 MOST_COLUMNS = 512
 # Samples at a time where the kernel matrix is not kept.
 DIAGONAL_BLOCK = 256
+# Features that are squared at a time.
+ENTRIES_AT_A_TIME = 1 << 20
 # Samples that are looked at to see whether a kernel matrix is positive semidefinite.
 LOOKED_AT = 1000
 
@@ -426,13 +436,10 @@ def make_samples(
 
     `response` is what samples are to be told apart by: labels, or what is to be predicted.
     """
-    choice = check_choice(intercept, "intercept", ("augmented", "free", "none"))
-    constant = {"augmented": Intercept(1.0), "none": Intercept(0.0)}.get(choice)
+    constant = _fixed_intercept(intercept)
     made = make_kernel(kernel, gamma, degree, coef0, X)
     if made is None:
-        squares = np.square(X if isinstance(X, np.ndarray) else X.data)
-        free = _free_intercept(float(squares.sum()) / len(sign))
-        return LinearSamples(X, sign, constant or free, response)
+        return LinearSamples(X, sign, constant or make_intercept(intercept, X), response)
     if made.precomputed:
         X = X if isinstance(X, np.ndarray) else X.toarray()
         check_square(X)
@@ -442,6 +449,25 @@ def make_samples(
         samples.constant = _free_intercept(samples.diagonal.mean())
     samples.examine()
     return samples
+
+
+def make_intercept(intercept: Any, X: "np.ndarray | sp.csr_array") -> Intercept:
+    """Return the intercept that users' arguments mean, for the linear kernel."""
+    constant = _fixed_intercept(intercept)
+    if constant is not None:
+        return constant
+    values = (X if isinstance(X, np.ndarray) else X.data).ravel()
+    squares = sum(
+        float(np.square(values[some], dtype=np.float64).sum())
+        for some in slices(len(values), ENTRIES_AT_A_TIME)
+    )
+    return _free_intercept(squares / X.shape[0])
+
+
+def _fixed_intercept(intercept: Any) -> Intercept | None:
+    """Return the intercept, None if it is free: then its feature depends on the others."""
+    choice = check_choice(intercept, "intercept", ("augmented", "free", "none"))
+    return {"augmented": Intercept(1.0), "none": Intercept(0.0)}.get(choice)
 
 
 def _free_intercept(mean_square: float) -> Intercept:

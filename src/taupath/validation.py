@@ -36,13 +36,13 @@ MAX_ROWS = 2**31 - 2
 LARGEST = 1e60
 
 
-def check_features(X: Any) -> "np.ndarray | sp.csr_array":
+def check_features(X: Any, single: bool = False) -> "np.ndarray | sp.csr_array":
     """Return X as C-contiguous float64 or as CSR with sorted unique int32 indices.
 
-    Copies only where storage or precision has to change.
+    Copies only where storage or precision has to change. With `single`, float32 stays float32.
     """
     if sp.issparse(X):
-        return _check_sparse(X)
+        return _check_sparse(X, single)
     array = _as_real(X, "X")
     if array.ndim != 2:
         raise ValueError(
@@ -50,12 +50,16 @@ def check_features(X: Any) -> "np.ndarray | sp.csr_array":
         )
     _check_size(array.shape)
     with np.errstate(over="ignore"):  # a long double may become infinite, which is found below
-        array = np.ascontiguousarray(array, dtype=np.float64)
+        array = np.ascontiguousarray(array, dtype=_precision(array.dtype, single))
     _check_size_of_values(array, "X")
     return array
 
 
-def _check_sparse(X: Any) -> "sp.csr_array":
+def _precision(dtype: np.dtype, single: bool) -> type:
+    return np.float32 if single and dtype == np.float32 else np.float64
+
+
+def _check_sparse(X: Any, single: bool) -> "sp.csr_array":
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got shape {X.shape}")
     _check_real_dtype(X.dtype, "X")
@@ -63,7 +67,7 @@ def _check_sparse(X: Any) -> "sp.csr_array":
     if X.shape[1] > MAX_ROWS:
         raise ValueError(f"X has {X.shape[1]} features, more than {MAX_ROWS}")
     try:
-        csr = sp.csr_array(X, dtype=np.float64)
+        csr = sp.csr_array(X, dtype=_precision(X.dtype, single))
         csr.check_format(full_check=True)  # the core trusts the indices
     except ValueError as error:
         raise ValueError(f"X is not a valid sparse matrix: {error}") from None
@@ -110,7 +114,8 @@ def _check_size_of_values(
     `place_of` turns the position of an entry of one-dimensional `values` into one that the user
     knows.
     """
-    fine = np.abs(values) <= LARGEST  # not true of NaN either
+    # the comparison is not true of NaN either; no float32 is too large
+    fine = np.isfinite(values) if values.dtype == np.float32 else np.abs(values) <= LARGEST
     if fine.all():
         return
     at = tuple(int(k) for k in np.argwhere(~fine)[0])
@@ -122,9 +127,11 @@ def _check_size_of_values(
     raise ValueError(f"{name} contains {value}{why} (first at [{place}])")
 
 
-def check_new_features(X: Any, n_features: int) -> "np.ndarray | sp.csr_array":
+def check_new_features(
+    X: Any, n_features: int, single: bool = False
+) -> "np.ndarray | sp.csr_array":
     """Return X checked, with the number of features of the training data."""
-    checked = check_features(X)
+    checked = check_features(X, single)
     if checked.shape[1] != n_features:
         raise ValueError(f"X has {checked.shape[1]} features, the path was made with {n_features}")
     return checked

@@ -124,9 +124,9 @@ function setTau(tau) {
   if (!model.held) {
     const sum = model.costFp + model.costFn;
     [model.costFp, model.costFn] = [tau * sum, (1 - tau) * sum];
-    update(true);
+    update("costs");
   } else {
-    update(false);
+    update("tau");
   }
 }
 
@@ -134,13 +134,13 @@ function setCosts(costFp, costFn) {
   if (costFp + costFn <= 0) return "one of the two has to cost something";
   [model.costFp, model.costFn] = [costFp, costFn];
   if (!model.held) model.tau = costFp / (costFp + costFn);
-  update(true);
+  update("costs");
   return "";
 }
 
 function setPrevalence(share) {
   model.prevalence = share;
-  update(true);
+  update("prevalence");
 }
 
 function hold(held) {
@@ -336,11 +336,13 @@ const charts = [
 ].filter((chart) => chart !== null);
 
 let pending = 0;
+const changed = new Set();
 
-/** Show the present state; `curves` if the curves themselves have changed. */
-function update(curves) {
+/** Show the present state, after τ alone has changed, or "costs", or "prevalence" as well. */
+function update(what) {
+  changed.add(what);
   model.piece = counts.piece(model.tau);
-  if (curves) model.best = findBest();
+  if (what !== "tau") model.best = findBest();
   const text = showHeadline();
   control.show(model.tau, text, model.best.tau);
   costFpField.show(model.costFp, 5);
@@ -350,19 +352,16 @@ function update(curves) {
   for (const [id, , value] of METRICS) metricCells[id].textContent = value();
   showNotes();
   // the rest once per frame, however fast the slider moves
-  redraw = redraw || curves;
   if (!pending) pending = requestAnimationFrame(drawAll);
 }
-
-let redraw = false;
 
 function drawAll() {
   pending = 0;
   for (const chart of [costs, ...charts]) {
-    if (redraw) chart.draw();
+    if (chart.options.uses?.some((what) => changed.has(what))) chart.draw();
     else chart.move();
   }
-  redraw = false;
+  changed.clear();
   showMistakes();
 }
 
@@ -411,4 +410,4 @@ startPage([
   const sum = tau === 0.5 ? 2 : 1;
   [model.costFp, model.costFn] = [tau * sum, (1 - tau) * sum];
 }
-update(true);
+update("costs");

@@ -41,7 +41,7 @@ def binary_payload(case: Case, cells: Cells) -> dict[str, Any]:
     """Return the data of the page for a classifier of two classes."""
     model: QuantileSVC = case.model
     positive = positive_of(model, case.X, case.y)
-    proba = model.predict_proba(case.X)[:, 1]
+    proba = model.path_.crossings(case.path_X).length
     if model.monotone:  # positive where the probability is at least τ
         n = len(proba)
         begin, who, when = np.ones(n, dtype=bool), np.arange(n), proba
@@ -185,7 +185,7 @@ def _boundary(case: Case, positive: np.ndarray, rows: np.ndarray) -> dict[str, A
     x, y = np.meshgrid(*(np.linspace(low[j], high[j], GRID) for j in (0, 1)))
     grid = case.transform(as_frame_of(case.given, np.column_stack((x.ravel(), y.ravel()))))
     if model.monotone:
-        proba, functions = packed(model.predict_proba(grid)[:, 1], "f4"), None
+        proba, functions = packed(model.path_.crossings(grid).length, "f4"), None
     else:
         proba, functions = None, _compressed(case, grid).payload()
     shown = rows if len(rows) <= MOST_POINTS else _spread(len(positive), MOST_POINTS)

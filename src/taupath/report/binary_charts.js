@@ -16,7 +16,7 @@ function ratesChart(model) {
     ["ink", "right (accuracy)", (k) => model.accuracy(k)],
   ];
   return new Chart({
-    title: "Rates along τ",
+    title: "Rates along τ", ratio: 0.74, uses: ["prevalence"],
     x: "τ", y: "share", yTick: asPercent, xRange: unit, follow: model.setTau,
     yRange: () => {
       let low = 1;
@@ -36,7 +36,7 @@ function ratesChart(model) {
 /** What every τ would cost at the present costs. */
 function costChart(model) {
   return new Chart({
-    title: "What every τ would cost you", class: "strip", ratio: 0.15,
+    title: "What every τ would cost you", class: "strip", ratio: 0.15, uses: ["costs", "prevalence"],
     x: "τ", y: "expected cost per case", xRange: unit, follow: model.setTau,
     yRange: () => {
       let high = 0;
@@ -63,7 +63,7 @@ function rocChart(model) {
   return new Chart({
     title: "ROC curve",
     x: "false alarms among " + model.names[0], y: "found among " + model.names[1],
-    xTick: asPercent, yTick: asPercent, xRange: unit, yRange: unit, ratio: 0.86,
+    xTick: asPercent, yTick: asPercent, xRange: unit, yRange: unit, ratio: 0.74,
     base: (chart) => {
       chart.line([[0, 0], [1, 1]], "faint dashed");
       const points = [];
@@ -100,7 +100,7 @@ function benefitChart(model) {
   const all = (tau) => model.prevalence - odds(tau) * (1 - model.prevalence);
   const LAST = 0.995;
   return new Chart({
-    title: "Decision curve",
+    title: "Decision curve", ratio: 0.74, uses: ["prevalence"],
     x: "τ, read as threshold probability", y: "net benefit", xRange: unit, follow: model.setTau,
     yRange: () => {
       let high = Math.max(model.prevalence, 1e-3);
@@ -208,8 +208,8 @@ function boundaryChart(model, boundary) {
   };
   let ground;
   return new Chart({
-    title: "Decision boundary", class: "tall",
-    x: boundary.names[0], y: boundary.names[1], ratio: 0.8,
+    title: "Decision boundary",
+    x: boundary.names[0], y: boundary.names[1], ratio: 0.74,
     xRange: () => [low[0], high[0]], yRange: () => [low[1], high[1]],
     note: `Drawn from a ${size} × ${size} grid${functions ? ` of f, off by at most ${say(100 * functions.error, 2)} % of its range` : " of probabilities"}. Whether a case is on the right side is decided exactly.`,
     base: (chart) => {

@@ -45,8 +45,9 @@ function ticks([low, high], about) {
  * One chart: a title, a legend that also tells the numbers at the present τ, and a drawing.
  *
  * options: title, note, x and y (labels), xRange and yRange (functions), xTick and yTick (how ticks
- * are said), ratio (height by width), square, follow (called with x where the pointer is pressed),
- * base(chart): what changes rarely, moving(chart): what follows τ, describe(): a sentence.
+ * are said), ratio (height by width), follow (called with x where the pointer is pressed),
+ * base(chart): what changes rarely, uses: what, besides the width, it is drawn from,
+ * moving(chart): what follows τ, describe(): a sentence.
  */
 class Chart {
   constructor(options) {

@@ -10,7 +10,7 @@ function reliabilityChart(reliability, name, options = {}) {
   return new Chart({
     title: "Reliability of the probabilities",
     x: `predicted probability of ${name}`, y: `share that was ${name}`,
-    xTick: asPercent, yTick: asPercent, xRange: unit, yRange: unit, ratio: 0.86,
+    xTick: asPercent, yTick: asPercent, xRange: unit, yRange: unit, ratio: 0.74,
     note: "Bars: how the cases spread over the predictions. Whiskers: 95 % intervals. Near the diagonal is good.",
     ...options,
     base: (chart) => {
@@ -41,7 +41,7 @@ function coefficientChart(coefficients, getTau, setTau) {
   const value = (i) => functions.value(i, getTau());
   return new Chart({
     title: "Weight of each feature",
-    x: "τ", y: "coefficient", xRange: unit, class: "tall", follow: setTau,
+    x: "τ", y: "coefficient", xRange: unit, ratio: 0.74, follow: setTau,
     yRange: () => {
       const [low, high] = functions.range();
       const room = 0.06 * (high - low || 1);

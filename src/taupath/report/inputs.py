@@ -34,8 +34,10 @@ class Case:
         What transforms X for it.
     given : array-like
         X as it was given.
+    samples : array-like
+        X as the model takes it, with the names of its columns where it has any.
     X : ndarray or sparse array of shape (n_samples, n_features)
-        X as the model takes it.
+        The same, checked.
     y : ndarray of shape (n_samples,)
         Labels or numbers.
     feature_names : list of str
@@ -47,6 +49,7 @@ class Case:
     model: Any
     before: list[Any]
     given: Any
+    samples: Any
     X: Any
     y: np.ndarray
     feature_names: list[str]
@@ -127,10 +130,10 @@ def check_case(estimator: Any, X: Any, y: Any, class_names: Any, feature_names: 
             f"estimator must be a fitted QuantileSVC or QuantileSVR, got {type(model).__name__}"
         )
     check_is_fitted(model)
-    given = X
+    given = samples = X
     for step in before:
-        X = step.transform(X)
-    X = validate_data(model, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        samples = step.transform(samples)
+    X = validate_data(model, samples, accept_sparse="csr", dtype=np.float64, reset=False)
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
@@ -142,6 +145,7 @@ def check_case(estimator: Any, X: Any, y: Any, class_names: Any, feature_names: 
         model,
         before,
         given,
+        samples,
         X,
         labels,
         feature_names_of(model, before, _texts(feature_names, "feature_names")),
@@ -213,8 +217,9 @@ def _class_names(model: Any, names: list[str] | None) -> list[str]:
             raise ValueError("class_names is for a classifier, not for a QuantileSVR")
         return []
     classes = [str(label) for label in model.classes_]
-    if names is None:
-        return classes
+    if names is None:  # "0" alone would not be understood within a sentence
+        bare = model.classes_.dtype.kind in "fiu"
+        return [f"class {label}" for label in classes] if bare else classes
     if len(names) != len(classes):
         raise ValueError(
             f"class_names has {len(names)} names, the estimator {len(classes)} classes: "

@@ -14,7 +14,7 @@ from taupath.report.encoding import packed
 from taupath.report.thinning import largest_error, thin_together
 from taupath.validation import slices
 
-__all__ = ["LowRank", "compress", "factor"]
+__all__ = ["LowRank", "chosen_of", "compress", "factor"]
 
 # Functions that say which nodes and which singular vectors to keep, for all.
 MOST_ASKED = 600
@@ -81,7 +81,7 @@ def compress(
         Half of it is for leaving out nodes, half for leaving out singular vectors; as part of the
         range of all functions. What remains is measured at all nodes of all functions.
     """
-    taus, some = evaluate(_some_of(n))
+    taus, some = evaluate(chosen_of(n))
     kept = thin_together(taus, some, 0.5 * tolerance * float(np.ptp(some)))
     values, error = np.empty((n, len(kept))), 0.0
     for block in slices(n, max(AT_A_TIME // len(taus), 1)):
@@ -104,7 +104,7 @@ def factor(taus: np.ndarray, values: np.ndarray, tolerance: float, error: float 
         How far they are off already.
     """
     size = float(np.ptp(values)) or 1.0
-    asked = values[_some_of(len(values))]
+    asked = values[chosen_of(len(values))]
     basis = _right_vectors(asked)
     basis = basis[: _rank_for(asked, basis, 0.8 * tolerance * size)].astype(np.float32)
     weights = values @ basis.T.astype(np.float64)
@@ -115,7 +115,7 @@ def factor(taus: np.ndarray, values: np.ndarray, tolerance: float, error: float 
     return LowRank(taus, basis, scales, found.weights, (error + off) / size)
 
 
-def _some_of(n: int) -> np.ndarray:
+def chosen_of(n: int) -> np.ndarray:
     """Return the functions that nodes and vectors are chosen for."""
     return np.unique(np.linspace(0, n - 1, min(n, MOST_ASKED)).astype(np.int64))
 

@@ -1,9 +1,9 @@
 """The page: its parts are files beside this one, put together into one that needs nothing else.
 
-The charts are drawn by a few hundred lines of JavaScript of our own. What they need is small
-(steps, lines and points that follow a slider) and unusual (exact steps at every τ, light and dark,
-labels for screen readers, print), while a charting library would add between 0.2 and 3.5 MB to
-every report, and a licence to carry along.
+The charts are drawn by a few hundred lines of JavaScript of our own. What they need is little
+(steps, lines and points that follow a slider) and unusual (exact steps at every τ, labels for
+screen readers, light, dark and paper), while a charting library would take more room than all else
+in most reports, and its licence would have to be carried along.
 """
 
 import base64

@@ -17,7 +17,7 @@ function announce(text) {
 // -- fields -------------------------------------------------------------------------------------
 
 /** A field for a number. `take` is called with what was typed, if it is within the limits. */
-function numberField({ label, id, min = -Infinity, max = Infinity, unit, hint, take, wide }) {
+function numberField({ label, id, min = -Infinity, max = Infinity, unit, hint, take }) {
   const said = freshId("hint");
   const input = element("input", {
     type: "number", id, step: "any", inputmode: "decimal", autocomplete: "off",
@@ -29,7 +29,7 @@ function numberField({ label, id, min = -Infinity, max = Infinity, unit, hint, t
     input,
     node: element(
       "div",
-      { class: `field ${wide ? "wide" : ""}` },
+      { class: "field" },
       element("label", { for: id }, label),
       element("span", { class: "entry" }, input, unit ? element("span", { class: "unit" }, unit) : null),
       note,
@@ -97,7 +97,7 @@ class TauControl {
     });
     this.slider.addEventListener("input", () => take(this.slider.valueAsNumber));
     this.slider.addEventListener("keydown", (event) => this.press(event));
-    this.field = numberField({ label: "τ", id: "tau-field", min: 0, max: 1, take, wide: true });
+    this.field = numberField({ label: "τ", id: "tau-field", min: 0, max: 1, take });
     this.mark = element("span", { class: "mark", "aria-hidden": "true" }, "best");
     this.node = element(
       "div",

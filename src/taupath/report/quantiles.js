@@ -197,7 +197,7 @@ const fans = data.fans?.features === 1 ? featureFans() : [orderFan(), ...feature
 
 function fanChart() {
   const options = {
-    title: "Predicted quantiles", class: "wide", y: "y", ratio: 0.62,
+    title: "Predicted quantiles", y: "y", ratio: 0.62,
     xRange: () => {
       const { xs } = fans[state.fan];
       return [xs[0], xs[xs.length - 1]];
@@ -258,7 +258,7 @@ function fanChart() {
 function calibrationChart() {
   return new Chart({
     title: "Calibration of the quantiles",
-    x: "τ", y: "share of cases at or below", xTick: asPercent, yTick: asPercent, xRange: unit, yRange: unit, ratio: 0.86, follow: setTau,
+    x: "τ", y: "share of cases at or below", xTick: asPercent, yTick: asPercent, xRange: unit, yRange: unit, ratio: 0.74, follow: setTau,
     base: (chart) => {
       chart.line([[0, 0], [1, 1]], "faint dashed");
       chart.steps(n + 1, (k) => (k === 0 ? 0 : k > n ? 1 : below[k - 1]), (k) => k / n, "positive");
@@ -275,7 +275,7 @@ function calibrationChart() {
 function lossChart() {
   return new Chart({
     title: "Pinball loss along τ",
-    x: "τ", y: "mean pinball loss", xRange: unit, follow: setTau, ratio: 0.86,
+    x: "τ", y: "mean pinball loss", xRange: unit, follow: setTau, ratio: 0.74,
     yRange: () => {
       let high = 0;
       for (const tau of means.taus) high = Math.max(high, pinball(tau));
@@ -299,7 +299,7 @@ function lossChart() {
       chart.dot(state.tau, pinball(state.tau), "cost");
       chart.explain([["cost", "now", say(pinball(state.tau), 4)]]);
     },
-    note: `Means are at most ${say(100 * data.means.tolerance)} % of their range off; shares are exact.`,
+    note: `Means are off by ${say(data.means.error, 2)} at most; shares are exact.`,
     describe: () => `Mean pinball loss over τ. At τ = ${say(state.tau)} it is ${say(pinball(state.tau), 4)}.`,
   });
 }
@@ -308,7 +308,7 @@ function coverageChart() {
   const grid = Array.from({ length: 197 }, (_, k) => 0.01 + (0.98 * k) / 196);
   return new Chart({
     title: "Coverage of central intervals",
-    x: "coverage that is meant", y: "share of cases inside", xTick: asPercent, yTick: asPercent, xRange: unit, yRange: unit, ratio: 0.86,
+    x: "coverage that is meant", y: "share of cases inside", xTick: asPercent, yTick: asPercent, xRange: unit, yRange: unit, ratio: 0.74,
     base: (chart) => {
       chart.line([[0, 0], [1, 1]], "faint dashed");
       chart.line(grid.map((coverage) => [coverage, interval(coverage).share]), "benefit");

@@ -14,8 +14,8 @@ from taupath.rearrangement import increasing_rearrangement
 from taupath.report.binary import TOLERANCE, coefficient_payload
 from taupath.report.encoding import packed
 from taupath.report.inputs import Case, Cells
-from taupath.report.lowrank import AT_A_TIME, MOST_ASKED, compress
-from taupath.report.thinning import thin_together
+from taupath.report.lowrank import AT_A_TIME, chosen_of, compress
+from taupath.report.thinning import largest_error, thin_together
 from taupath.validation import check_targets, slices
 
 __all__ = ["quantile_payload"]
@@ -24,15 +24,14 @@ __all__ = ["quantile_payload"]
 ON_IT = 1e-9
 # What decreases by less than this part of its range does so by rounding.
 ROUNDING = 1e-9
-# Mean losses are off by no more than this part of their range.
-MEAN_TOLERANCE = 1e-4
+# What means may be off by where nodes are left out, as part of the range of the quantiles.
+MEAN_TOLERANCE = 3e-5
 # Fans over a feature: points of its grid, and features they can be seen over.
 GRID = 81
 MOST_FANS = 8
 # Cases that are carried one by one: the page puts the quantiles of each in order.
 MOST_CASES = 1000
-# Kinks, and cases whose own τ are added to them, that functions are computed at.
-MOST_KINKS = 6000
+# Means bend where a case is met: of so many cases, at all of these τ; of more, that does not show.
 MOST_OWN = 2000
 
 
@@ -46,8 +45,7 @@ def quantile_payload(case: Case, cells: Cells) -> dict[str, Any]:
         np.clip(1.0 - path.crossings(case.X, y + shift).length, 0.0, 1.0)
         for shift in (-on_it, on_it)
     )
-    taus = _nodes(path, case.X, below)
-    means, median = _means_and_medians(path, case.X, y, taus)
+    means, median = _quantile_means(path, case.X, y, below)
     rows = cells.affordable(_chosen(np.abs(y - median), MOST_CASES))
     return {
         "kind": "quantiles",
@@ -56,7 +54,7 @@ def quantile_payload(case: Case, cells: Cells) -> dict[str, Any]:
         # sorted: y ≤ Q_τ for those up to τ, y < Q_τ for those of `upTo` below τ
         "below": packed(np.sort(below), "f8"),
         "upTo": packed(np.sort(up_to), "f8"),
-        "means": _packed_means(taus, means),
+        "means": means,
         "cases": {
             "rows": packed(rows, "u4"),
             "y": packed(y[rows], "f8"),
@@ -68,23 +66,48 @@ def quantile_payload(case: Case, cells: Cells) -> dict[str, Any]:
     }
 
 
-def _nodes(path: SolutionPath, X: Any, below: np.ndarray) -> np.ndarray:
-    """Return the τ that quantiles are computed at: the kinks, a grid, and where cases are met."""
-    kinks, some = path.values_at_nodes(X[:MOST_ASKED])
-    jumps = kinks[1:][np.abs(np.diff(some, axis=1)).max(axis=0) > ROUNDING * np.ptp(some)]
-    jumps = jumps[np.isin(jumps, kinks[1:][kinks[1:] == kinks[:-1]])]
-    kinks = np.unique(kinks)
-    if len(kinks) > MOST_KINKS:
-        kinks = kinks[np.linspace(0, len(kinks) - 1, MOST_KINKS).astype(np.int64)]
-    own = below if len(below) <= MOST_OWN else below[:0]
-    grid = np.linspace(0.0, 1.0, 257)
+def _quantile_means(
+    path: SolutionPath, X: Any, y: np.ndarray, own: np.ndarray
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Return means of max(Q_τ - y, 0), max(y - Q_τ, 0) and Q_τ over all cases, and all medians.
+
+    Kinks that do not show are left out before functions are rearranged. How far that puts Q_τ off,
+    how far it is off between the τ where means are computed, and what is left out of the means are
+    added up to the error of the means.
+    """
+    kinks, some = path.values_at_nodes(X[chosen_of(len(y))])
+    tolerance = MEAN_TOLERANCE * float(np.ptp(some))
+    kept = thin_together(kinks, some, tolerance)
+    taus = _nodes(kinks[kept], own)
+    half = int(np.searchsorted(taus, 0.5))
+    sums, median, left_out, between = np.zeros((3, len(taus))), np.empty(len(y)), 0.0, 0.0
+    for block in slices(len(y), max(AT_A_TIME // max(len(kinks), len(taus)), 1)):
+        _, values = path.values_at_nodes(X[block])
+        left_out = max(left_out, largest_error(kinks, values, kept))
+        quantiles = np.empty((len(values), len(taus)))
+        for i, row in enumerate(values[:, kept]):
+            levels, ends = _increasing(kinks[kept], row)
+            quantiles[i] = np.interp(taus, levels, ends)
+            between += _error_between(taus, quantiles[i], levels, ends)
+        over = quantiles - y[block, None]
+        sums[0] += np.maximum(over, 0.0).sum(axis=0)
+        sums[1] += np.maximum(-over, 0.0).sum(axis=0)
+        sums[2] += quantiles.sum(axis=0)
+        median[block] = quantiles[:, half]
+    means = sums / len(y)
+    shown = thin_together(taus, means, tolerance)
+    names = ("over", "under", "quantile")
+    found = {name: packed(row[shown], "f8") for name, row in zip(names, means, strict=True)}
+    error = left_out + between / len(y) + largest_error(taus, means, shown)
+    return {"taus": packed(taus[shown], "f8"), "error": error, **found}, median
+
+
+def _nodes(kinks: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Return the τ that means are computed at: kinks, a grid, and where the cases are met."""
+    jumps = kinks[1:][kinks[1:] == kinks[:-1]]
+    own = own if len(own) <= MOST_OWN else own[:0]
+    grid = np.linspace(0.0, 1.0, 1025)
     return np.unique(np.concatenate((kinks, np.nextafter(jumps[jumps > 0.0], 0.0), own, grid)))
-
-
-def _quantiles(path: SolutionPath, X: Any, taus: np.ndarray) -> np.ndarray:
-    """Return the increasing quantile functions of some samples at `taus`."""
-    nodes, values = path.values_at_nodes(X)
-    return np.array([np.interp(taus, *_increasing(nodes, row)) for row in values])
 
 
 def _increasing(nodes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -94,20 +117,15 @@ def _increasing(nodes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.n
     return increasing_rearrangement(nodes, values)
 
 
-def _means_and_medians(
-    path: SolutionPath, X: Any, y: np.ndarray, taus: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return means of max(Q_τ - y, 0), max(y - Q_τ, 0) and Q_τ over all cases, and all medians."""
-    sums, median = np.zeros((3, len(taus))), np.empty(len(y))
-    half = int(np.searchsorted(taus, 0.5))
-    for some in slices(len(y), max(AT_A_TIME // max(path.n_kinks, len(taus)), 1)):
-        quantiles = _quantiles(path, X[some], taus)
-        over = quantiles - y[some, None]
-        sums[0] += np.maximum(over, 0.0).sum(axis=0)
-        sums[1] += np.maximum(-over, 0.0).sum(axis=0)
-        sums[2] += quantiles.sum(axis=0)
-        median[some] = quantiles[:, half]
-    return sums / len(y), median
+def _error_between(
+    taus: np.ndarray, values: np.ndarray, levels: np.ndarray, ends: np.ndarray
+) -> float:
+    """Return how far a function is off if it is taken for linear between `taus`."""
+    off = np.abs(np.interp(levels, taus, values) - ends)
+    jump = np.diff(levels) == 0.0
+    off[1:][jump] = 0.0
+    off[:-1][jump] = 0.0
+    return float(off.max())
 
 
 def _compressed(path: SolutionPath, X: Any) -> dict[str, Any]:
@@ -118,15 +136,6 @@ def _compressed(path: SolutionPath, X: Any) -> dict[str, Any]:
     """
     found = compress(lambda some: path.values_at_nodes(X[some]), X.shape[0], TOLERANCE)
     return found.payload()
-
-
-def _packed_means(taus: np.ndarray, means: np.ndarray) -> dict[str, Any]:
-    """Return mean over- and under-prediction and the mean quantile."""
-    size = np.ptp(means, axis=1, keepdims=True)
-    kept = thin_together(taus, means / np.where(size > 0.0, size, 1.0), MEAN_TOLERANCE)
-    names = ("over", "under", "quantile")
-    found = {name: packed(row[kept], "f8") for name, row in zip(names, means, strict=True)}
-    return {"taus": packed(taus[kept], "f8"), "tolerance": MEAN_TOLERANCE, **found}
 
 
 def _chosen(distance: np.ndarray, most: int) -> np.ndarray:

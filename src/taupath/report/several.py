@@ -27,7 +27,7 @@ def several_payload(case: Case, cells: Cells) -> dict[str, Any]:
             f"y has labels that the estimator was not fitted with: {', '.join(map(repr, unknown))}"
         )
     truth = np.searchsorted(model.classes_, case.y)
-    proba = model.predict_proba(case.X)
+    proba = model.predict_proba(case.samples)
     wrong = 1.0 - proba[np.arange(len(truth)), truth]
     rows = cells.affordable(np.argsort(-wrong, kind="stable")[:MOST_CASES])
     return {

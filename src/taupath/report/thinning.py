@@ -39,9 +39,6 @@ class PiecewiseLinear:
     at: np.ndarray
     values: np.ndarray
 
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
 
 def thin_each(taus: np.ndarray, values: np.ndarray, tolerance: np.ndarray) -> PiecewiseLinear:
     """Return functions that differ from the given ones by no more than a tolerance, at any τ.
@@ -74,8 +71,9 @@ def thin_each(taus: np.ndarray, values: np.ndarray, tolerance: np.ndarray) -> Pi
 
     everyone = np.arange(n)
     for k in range(1, len(taus)):
-        width, rise = taus[k] - from_tau, columns[k] - from_value
-        leaves = np.flatnonzero((rise < low * width) | (rise > high * width))
+        ahead = from_tau < taus[k]
+        slope = (columns[k] - from_value) / np.where(ahead, taus[k] - from_tau, 1.0)
+        leaves = np.flatnonzero(ahead & ((slope < low) | (slope > high)))
         if len(leaves):
             keep(leaves, k - 1)
         here = np.flatnonzero(from_tau == taus[k])

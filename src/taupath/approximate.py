@@ -1,0 +1,203 @@
+"""Certified approximate paths: nodes at chosen τ, straight lines in between."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from taupath._core._descent import block_of_rows
+from taupath.chords import Chords
+from taupath.continuum import Boxes, Continuum
+from taupath.points import Points
+from taupath.rounding import Rounding, in_blocks
+from taupath.samples import make_intercept
+from taupath.shares import Node, Smoothing
+from taupath.smoothing import NodeSolver, Solved
+from taupath.stored import StoredSamples
+from taupath.validation import check_choice
+
+__all__ = ["approximate_stretch", "choose_method", "find_nodes", "make_continuum"]
+
+Progress = Callable[[float, int], object]
+
+# Of the tolerance, what a node may use up itself; the rest is for the chords beside it.
+NODE_SHARE = 0.4
+# Of the tolerance, what the gap of the next chord is to be.
+CHORD_AIM = 0.9
+# The first step, as part of the way; and how much longer, at most, or shorter the next one is.
+FIRST_STEP = 0.02
+LONGER, SHORTER = 3.0, 0.2
+
+
+# With method="auto": samples, from which on paths are approximate. The exact path of twice as many
+# takes minutes where there are hundreds of features.
+MANY_SAMPLES = 20_000
+
+
+@dataclass(frozen=True)
+class Found:
+    """The nodes of a path, in order, and what it took to find them.
+
+    `bounds` are those of the chords, in units of P(0).
+    """
+
+    nodes: list[Node]
+    bounds: np.ndarray
+    counters: dict[str, int]
+
+
+def make_continuum(
+    points: Points, target: np.ndarray, weight: np.ndarray, boxes: Boxes, free: bool
+) -> Continuum:
+    """Return what bounds gaps of these points between two τ."""
+    norms = points.norms()
+    rounding = Rounding(
+        row=points.longest,
+        rows=points.depth,
+        losses=in_blocks(points.n_rows, block_of_rows),
+        cols=points.n_cols,
+        reach=float(weight @ norms),
+        aims=float(weight @ np.abs(target)),
+    ).with_balance(free, weight, target, norms)
+    return Continuum(target, weight, points.sign, boxes, rounding)
+
+
+def choose_method(method: Any, kernel: Any, n_samples: int) -> str:
+    """Return "exact" or "approximate", for "auto" by the number of samples."""
+    chosen = check_choice(method, "method", ("exact", "approximate", "auto"))
+    linear = isinstance(kernel, str) and kernel == "linear"
+    if chosen == "approximate" and not linear:
+        raise ValueError(
+            f"method='approximate' is for kernel='linear', got kernel={kernel!r}; "
+            "use method='exact' with it"
+        )
+    if chosen == "auto":
+        chosen = "approximate" if linear and n_samples >= MANY_SAMPLES else "exact"
+    return chosen
+
+
+def approximate_stretch(
+    X: "np.ndarray | sp.csr_array",
+    sign: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray,
+    boxes: Boxes,
+    intercept: Any,
+    tau_range: tuple[float, float],
+    tol: float,
+    progress: Progress | None,
+) -> tuple[StoredSamples, Chords]:
+    """Return the samples and the chords of a path; all arguments but `intercept` are checked.
+
+    Parameters
+    ----------
+    X : ndarray or CSR
+        Features, of float32 or float64.
+    sign, target, weight : ndarray of shape (n_samples,)
+        Class, p, and factor of the box of each sample.
+    boxes : Boxes
+        Boxes of weight 1.
+    intercept : {"augmented", "free", "none"}
+        The kind of intercept.
+    tau_range : pair of float
+        Where the path begins and ends.
+    tol : float
+        The largest gap, in units of the objective at w = 0 and τ = ½.
+    progress : callable or None
+        Called with the fraction that is done and the number of nodes.
+    """
+    samples = StoredSamples(X, sign, make_intercept(intercept, X))
+    continuum = make_continuum(samples.points, target, weight, boxes, samples.constant.free)
+    check_tol(tol, continuum)
+    solver = NodeSolver(samples.points, continuum, samples.constant.free)
+    found = find_nodes(solver, *tau_range, tol, progress)
+    return samples, Chords(samples, continuum, found.nodes, found.counters)
+
+
+def check_tol(tol: float, continuum: Continuum) -> None:
+    """Refuse a tolerance that rounding hides."""
+    least = continuum.least()
+    if tol < least:
+        raise ValueError(
+            f"tol={tol!r} is less than what doubles can certify for these data: the least is "
+            f"{least:.2g}; give at least that, or use method='exact'"
+        )
+
+
+def find_nodes(
+    solver: NodeSolver,
+    begin: float,
+    end: float,
+    tol: float,
+    progress: Progress | None = None,
+) -> Found:
+    """Return nodes between which no gap exceeds `tol`, in units of P(0).
+
+    Goes from `begin` to `end` by steps as long as the gap of the last chord suggests. A chord that
+    is found to be too long is halved, as often as need be.
+    """
+    continuum, budget = solver.continuum, NODE_SHARE * tol
+    first = solver.solve_afresh(begin, budget)
+    nodes, bounds = [first.node], []
+    before: Solved | None = None
+    here, ahead = first, []  # type: Solved, list[Solved]
+    step, halved = FIRST_STEP * (end - begin), 0
+    while here.node.tau < end:
+        if not ahead:
+            tau = here.node.tau + step
+            ahead.append(_onward(solver, before, here, tau if tau < end else end, budget))
+        there = ahead[-1]
+        bound, _ = continuum.bound(here.end, there.end)
+        if len(ahead) == 1:
+            step = (there.node.tau - here.node.tau) * _next(bound, here.gap, there.gap, tol)
+        if bound <= tol:
+            before, here = here, ahead.pop()
+            nodes.append(here.node)
+            bounds.append(bound)
+            if progress is not None:
+                progress((here.node.tau - begin) / (end - begin), len(nodes))
+        else:
+            halved += 1
+            ahead.append(_halfway(solver, here, there, budget))
+    counters = {
+        "nodes": len(nodes),
+        "newton_steps": solver.steps,
+        "row_visits": solver.points.visits,
+        "halved": halved,
+    }
+    return Found(nodes, np.array(bounds), counters)
+
+
+def _next(bound: float, gap: float, other: float, tol: float) -> float:
+    """Return how much longer than the last one the next chord is to be.
+
+    Between the gaps of its ends, the gap of a chord grows with the square of its length.
+    """
+    bulge = max(bound - max(gap, other), 1e-6 * tol)
+    return float(np.clip(np.sqrt((CHORD_AIM - NODE_SHARE) * tol / bulge), SHORTER, LONGER))
+
+
+def _onward(
+    solver: NodeSolver, before: Solved | None, here: Solved, tau: float, budget: float
+) -> Solved:
+    """Solve at τ, from where the last chord leads to."""
+    w, margin = here.node.w, here.end.margin.copy()
+    if before is not None:
+        part = (tau - here.node.tau) / (here.node.tau - before.node.tau)
+        w = w + part * (w - before.node.w)
+        margin += part * (margin - before.end.margin)
+    return solver.solve(tau, w, margin, here.next_smoothing, budget)
+
+
+def _halfway(solver: NodeSolver, here: Solved, there: Solved, budget: float) -> Solved:
+    """Solve between two nodes, from the middle of their chord."""
+    one, other = here.next_smoothing, there.next_smoothing
+    return solver.solve(
+        0.5 * (here.node.tau + there.node.tau),
+        0.5 * (here.node.w + there.node.w),
+        0.5 * (here.end.margin + there.end.margin),
+        Smoothing(min(one.width, other.width), 0.5 * (one.centre + other.centre)),
+        budget,
+    )

@@ -1,0 +1,198 @@
+"""Duality gaps between two solutions, for every value of the parameter at once.
+
+Along a chord, w, θ and the boxes are affine in s, 0 ≤ s ≤ 1, and θ stays in its box. So of
+
+    P(w) - D(θ) = ½‖w‖² + Σ [h_i (p_i - m_i)₊ - l_i (m_i - p_i)₊] - Σ p_i θ_i + ½‖Σ θ_i z_i‖²
+
+all but the losses is a quadratic in s. A loss is a box times a convex function of s, which between
+two points is below its chord there: box times chord, summed over all samples, is a quadratic that
+bounds the sum from above. Only samples that pass their target in between make it more than the
+sum itself, and the less so the shorter the panels are that [0, 1] is cut into.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from taupath._core._descent import chord_losses
+from taupath.rounding import Rounding
+
+__all__ = ["Boxes", "Continuum", "End"]
+
+# Panels of a chord.
+N_PANELS = 8
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """l and h of a sample of weight 1, at both ends of a line; affine in between.
+
+    Each has two entries: for samples with sign +1 and with sign -1.
+    """
+
+    lower0: np.ndarray
+    lower1: np.ndarray
+    upper0: np.ndarray
+    upper1: np.ndarray
+
+    @classmethod
+    def of_classification(cls, C: float) -> "Boxes":
+        """Return those of the asymmetric-cost SVM, t = τ."""
+        none = np.zeros(2)
+        return cls(none, none, np.array([2.0 * C, 0.0]), np.array([0.0, 2.0 * C]))
+
+    @classmethod
+    def of_regularization(cls, tau: float, C_max: float) -> "Boxes":
+        """Return those of the SVM with fixed τ, t = C / C_max."""
+        none = np.zeros(2)
+        return cls(none, none, none, 2.0 * C_max * np.array([1.0 - tau, tau]))
+
+    @classmethod
+    def of_regression(cls, C: float) -> "Boxes":
+        """Return those of quantile regression, t = τ."""
+        none, whole = np.zeros(2), np.full(2, C)
+        return cls(-whole, none, none, whole)
+
+    def lower(self, t: float) -> np.ndarray:
+        """Return l at t."""
+        return (1.0 - t) * self.lower0 + t * self.lower1
+
+    def upper(self, t: float) -> np.ndarray:
+        """Return h at t."""
+        return (1.0 - t) * self.upper0 + t * self.upper1
+
+    def widest(self) -> float:
+        """Return the largest loss of margin one of a sample of weight 1, anywhere."""
+        return float(
+            max(np.abs(e).max() for e in (self.lower0, self.lower1, self.upper0, self.upper1))
+        )
+
+
+@dataclass(frozen=True)
+class End:
+    """A primal and a dual point at one t.
+
+    Attributes
+    ----------
+    t : float
+        Where on the line.
+    margin : ndarray of shape (n_samples,)
+        <z_i, w>.
+    aim : float
+        Σ p_i θ_i.
+    w, v : pair of ndarray
+        Two vectors whose product, the first of one end times the second of another, is the inner
+        product of the two w; and of the two Σ θ_i z_i.
+    """
+
+    t: float
+    margin: np.ndarray
+    aim: float
+    w: tuple[np.ndarray, np.ndarray]
+    v: tuple[np.ndarray, np.ndarray]
+
+
+class Continuum:
+    """What is needed to bound gaps all along chords.
+
+    Parameters
+    ----------
+    target, weight : ndarray of shape (n_samples,)
+        p and the factors of the boxes.
+    sign : ndarray of int8
+        Class of each sample.
+    boxes : Boxes
+        Boxes of weight 1.
+    rounding : Rounding
+        How far computed gaps can be off.
+    unit_t : float
+        Gaps are measured in units of P(0) at this t.
+    """
+
+    def __init__(
+        self,
+        target: np.ndarray,
+        weight: np.ndarray,
+        sign: np.ndarray,
+        boxes: Boxes,
+        rounding: Rounding,
+        unit_t: float = 0.5,
+    ) -> None:
+        self.target, self.weight, self.sign = target, weight, sign
+        self.boxes, self.rounding = boxes, rounding
+        self.unit = self.loss_at_rest(unit_t) or 1.0
+        # ½‖w‖² ≤ P(0) at every optimum, and P(0) is affine in t
+        self._longest = float(np.sqrt(2.0 * max(self.loss_at_rest(0.0), self.loss_at_rest(1.0))))
+
+    def loss_at_rest(self, t: float) -> float:
+        """Return P(0) at t."""
+        rest = np.zeros(len(self.target))
+        losses = np.empty((2, 2, 2))
+        chord_losses(rest, rest, self.target, self.weight, self.sign, losses)
+        return float(self.boxes.upper(t) @ losses[:, 0, 0] - self.boxes.lower(t) @ losses[:, 1, 0])
+
+    def least(self) -> float:
+        """Return the least gap that doubles can certify, in units of P(0)."""
+        w = self._longest
+        # several times what rounding may be, so that there is room for a path
+        return 8.0 * self.rounding.allowance(self.boxes.widest(), w, w, w) / self.unit
+
+    def bound(self, begin: End, end: End) -> tuple[float, float]:
+        """Return what no gap on the chord exceeds, in units of P(0), and where it is reached.
+
+        Rounding is added to it.
+        """
+        losses = np.empty((2, 2, N_PANELS + 1))
+        chord_losses(begin.margin, end.margin, self.target, self.weight, self.sign, losses)
+        norms = [
+            np.array([one[0] @ one[1], one[0] @ other[1], other[0] @ other[1]])
+            for one, other in ((begin.w, end.w), (begin.v, end.v))
+        ]
+        # of Bernstein's polynomials (1 - s)², 2 s (1 - s), s²
+        smooth = 0.5 * (norms[0] + norms[1])
+        smooth -= [begin.aim, 0.5 * (begin.aim + end.aim), end.aim]
+        worst, place = -np.inf, 0.0
+        edges = np.linspace(0.0, 1.0, N_PANELS + 1)
+        boxes = [
+            (self.boxes.upper(t), -self.boxes.lower(t)) for t in begin.t + edges * (end.t - begin.t)
+        ]
+
+        def loss(box: int, margin: int) -> float:
+            upper, lower = boxes[box]
+            return float(upper @ losses[:, 0, margin] + lower @ losses[:, 1, margin])
+
+        for k in range(N_PANELS):
+            a, b = edges[k], edges[k + 1]
+            panel = np.array([_polar(smooth, a, a), _polar(smooth, a, b), _polar(smooth, b, b)])
+            panel += [
+                loss(k, k),
+                0.5 * (loss(k, k + 1) + loss(k + 1, k)),
+                loss(k + 1, k + 1),
+            ]
+            value, at = _highest(panel)
+            if value > worst:
+                worst, place = value, a + at * (b - a)
+        # rounding can take a square below zero
+        w, v = (float(np.sqrt(max(n[0], n[2], 0.0))) for n in norms)
+        worst += self.rounding.allowance(self.boxes.widest(), w, v, self._longest)
+        return worst / self.unit, begin.t + place * (end.t - begin.t)
+
+
+def _polar(bernstein: np.ndarray, s: float, r: float) -> float:
+    """Return the symmetric bilinear form whose diagonal is the polynomial."""
+    first, middle, last = bernstein
+    return float(
+        (1.0 - s) * (1.0 - r) * first + ((1.0 - s) * r + s * (1.0 - r)) * middle + s * r * last
+    )
+
+
+def _highest(bernstein: np.ndarray) -> tuple[float, float]:
+    """Return the maximum of a quadratic on [0, 1], and where it is."""
+    first, middle, last = (float(b) for b in bernstein)
+    best = max((first, 0.0), (last, 1.0))
+    bend = first - 2.0 * middle + last
+    if bend < 0.0:
+        s = (first - middle) / bend
+        if 0.0 < s < 1.0:
+            best = max(best, (_polar(bernstein, s, s), s))
+    return best

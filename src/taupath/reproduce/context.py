@@ -1,0 +1,78 @@
+"""What every part of a reproduction is given: data, a place for its files, and a voice."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+from taupath.datasets import PaperData, PathLike
+from taupath.reproduce.data import load_available
+
+__all__ = ["Check", "Context"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A statement of the paper beside what was measured.
+
+    Attributes
+    ----------
+    statement : str
+        What the paper says, in a few words.
+    measured : str
+        What is the case here, with its numbers.
+    verdict : {"agrees", "in the main", "differs"}
+        How well the one agrees with the other.
+    """
+
+    statement: str
+    measured: str
+    verdict: str
+
+    @classmethod
+    def that(cls, statement: str, measured: str, holds: bool) -> Self:
+        """Return a check that holds or does not."""
+        return cls(statement, measured, "agrees" if holds else "differs")
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where data are, where files go, and who is told.
+
+    Attributes
+    ----------
+    data : path or None
+        Folder with the data; None for the one named by ``TAUPATH_DATA``.
+    output : Path
+        Folder for pictures and tables.
+    say : callable
+        Gets every line of the printed report.
+    """
+
+    data: PathLike | None
+    output: Path
+    say: Callable[[str], None]
+
+    @cached_property
+    def sets(self) -> list[PaperData]:
+        """Those of the paper's data sets that are there, read once."""
+        return load_available(self.data, self.say)
+
+    def say_all(self, lines: Sequence[str]) -> None:
+        """Say several lines and an empty one."""
+        for line in (*lines, ""):
+            self.say(line)
+
+    def say_checks(self, checks: Sequence[Check]) -> None:
+        """Say what the paper states and what was measured."""
+        self.say_all(
+            [
+                line
+                for check in checks
+                for line in (
+                    f"{check.verdict:<11}  the paper: {check.statement}",
+                    f"{'':<11}  here: {check.measured}",
+                )
+            ]
+        )

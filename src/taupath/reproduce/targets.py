@@ -1,0 +1,72 @@
+"""What can be reproduced, by name."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from taupath.datasets import PathLike
+from taupath.display.drawing import check_matplotlib
+from taupath.reproduce import figure1, figure2, kinks, lemma, table1, table2
+from taupath.reproduce.context import Context
+
+__all__ = ["TARGETS", "run"]
+
+# In the order in which "all" makes them: the longest comes last.
+_PARTS: dict[str, tuple[str, Callable[[Context], Any]]] = {
+    "table1": ("Table 1: data sets and λ", table1.reproduce),
+    "figure1": ("Figure 1: decision boundaries and τ", figure1.reproduce),
+    "figure2": ("Figure 2: TPR, TNR and accuracy along τ", figure2.reproduce),
+    "lemma": ("Lemma 2.2 by simulation", lemma.reproduce),
+    "kinks": ("Kinks against n", kinks.reproduce),
+    "table2": ("Table 2: times and kinks", table2.reproduce),
+}
+TARGETS = ("table1", "table2", "figure1", "figure2", "lemma", "kinks", "all")
+
+
+def run(
+    which: str,
+    *,
+    data: PathLike | None = None,
+    output: Path,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Reproduce a part of the paper, or all of it.
+
+    Each part prints own and the paper's numbers side by side, and writes a picture and a table
+    of its name: ``table1.png``, ``table1.csv``, and so on.
+
+    Parameters
+    ----------
+    which : {"table1", "table2", "figure1", "figure2", "lemma", "kinks", "all"}
+        What to reproduce. "figure1" and "lemma" need no data.
+    data : path, optional
+        Folder with the paper's data; by default the one named by ``TAUPATH_DATA``. Sets that are
+        not there are left out, with a word about where to get them.
+    output : Path
+        Folder for the files; made if it does not exist.
+    say : callable
+        Gets every line of the report.
+
+    Raises
+    ------
+    ValueError
+        If there is no such part.
+    DataNotFound
+        If data are needed and none are there.
+    ImportError
+        Without matplotlib.
+    """
+    if which not in TARGETS:
+        raise ValueError(f"which must be one of {', '.join(TARGETS)}; got {which!r}")
+    check_matplotlib("reproduce")
+    folder = Path(output)
+    folder.mkdir(parents=True, exist_ok=True)
+    context = Context(data, folder, say)
+    for name in _PARTS if which == "all" else (which,):
+        title, reproduce = _PARTS[name]
+        say(title)
+        say("=" * len(title))
+        say("")
+        reproduce(context)
+        say(f"written: {folder / name}.png, {folder / name}.csv")
+        say("")

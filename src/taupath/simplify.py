@@ -1,0 +1,273 @@
+"""The fewest nodes of a path that keep its duality gap within a tolerance everywhere."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from taupath._core._descent import block_of_rows, inner
+from taupath.approximate_path import ApproximatePath, ByNodes
+from taupath.certificate import measure
+from taupath.chords import between, chord_at
+from taupath.continuum import Boxes, Continuum, End
+from taupath.path import ClassificationPath, RegressionPath, RegularizationPath, SolutionPath
+from taupath.rounding import Rounding, in_blocks
+from taupath.samples import KernelSamples, LinearSamples, Samples, Solution
+from taupath.status import FREE
+from taupath.stretch import Sweep
+from taupath.validation import check_positive
+
+__all__ = [
+    "SimplifiedClassificationPath",
+    "SimplifiedRegressionPath",
+    "SimplifiedRegularizationPath",
+    "fewest_nodes",
+    "simplify",
+]
+
+# A chord is not made longer by less than one part in so many.
+AS_LONG_AS_CAN_BE = 32
+
+
+class Thinned:
+    """Chords between some of the kinks of a path.
+
+    Solutions at these are what they are on that path, whose record is kept for them.
+    """
+
+    def __init__(self, source: SolutionPath, nodes: np.ndarray) -> None:
+        self.source, self.kinks = source, nodes
+        self.nodes = nodes
+        self.counters = source.counters
+        self._lasting: dict[float, Solution] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the record of the path itself."""
+        return self.source.nbytes
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_lasting": {}}
+
+    def at(self, node: float) -> Solution:
+        """Return the solution at a node, its θ within their boxes; the last two are kept."""
+        kept = self._lasting
+        if node not in kept:
+            status, theta, w, multiplier = self.source._solution(node)
+            alpha = self.source._to_alpha(status, theta, node)
+            found = status, self.source._to_theta(alpha, node), w, multiplier
+            self._lasting = dict([*kept.items(), (node, found)][-2:])
+            return found
+        return kept[node]
+
+    def solution(self, value: float) -> Solution:
+        """Return the point on its chord."""
+        k, s = chord_at(self.nodes, value)
+        if s == 0.0 or s == 1.0:
+            return self.at(float(self.nodes[k + (s == 1.0)]))
+        begin, end = self.at(float(self.nodes[k])), self.at(float(self.nodes[k + 1]))
+        status = np.where(begin[0] == end[0], begin[0], FREE).astype(np.int8)
+        return (
+            status,
+            between(begin[1], end[1], s),
+            between(begin[2], end[2], s),
+            (1.0 - s) * begin[3] + s * end[3],
+        )
+
+    def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
+        """Return the solutions at the nodes first, ..., last - 1."""
+        found = [self.at(float(node)) for node in self.nodes[first:last]]
+        theta = np.array([theta for _, theta, _, _ in found]) if with_theta else None
+        multiplier = np.array([multiplier for _, _, _, multiplier in found])
+        return np.array([w for _, _, w, _ in found]), theta, multiplier
+
+
+class _Simplified(ApproximatePath):
+    """Some of the kinks of an exact path, made by its `simplify`.
+
+    `counters` are those of that path.
+    """
+
+    _stretches: list[Thinned]  # type: ignore[assignment]
+
+    def __init__(self, source: SolutionPath, nodes: np.ndarray, tol: float) -> None:
+        # what the source knows of its job
+        self.__dict__.update(source.__getstate__())
+        self._stretches = [Thinned(source, nodes)]
+        self.taus, self.tol = nodes, tol
+        self.taus.flags.writeable = False
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the nodes and of the record of the path itself."""
+        return self.taus.nbytes + self._stretches[0].nbytes
+
+    def _continuum(self) -> Continuum:
+        return _continuum_of(self)
+
+    def _end(self, k: int) -> tuple[End, float]:
+        value = float(self.taus[k])
+        solution = self._stretches[0].at(value)
+        t = self._to_t(value)
+        end = _end_of(self._samples, solution, self._line.target0, t)
+        found = measure(solution[1], end.margin, self._line, t, 0.0, 0.0, 0.0, 1.0)
+        return end, found.kkt * (float(np.abs(self._line.target0).max()) or 1.0)
+
+
+class SimplifiedClassificationPath(_Simplified, ClassificationPath):
+    """Part of a `ClassificationPath`, made by its `simplify`."""
+
+
+class SimplifiedRegressionPath(_Simplified, RegressionPath):
+    """Part of a `RegressionPath`, made by its `simplify`."""
+
+
+class SimplifiedRegularizationPath(_Simplified, RegularizationPath):
+    """Part of a `RegularizationPath`, made by its `simplify`.
+
+    Gaps are in units of the objective at w = 0 and C_max.
+    """
+
+    def _from_t(self, t: float) -> float:
+        return t * float(self.taus[-1])
+
+
+def simplify(path: SolutionPath, tol: float) -> SolutionPath:
+    """Return a path through few of the nodes of `path` whose gaps are at most `tol`.
+
+    See `SolutionPath.simplify`.
+    """
+    tol = check_positive(tol, "tol")
+    if isinstance(path, ApproximatePath):
+        if tol < path.tol:
+            raise ValueError(
+                f"tol={tol!r} is less than the {path.tol:g} that this path was made with: "
+                "make another path, or simplify the exact one"
+            )
+        continuum = path._continuum()
+        kept = fewest_nodes(path.taus, lambda k: path._end(k)[0], continuum, tol)
+        if isinstance(path, ByNodes):
+            return path.take(kept, tol)
+        assert isinstance(path, _Simplified)
+        return type(path)(path._stretches[0].source, path.taus[kept], tol)
+    continuum = _continuum_of(path)
+    if tol < continuum.least():
+        raise ValueError(
+            f"tol={tol!r} is less than what doubles can certify for these data: the least is "
+            f"{continuum.least():.2g}"
+        )
+    if isinstance(path._samples, KernelSamples) and path._samples.indefinite:
+        raise ValueError("the kernel is indefinite: gaps between nodes have no bound")
+    whole = Thinned(path, path.taus)
+
+    def end(k: int) -> End:
+        value = float(path.taus[k])
+        return _end_of(path._samples, whole.at(value), path._line.target0, path._to_t(value))
+
+    nodes = path.taus[fewest_nodes(path.taus, end, continuum, tol)]
+    if isinstance(path, ClassificationPath):
+        return SimplifiedClassificationPath(path, nodes, tol)
+    if isinstance(path, RegularizationPath):
+        return SimplifiedRegularizationPath(path, nodes, tol)
+    return SimplifiedRegressionPath(path, nodes, tol)
+
+
+def fewest_nodes(
+    nodes: np.ndarray, end: Callable[[int], End], continuum: Continuum, tol: float
+) -> np.ndarray:
+    """Return which nodes to keep: from each, the chord goes as far as its bound allows.
+
+    Parameters
+    ----------
+    nodes : ndarray
+        Where the nodes are, increasing.
+    end : callable
+        Returns a node by its number.
+    continuum : Continuum
+        Bounds gaps along chords.
+    tol : float
+        What no gap may exceed, in units of P(0).
+    """
+    last = len(nodes) - 1
+    kept, step = [0], float(nodes[-1] - nodes[0])
+    begin = end(0)
+    while kept[-1] < last:
+        first = kept[-1]
+        good, good_end, bad = first, begin, last + 1
+        guess = int(np.searchsorted(nodes, nodes[first] + step, side="right")) - 1
+        while bad - good > 1 + (good - first) // AS_LONG_AS_CAN_BE:
+            k = int(np.clip(guess, good + 1, bad - 1))
+            there = end(k)
+            bound, _ = continuum.bound(begin, there)
+            if bound <= tol:
+                good, good_end = k, there
+                if k == last:
+                    break
+            else:
+                bad = k
+            # the gap grows with the square of the length of a chord
+            step = float(nodes[k] - nodes[first]) * float(
+                np.clip(np.sqrt(tol / max(bound, 1e-3 * tol)), 0.1, 4.0)
+            )
+            guess = int(np.searchsorted(nodes, nodes[first] + step, side="right")) - 1
+            if bad <= last and not good < guess < bad:
+                guess = (good + bad) // 2
+        if good == first:  # exact solutions at neighbouring kinks: only rounding is in the way
+            raise ValueError(
+                f"tol={tol:g} is less than the gap of the path itself at {nodes[first]!r}"
+            )
+        kept.append(good)
+        begin, step = good_end, float(nodes[good] - nodes[first])
+    return np.array(kept)
+
+
+def _continuum_of(path: SolutionPath) -> Continuum:
+    """Return what bounds the gaps of a path."""
+    samples, line = path._samples, path._line
+    if isinstance(path, ClassificationPath):
+        boxes, weight, unit_t = Boxes.of_classification(path.C), path._weight, 0.5
+    elif isinstance(path, RegularizationPath):
+        C_max = float(path.taus[-1])
+        boxes, weight, unit_t = Boxes.of_regularization(path.tau, C_max), path._weight, 1.0
+    else:
+        assert isinstance(path, RegressionPath)
+        boxes, weight, unit_t = Boxes.of_regression(path.C), line.upper1 / path.C, 0.5
+    n, d = samples.shape
+    by_kernel = isinstance(samples, KernelSamples)
+    if isinstance(samples, KernelSamples):
+        squares = samples.diagonal
+    else:
+        squares = samples.norms(samples.X) ** 2
+    norms = np.sqrt(np.maximum(squares, 0.0) + samples.constant.bias**2)
+    rounding = Rounding(
+        row=n if by_kernel else d + 1,
+        rows=n,  # in whatever order
+        losses=in_blocks(n, block_of_rows),
+        cols=n if by_kernel else d + 1,
+        reach=float(weight @ norms),
+        aims=float(weight @ np.abs(line.target0)),
+    ).with_balance(samples.constant.free, weight, line.target0, norms)
+    sign = samples.sign.astype(np.int8)
+    return Continuum(line.target0, weight, sign, boxes, rounding, unit_t)
+
+
+def _end_of(samples: Samples, solution: Solution, target: np.ndarray, t: float) -> End:
+    """Return a solution as the end of chords, from the data."""
+    _, theta, w, _ = solution
+    signed = samples.sign * theta
+    bias, free = samples.constant.bias, samples.constant.free
+    aim = inner(target, theta)
+    if isinstance(samples, KernelSamples):
+        values = samples._times(signed)
+        margin = samples.sign * (values + samples.intercept(solution))
+        rest = 0.0 if free else bias * float(signed.sum())
+        pair = np.append(signed, rest), np.append(values, rest)
+        return End(t, margin, aim, pair, pair)
+    assert isinstance(samples, LinearSamples)
+    margin = samples.sign * samples.decide(samples.X, solution)
+    v = samples.X.T @ signed
+    if free:
+        w = w[:-1]
+    elif bias:
+        v = np.append(v, bias * signed.sum())
+    return End(t, margin, aim, (w, w), (v, v))

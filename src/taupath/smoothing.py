@@ -1,0 +1,337 @@
+"""One τ to a given duality gap: Newton's method on a smoothed loss.
+
+With the dual point θ that shares make from w, w = Σ θ_i z_i says that w minimises
+
+    ½‖w‖² + Σ max_a (l_i + a (h_i - l_i)) (p_i - m_i) - ½ width (h_i - l_i) (a - centre)²,
+
+0 ≤ a ≤ 1, a piecewise quadratic, whose minimum Newton's method finds in a few steps. What is left
+of the gap of the true problem comes from samples with 0 < a_i < 1, each less than `width` away from
+its target; it falls with the square of `width` where their margins are spread, and is hardly there
+where they are all the same and `centre` is the mean of their shares.
+So w and a few numbers are all there is to keep of a node: θ follows from them and the data.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from taupath._core import _descent
+from taupath.continuum import Continuum, End
+from taupath.exceptions import WalkFailed
+from taupath.points import Points
+from taupath.rounding import EPS
+from taupath.shares import Node, Shares, Smoothing
+
+__all__ = ["NodeSolver", "Solved"]
+
+# Columns up to which Newton's equations are solved by a factorisation, beyond by conjugate
+# gradients over the rows with 0 < a < 1.
+MOST_FACTORED = 512
+# Of the residual, up to which conjugate gradients go.
+CG_TOLERANCE = 0.02
+MOST_CG_STEPS = 200
+# A step is as long as it should be where the slope is this part of what it was.
+FLAT = 0.1
+MOST_TRIALS = 60
+# How much farther to look for the end of a step, and the least step that is of interest.
+FARTHER, TINY = 8.0, 1e-12
+# The smoothing that is begun with, and the widest, in units of the largest |p|. With the latter the
+# shares of all samples are between 0 and 1 at w = 0.
+BEGINNING, WIDEST = 1.0, 4.0
+# Newton steps at one width, after which another is tried.
+PATIENCE = 8
+# How much wider a smoothing becomes whose problem is too hard to begin with.
+WIDER = 4.0
+# How much narrower one becomes whose problem is solved: at once, at most, and at least. Where that
+# was too much, it is the square root of it the next time.
+NARROWER, BARELY_NARROWER = 0.25, 0.7
+# Where the last node took more steps than the second of these, the next begins WIDER; where it took
+# fewer than the first, as it is.
+EASY, HARD = 5, 10
+# Steps before giving up.
+MOST_STEPS = 1000
+# A smoothed problem is solved where all but this part of the gap is due to smoothing.
+SOLVED = 0.1
+# Of the budget, what smoothing shall leave at a narrower width, and at the next node.
+AIM, NEXT_AIM = 0.5, 0.8
+# How far a free intercept goes in one step, in units of the largest |p|; and what is added to its curvature,
+# as part of that with all shares inside.
+FARTHEST = 4.0
+RIDGE = 1e-12
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A node with its margins.
+
+    `gap` is in units of P(0), `next_smoothing` is for a τ beside it.
+    """
+
+    node: Node
+    end: End
+    gap: float
+    next_smoothing: Smoothing
+
+
+class NodeSolver:
+    """Solves at one τ after another, each begun from what is known.
+
+    Parameters
+    ----------
+    points : Points
+        The rows.
+    continuum : Continuum
+        Targets, boxes, units.
+    free : bool
+        Whether the intercept, the last column, costs nothing.
+
+    Attributes
+    ----------
+    steps : int
+        How many Newton steps have been made.
+    """
+
+    def __init__(self, points: Points, continuum: Continuum, free: bool) -> None:
+        self.points, self.continuum, self.free = points, continuum, free
+        self.steps = 0
+        self._highest = float(np.abs(continuum.target).max()) or 1.0
+        self._widest = WIDEST * self._highest
+        self._head_start = 1.0
+        self._shares = Shares(points, continuum, free)
+        self._rate = np.empty(points.n_rows)
+
+    def solve_afresh(self, tau: float, budget: float) -> Solved:
+        """Solve at τ, beginning with w = 0."""
+        rest = np.zeros(self.points.n_cols), np.zeros(self.points.n_rows)
+        return self.solve(tau, *rest, self._centred(BEGINNING), budget)
+
+    def solve(
+        self,
+        tau: float,
+        w: np.ndarray,
+        margin: np.ndarray,
+        smoothing: Smoothing,
+        budget: float,
+    ) -> Solved:
+        """Return a node whose gap is at most `budget`, in units of P(0).
+
+        Parameters
+        ----------
+        tau : float
+            Where.
+        w, margin : ndarray
+            To begin with; `margin` is overwritten.
+        smoothing : Smoothing
+            To begin with.
+        budget : float
+            Largest gap.
+        """
+        shares, begun = self._shares, self.steps
+        smoothing = self._wider(smoothing, self._head_start)
+        tries, patience, narrowing = 0, PATIENCE, NARROWER
+        solved: tuple[np.ndarray, np.ndarray, Smoothing] | None = None
+        from_data = False  # whether margins and sums are free of the rounding of many steps
+        while True:
+            shares.update(margin, smoothing, afresh=from_data)
+            node, end, gap, left = shares.judge(tau, w, margin, smoothing)
+            if gap <= budget and from_data:
+                break
+            if gap <= budget:
+                self.points.products(w, out=margin)
+                from_data = True
+                continue
+            from_data = False
+            if self.steps - begun >= MOST_STEPS:
+                raise WalkFailed(
+                    f"the duality gap stays at {gap:.2g} of the objective at w = 0, "
+                    f"wanted is {budget:.2g},",
+                    tau,
+                )
+            off = shares.residual(tau, w)
+            if gap - left <= SOLVED * max(left, budget) and len(shares.between):
+                # the smoothed problem is solved, the smoothing too coarse
+                solved = w, margin.copy(), smoothing
+                narrower = self._narrower(smoothing, left, budget, narrowing)
+                step = self._narrowing_step(tau, margin, off, smoothing, narrower)
+                length, smoothing, tries = 1.0, narrower, 0
+                rate = self.points.products(step, out=self._rate)
+            elif tries == patience and solved is not None:
+                # too narrow at once
+                w, smoothing, tries = solved[0], solved[2], 0
+                margin[:] = solved[1]
+                narrowing, patience = float(np.sqrt(narrowing)), patience + 1
+                continue
+            elif tries == patience and smoothing.width < self._widest:
+                smoothing, tries = self._wider(smoothing, WIDER), 0
+                continue
+            elif tries == patience:
+                # from here there is no way: all the way
+                w, tries, patience = np.zeros_like(w), 0, 2 * patience
+                margin[:] = 0.0
+                continue
+            else:
+                step = self._newton_step(tau, off, smoothing.width)
+                rate = self.points.products(step, out=self._rate)
+                length = self._length(tau, w, margin, step, rate, smoothing, float(off @ step))
+                tries += 1
+            self.steps += 1
+            w = w + length * step
+            margin += length * rate
+        if self.steps - begun > HARD:
+            self._head_start = WIDER
+        elif self.steps - begun < EASY:
+            self._head_start = 1.0
+        factor = float(np.sqrt(NEXT_AIM * budget / max(gap, 1e-3 * budget)))
+        width = min(max(factor, 0.5), 2.0) * smoothing.width
+        centre = shares.mean(otherwise=smoothing.centre)
+        following = Smoothing(min(width, BEGINNING * self._highest), centre)
+        return Solved(node, end, gap, following)
+
+    # -- the smoothing -------------------------------------------------------------------------
+
+    def _centred(self, width: float) -> Smoothing:
+        return Smoothing(width * self._highest, np.full(2, 0.5))
+
+    def _wider(self, smoothing: Smoothing, factor: float) -> Smoothing:
+        return Smoothing(min(factor * smoothing.width, self._widest), smoothing.centre)
+
+    def _narrower(self, smoothing: Smoothing, left: float, budget: float, most: float) -> Smoothing:
+        """Return one that leaves a gap within the budget, `left` being that of this one.
+
+        It is narrower by no more than the factor `most`.
+        """
+        factor = float(np.sqrt(AIM * budget / max(left, budget)))
+        return Smoothing(
+            smoothing.width * max(min(factor, BARELY_NARROWER), most),
+            self._shares.mean(otherwise=smoothing.centre),
+        )
+
+    # -- steps ---------------------------------------------------------------------------------
+
+    def _box(self, tau: float) -> np.ndarray:
+        return np.asarray(self.continuum.boxes.upper(tau) - self.continuum.boxes.lower(tau))
+
+    def _narrowing_step(
+        self,
+        tau: float,
+        margin: np.ndarray,
+        off: np.ndarray,
+        smoothing: Smoothing,
+        narrower: Smoothing,
+    ) -> np.ndarray:
+        """Return the step to the solution of a narrower smoothing, were no share to leave (0, 1).
+
+        Shares of the new smoothing, at the margins of the old one, would be far outside.
+        """
+        between = self._shares.between
+        k = (self.points.sign[between] < 0).astype(np.intp)
+        short = self.continuum.target[between] - margin[between]
+        moved = (narrower.centre - smoothing.centre)[k]
+        moved += short * (1.0 / narrower.width - 1.0 / smoothing.width)
+        moved *= self.continuum.weight[between] * self._box(tau)[k]
+        off = self.points.total(moved, between, off.copy())
+        return self._newton_step(tau, off, narrower.width)
+
+    def _newton_step(self, tau: float, off: np.ndarray, width: float) -> np.ndarray:
+        """Return Newton's step for the smoothed problem, whose gradient is -off."""
+        between, box = self._shares.between, self._box(tau)
+        own = np.where(self.points.sign[between] > 0, box[0], box[1])
+        factor = self.continuum.weight[between] * own / width
+        diagonal = np.ones(self.points.n_cols)
+        if self.free:
+            # no share need be inside: then the intercept would go anywhere
+            bias = self.points.bias
+            steep = abs(float(off[-1])) * bias / (FARTHEST * self._highest)
+            whole = bias**2 * float(self._shares.all_weights @ box) / width
+            diagonal[-1] = max(steep - bias**2 * float(factor.sum()), RIDGE * whole)
+        if self.points.n_cols > MOST_FACTORED:
+            return self._by_conjugate_gradients(off, factor, diagonal)
+        matrix = self.points.squares(factor, between)
+        matrix.flat[:: len(matrix) + 1] += diagonal
+        return _solve(matrix, off)
+
+    def _by_conjugate_gradients(
+        self, off: np.ndarray, factor: np.ndarray, diagonal: np.ndarray
+    ) -> np.ndarray:
+        between = self._shares.between
+        x, r = np.zeros_like(off), off.copy()
+        enough = CG_TOLERANCE**2 * float(off @ off)
+        p, size = r.copy(), float(r @ r)
+        for _ in range(MOST_CG_STEPS):
+            if size <= enough:
+                break
+            image = diagonal * p
+            self.points.total(factor * self.points.products(p, between), between, image)
+            length = size / float(p @ image)
+            x += length * p
+            r -= length * image
+            before, size = size, float(r @ r)
+            p = r + size / before * p
+        return x
+
+    def _length(
+        self,
+        tau: float,
+        w: np.ndarray,
+        margin: np.ndarray,
+        step: np.ndarray,
+        rate: np.ndarray,
+        smoothing: Smoothing,
+        steepness: float,
+    ) -> float:
+        """Return how far to go: where the slope, piecewise linear and rising, is about zero.
+
+        `rate` are the products of rows and step, `steepness` is minus the slope at the beginning.
+        """
+        continuum, box = self.continuum, self._box(tau)
+        w_own, step_own = (w[:-1], step[:-1]) if self.free else (w, step)
+        fixed = continuum.boxes.lower(tau) @ self._shares.all_rows
+        straight = float(w_own @ step_own) - float(fixed @ step)
+        squared = float(step_own @ step_own)
+        low, high, x = 0.0, np.inf, 1.0
+        for _ in range(MOST_TRIALS):
+            pull, stiffness = _descent.slope(
+                margin,
+                rate,
+                x,
+                continuum.target,
+                continuum.weight,
+                self.points.sign,
+                smoothing.centre,
+                smoothing.width,
+                box,
+            )
+            slope, bend = straight + x * squared - pull, squared + stiffness
+            if abs(slope) <= FLAT * steepness:
+                break
+            if slope > 0.0:
+                high = x
+            else:
+                low = x
+            x = x - slope / bend if bend > 0.0 else np.inf
+            if high == np.inf:
+                x = min(x, FARTHER * low)
+            elif not low < x < high:
+                x = 0.5 * (low + high) if high < FARTHER * low else np.sqrt(max(low, TINY) * high)
+        return float(x)
+
+
+def _solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve with a positive definite matrix, given by its lower triangle, that is overwritten.
+
+    Columns are brought to one scale. Where rounding has left the matrix indefinite all the same,
+    as much is added as makes it definite: the step is then no longer Newton's, but still downhill.
+    """
+    scale = 1.0 / np.sqrt(matrix.diagonal())
+    matrix *= scale
+    matrix *= scale[:, np.newaxis]
+    added = len(matrix) * EPS
+    while True:
+        try:
+            factor = cho_factor(matrix, lower=True, check_finite=False)
+        except LinAlgError:
+            matrix.flat[:: len(matrix) + 1] += added
+            added *= 10.0
+            continue
+        return np.asarray(scale * cho_solve(factor, scale * right, check_finite=False))
