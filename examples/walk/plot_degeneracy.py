@@ -2,9 +2,9 @@ r"""
 Ties, and how they are broken
 =============================
 
-At τ = 0 only positive points have a box. The best w is 0 with intercept 1, and every positive point
-lies on the margin at once: thousands of events at the same τ. The walk raises the targets to
-:math:`1 + \delta u_i` with small random :math:`u_i`, and events come one by one.
+At τ = 0 only positive points cost anything. With a free intercept the best w is 0 with intercept 1,
+and every positive point lies on the margin at once: many events at the same τ. The walk raises the
+targets to :math:`1 + \delta u_i` with small random :math:`u_i`, and events come one by one.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,9 @@ from taupath.solver import RAISE
 rng = np.random.default_rng(0)
 y = np.repeat([-1, 1], 150)
 X = np.round(rng.standard_normal((300, 2)) + 0.6 * y[:, None])  # integers: full of ties
-path = tp.quantile_path(X, y, C=0.3)
+path = tp.quantile_path(X, y, C=0.3, intercept="free")
+on_margin = np.abs(path.decision_function(X[y > 0], 0.0) - 1.0) < 1e-9
+print(f"{on_margin.sum()} of {np.sum(y > 0)} positive points lie on the margin at τ = 0")
 print(f"δ = {RAISE:g}; {path.n_kinks} kinks, {len(np.unique(path.taus))} of them different,")
 print(f"{path.counters['zero_length_steps']} steps of length zero")
 
