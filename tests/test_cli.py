@@ -1,3 +1,4 @@
+import json
 import re
 from types import SimpleNamespace
 
@@ -27,6 +28,19 @@ class TestDemo:
         out, err = capsys.readouterr()
         assert err == ""
         assert table_rows(out.splitlines()).shape == (len(demo.COST_RATIOS), 7)
+
+    def test_data_are_written_for_other_commands(self, tmp_path, capsys):
+        page, model = tmp_path / "demo.html", tmp_path / "model.tau"
+        assert cli.main(["demo", "-o", str(page), "--data", str(tmp_path), "--json"]) == 0
+        points = json.loads(capsys.readouterr().out)["at"]
+        train, test = str(tmp_path / "train.csv"), str(tmp_path / "test.csv")
+        assert cli.main(["fit", train, "-o", str(model), "--standardize", "--C", str(demo.C)]) == 0
+        capsys.readouterr()
+        costs = ["--cost-fp", "1", "--cost-fn", "20", "--json"]
+        assert cli.main(["evaluate", str(model), test, *costs]) == 0
+        found = json.loads(capsys.readouterr().out)["at"]
+        k = found["tau"].index(1 / 21)
+        assert [found["tpr"][k], found["tnr"][k]] == [points[0]["tpr"], points[0]["tnr"]]
 
     def test_tau_is_the_share_of_the_false_alarm(self, demo_lines):
         rows = table_rows(demo_lines)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from taupath.classifier import QuantileSVC
 from taupath.report import write_report
+from taupath.tables import write_table
 
 if TYPE_CHECKING:
     from taupath.certificate import Certificate
@@ -23,6 +25,7 @@ __all__ = [
     "figures",
     "operating_point",
     "report",
+    "write_halves",
 ]
 
 C = 0.1
@@ -80,16 +83,29 @@ def operating_point(y: np.ndarray, decision: np.ndarray, tau: float) -> Operatin
     )
 
 
+def _raw_halves() -> list[np.ndarray]:
+    """Return features and labels of the training half and the test half, mixed up as given."""
+    data = load_breast_cancer()
+    y = np.where(data.target == list(data.target_names).index("malignant"), 1, -1)
+    return list(train_test_split(data.data, y, test_size=0.5, stratify=y, random_state=0))
+
+
+def write_halves(folder: str) -> None:
+    """Write both halves as they are, with the diagnosis in the last column."""
+    X_train, X_test, y_train, y_test = _raw_halves()
+    names = load_breast_cancer().feature_names.tolist()
+    for part, X, y in (("train", X_train, y_train), ("test", X_test, y_test)):
+        columns = dict(zip(names, X.T, strict=True))
+        columns["diagnosis"] = np.where(y > 0, "malignant", "benign")
+        write_table(Path(folder) / f"{part}.csv", columns)
+
+
 def breast_cancer_halves() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return X_train, X_test, y_train, y_test; +1 is malignant.
 
     Columns are standardised by mean and deviation of the training half.
     """
-    data = load_breast_cancer()
-    y = np.where(data.target == list(data.target_names).index("malignant"), 1, -1)
-    X_train, X_test, y_train, y_test = train_test_split(
-        data.data, y, test_size=0.5, stratify=y, random_state=0
-    )
+    X_train, X_test, y_train, y_test = _raw_halves()
     scaler = StandardScaler().fit(X_train)
     return scaler.transform(X_train), scaler.transform(X_test), y_train, y_test
 

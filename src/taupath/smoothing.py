@@ -55,8 +55,8 @@ MOST_STEPS = 1000
 SOLVED = 0.1
 # Of the budget, what smoothing shall leave at a narrower width, and at the next node.
 AIM, NEXT_AIM = 0.5, 0.8
-# How far a free intercept goes in one step, in units of the largest |p|; and what is added to its curvature,
-# as part of that with all shares inside.
+# How far a free intercept goes in one step, in units of the largest |p|; and what is added to its
+# curvature, as part of that with all shares inside.
 FARTHEST = 4.0
 RIDGE = 1e-12
 

@@ -24,14 +24,21 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", default="taupath-demo.html", help="the report"
     )
+    parser.add_argument(
+        "--data",
+        metavar="DIR",
+        help="write the two halves there, as train.csv and test.csv, to try other commands on",
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the lines as they become known."""
     check_output(arguments.output)
-    from taupath.demo import figures, report
+    from taupath.demo import figures, report, write_halves
 
+    if arguments.data is not None:
+        write_halves(arguments.data)
     if arguments.json:
         print_json(figures(arguments.output))
         return
