@@ -53,7 +53,7 @@ figures: build $(VENV)/.test  ## all displays as pictures, in build/figures
 	@$(PY) benchmarks/figures.py -o build/figures
 
 docs: build $(VENV)/.docs  ## the documentation, in build/docs; warnings are errors
-	@$(ONE_THREAD) $(PY) -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/docs
+	@$(ONE_THREAD) $(PY) -m sphinx -W --keep-going -E -a -q -b html -d build/doctrees docs build/docs
 	@echo "open build/docs/index.html"
 
 lint: $(VENV)/.lint $(VENV)/.installed  ## ruff and mypy
