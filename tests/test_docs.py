@@ -15,6 +15,7 @@ import runpy
 import shlex
 import subprocess
 import sys
+import textwrap
 import tomllib
 from pathlib import Path
 
@@ -27,12 +28,18 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").rglob("plot_*.py"))
-BLOCK = re.compile(r"^```(python|pycon|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^( *)```(python|pycon|console)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def name_of(file):
     return str(file.relative_to(ROOT))
+
+
+def blocks_of(page):
+    """Return kind and source of each block to run."""
+    found = BLOCK.findall(page.read_text("utf-8"))
+    return [(kind, textwrap.dedent(source)) for _, kind, source in found]
 
 
 def run_command(command):
@@ -84,7 +91,7 @@ def test_what_a_page_shows_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
     names = {"__name__": "__main__"}
-    for kind, source in BLOCK.findall(page.read_text("utf-8")):
+    for kind, source in blocks_of(page):
         if kind == "python":
             exec(compile(source, f"<{name_of(page)}>", "exec"), names)
         elif kind == "pycon":
@@ -94,7 +101,7 @@ def test_what_a_page_shows_runs(page, tmp_path, monkeypatch):
 
 
 def test_there_is_something_to_run():
-    kinds = {kind for page in PAGES for kind, _ in BLOCK.findall(page.read_text("utf-8"))}
+    kinds = {kind for page in PAGES for kind, _ in blocks_of(page)}
     assert kinds == {"python", "pycon", "console"}
     assert EXAMPLES
 

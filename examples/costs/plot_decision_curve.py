@@ -22,7 +22,8 @@ X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
 
 # %%
 # The data follow a logistic model, so logistic regression has the right shape here and is hard to
-# beat. The path was given no shape.
+# beat. The path was given no shape. Its curve drops to zero where the linear SVM of a large τ takes
+# every sample for negative.
 
 display = DecisionCurveDisplay.from_estimator(tp.QuantileSVC().fit(X, y), X_test, y_test)
 logistic = LogisticRegression().fit(X, y)

@@ -29,5 +29,5 @@ truth = 1.0 / (1.0 + np.exp(1.0 - X_test @ [1.5, -1.0, 0.7, 0.0, 0.0]))
 print(f"mean |P̂ − P| = {np.abs(proba - truth).mean():.3f}, largest P̂ = {proba.max():.3f}")
 
 # %%
-# Large probabilities are too small here: with a linear kernel and this C no boundary of a large τ
-# lies among the samples any more. See :doc:`/trust` for when to calibrate.
+# Large probabilities are too small here: beyond the largest P̂ the linear SVM takes every sample for
+# negative. See :doc:`/trust` for when to calibrate.
