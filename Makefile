@@ -16,7 +16,7 @@ BENCH_ARGS ?=
 TEST_ARGS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all checked asan lint format bench bench-growth bench-lines bench-reading bench-approximate figures build clean
+.PHONY: help demo test test-all checked asan lint format bench bench-growth bench-lines bench-reading bench-approximate figures docs build clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -52,6 +52,10 @@ bench-approximate: build $(VENV)/.bench  ## certified approximate paths beside L
 figures: build $(VENV)/.test  ## all displays as pictures, in build/figures
 	@$(PY) benchmarks/figures.py -o build/figures
 
+docs: build $(VENV)/.docs  ## the documentation, in build/docs; warnings are errors
+	@$(ONE_THREAD) $(PY) -m sphinx -W --keep-going -E -a -q -b html -d build/doctrees docs build/docs
+	@echo "open build/docs/index.html"
+
 lint: $(VENV)/.lint $(VENV)/.installed  ## ruff and mypy
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
@@ -65,8 +69,8 @@ build: $(VENV)/.installed  ## compile what has changed
 	@ninja -C $(BUILD) --quiet
 
 clean:  ## remove everything the other targets have made
-	rm -rf $(VENV) build dist .coverage .hypothesis .pytest_cache .ruff_cache .mypy_cache
-	find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) build dist docs/gallery docs/sg_execution_times.rst .coverage .hypothesis .pytest_cache .ruff_cache .mypy_cache
+	find src tests tools benchmarks docs examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- set-up: one stamp per group of requirements -------------------------------------------------
 
@@ -99,6 +103,8 @@ $(VENV)/.test: pyproject.toml | $(VENV)/.run
 	  echo "set-up: no LIBLINEAR and statsmodels here (see $@.log); tests against them will be skipped"
 $(VENV)/.bench: pyproject.toml | $(VENV)/.run
 	$(call install,bench,benchmark)
+$(VENV)/.docs: pyproject.toml | $(VENV)/.run
+	$(call install,docs,write the documentation)
 $(VENV)/.lint: pyproject.toml | $(VENV)/.created
 	$(call install,lint,lint)
 
