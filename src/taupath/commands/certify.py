@@ -44,14 +44,16 @@ def run(arguments: argparse.Namespace) -> None:
     """Compare the data, then judge the path."""
     if arguments.points < 2:
         raise Failed("--points must be at least 2")
+    from taupath.commands.progress import Bar
     from taupath.training import certificate_of, differences
 
     model = load_model(arguments.model)
     table = read_data(arguments, arguments.train)
-    found = differences(model, table)
-    if found is not None:
-        raise Failed(f"{arguments.model} was not trained on {table.source}: {found}")
-    certificate = certificate_of(model.estimator, None if arguments.all else arguments.points)
+    with Bar("checking", arguments):
+        found = differences(model, table)
+        if found is not None:
+            raise Failed(f"{arguments.model} was not trained on {table.source}: {found}")
+        certificate = certificate_of(model.estimator, None if arguments.all else arguments.points)
     if arguments.json:
         print_json({"holds": certificate.holds(), **asdict(certificate)})
     else:

@@ -58,20 +58,22 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate, print, write."""
     check_output(arguments.output, arguments.picture)
+    from taupath.commands.progress import Bar
     from taupath.evaluation import truth_of
     from taupath.tables import write_table
 
     model = load_model(arguments.model)
     table = read_data(arguments, arguments.data)
     X, y = truth_of(model, table)
-    if model.task == "regress":
-        found, steps, lines = _regression(arguments, model, X, y)
-    elif len(model.labels) > 2:
-        found, steps, lines = _several_classes(arguments, model, X, y)
-    else:
-        found, steps, lines = _two_classes(arguments, model, X, y, table.source)
-    if arguments.picture is not None:
-        _draw(arguments, model, X, y)
+    with Bar("evaluating", arguments):
+        if model.task == "regress":
+            found, steps, lines = _regression(arguments, model, X, y)
+        elif len(model.labels) > 2:
+            found, steps, lines = _several_classes(arguments, model, X, y)
+        else:
+            found, steps, lines = _two_classes(arguments, model, X, y, table.source)
+        if arguments.picture is not None:
+            _draw(arguments, model, X, y)
     if arguments.output is not None:
         if steps is None:
             raise Failed("-o is for two classes and for regressions")

@@ -67,15 +67,17 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Predict and write."""
     check_output(arguments.output)
+    from taupath.commands.progress import Bar
     from taupath.tables import write_table
 
     model = load_model(arguments.model)
     table = read_data(arguments, arguments.data)
     X = model.preparation.features(table)
-    if model.task == "classify":
-        columns = _decisions(arguments, model, table, X)
-    else:
-        columns = _quantiles(arguments, model, X)
+    with Bar("predicting", arguments):
+        if model.task == "classify":
+            columns = _decisions(arguments, model, table, X)
+        else:
+            columns = _quantiles(arguments, model, X)
     if arguments.json and arguments.output == "-":
         print_json({"rows": table.n_rows, "columns": columns})
         return

@@ -42,6 +42,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate and write the page."""
     check_output(arguments.output)
+    from taupath.commands.progress import Bar
     from taupath.evaluation import truth_of
     from taupath.report import write_report
     from taupath.training import name_of
@@ -54,18 +55,19 @@ def run(arguments: argparse.Namespace) -> None:
         raise Failed(f"{table.source} has rows of one class only; a report needs some of each")
     if model.task == "classify" and model.estimator.paths_[0].tau_range != (0.0, 1.0):
         raise Failed(f"{arguments.model} knows a part of [0, 1] only; a report needs all costs")
-    write_report(
-        arguments.output,
-        model.estimator,
-        X,
-        y,
-        class_names=[str(label) for label in model.labels] or None,
-        feature_names=preparation.feature_names,
-        columns={name: table.column(name) for name in table.names or ()} or None,
-        title=arguments.title or f"{os.path.basename(arguments.model)} on {name_of(table)}",
-        provenance=provenance(model),
-        certificate=certificate(model),
-    )
+    with Bar("computing", arguments):
+        write_report(
+            arguments.output,
+            model.estimator,
+            X,
+            y,
+            class_names=[str(label) for label in model.labels] or None,
+            feature_names=preparation.feature_names,
+            columns={name: table.column(name) for name in table.names or ()} or None,
+            title=arguments.title or f"{os.path.basename(arguments.model)} on {name_of(table)}",
+            provenance=provenance(model),
+            certificate=certificate(model),
+        )
     size = os.path.getsize(arguments.output)
     if arguments.json:
         print_json({"output": arguments.output, "bytes": size, "rows": int(X.shape[0])})
