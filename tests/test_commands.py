@@ -25,7 +25,7 @@ IRIS = ("setosa", "versicolor", "virginica")
 def taupath(*arguments, stdin=None, status=0):
     """Run the installed command and return what it printed."""
     done = subprocess.run(
-        [COMMAND, *map(str, arguments)], input=stdin, capture_output=True, check=False, timeout=300
+        [COMMAND, *map(str, arguments)], input=stdin, capture_output=True, check=False, timeout=900
     )
     assert done.returncode == status, done.stderr.decode()
     if status == 0:

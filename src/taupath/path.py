@@ -1,7 +1,7 @@
 """A whole path of solutions: recover any of them, and certify all."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -251,6 +251,20 @@ class SolutionPath:
         """
         features = self._samples.features(self._samples.check_new(X))
         return self._tracks.taus, self._tracks.all_values(features)
+
+    def coefficients_at_nodes(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield nodes and the weights of the features there, some nodes at a time.
+
+        For the linear kernel. Nodes are those of `values_at_nodes`.
+
+        Yields
+        ------
+        ndarray of shape (n_nodes,), ndarray of shape (n_nodes, n_features)
+        """
+        nodes = np.concatenate([stretch.nodes for stretch in self._stretches])
+        at_a_time = max(int(BYTES_AT_A_TIME // (8 * self._samples.shape[1])), 1)
+        for some in slices(len(nodes), at_a_time):
+            yield nodes[some], self._functions(some.start, some.stop).coef
 
     def _row_blocks(self, n_rows: int) -> list[slice]:
         most = ROWS_AT_A_TIME

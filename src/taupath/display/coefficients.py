@@ -3,7 +3,6 @@
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from taupath.classifier import QuantileSVC
@@ -18,12 +17,8 @@ from taupath.display.drawing import (
 from taupath.display.inputs import check_binary_classifier, last_step
 from taupath.path import SolutionPath
 from taupath.regressor import QuantileSVR
-from taupath.validation import slices
 
 __all__ = ["CoefficientDisplay", "feature_names_of", "largest_coefficients"]
-
-# Numbers at a time: coefficients of some features at all nodes.
-AT_A_TIME = 4_000_000
 
 
 class CoefficientDisplay:
@@ -174,23 +169,13 @@ def largest_coefficients(
     path: SolutionPath, n_features: int, n_shown: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the nodes, the largest coefficients there, and whose these are."""
-    _, constant = path.values_at_nodes(sp.csr_array((1, n_features)))
-    size = np.empty(n_features)
-
-    def coefficients(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        # f(e_j) - f(0) = w_j
-        rows = np.arange(len(features))
-        units = sp.csr_array(
-            (np.ones(len(features)), (rows, features)), shape=(len(features), n_features)
-        )
-        taus, values = path.values_at_nodes(units)
-        return taus, values - constant
-
-    for some in slices(n_features, max(AT_A_TIME // path.n_kinks, 1)):
-        features = np.arange(n_features)[some]
-        size[some] = np.abs(coefficients(features)[1]).max(axis=1)
+    size = np.zeros(n_features)
+    for _, coef in path.coefficients_at_nodes():
+        np.maximum(size, np.abs(coef).max(axis=0), out=size)
     shown = np.argsort(-size, kind="stable")[:n_shown]
-    return *coefficients(shown), shown
+    parts = [(taus, coef[:, shown].T) for taus, coef in path.coefficients_at_nodes()]
+    taus = np.concatenate([part for part, _ in parts])
+    return taus, np.concatenate([part for _, part in parts], axis=1), shown
 
 
 def feature_names_of(model: Any, before: list[Any], feature_names: Any) -> list[str]:

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from taupath.classifier import QuantileSVC
+from taupath.crossings import Crossings
 from taupath.display.inputs import (
     check_binary_classifier,
     check_probabilities,
@@ -20,7 +21,7 @@ from taupath.validation import slices
 __all__ = ["Rates", "rates_of_estimator", "rates_of_predictions", "sign_changes"]
 
 # Numbers at a time: decision functions of some samples at all nodes.
-AT_A_TIME = 4_000_000
+AT_A_TIME = 16_000_000
 
 
 class Rates:
@@ -111,7 +112,7 @@ def _of_probabilities(positive: np.ndarray, weight: np.ndarray, proba: np.ndarra
 
 
 def sign_changes(
-    model: QuantileSVC, X: Any
+    model: QuantileSVC, X: Any, found: Crossings | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return which samples have f_τ(x) ≥ 0 at τ = 0, and all changes of that.
 
@@ -121,6 +122,8 @@ def sign_changes(
         Of two classes.
     X : ndarray or sparse array of shape (n_samples, n_features)
         Samples, checked.
+    found : Crossings, optional
+        Of these samples, if they are known.
 
     Returns
     -------
@@ -131,7 +134,8 @@ def sign_changes(
         f ≥ 0, -1 for f < 0. Those of one sample are in the order of τ.
     """
     path, X = model.path_, model._columns(X, model._members[0])
-    found = path.crossings(X)
+    if found is None:
+        found = path.crossings(X)
     # Most samples change once, from positive to negative: nothing else to be found for these.
     begin = found.first > path.tau_range[0]
     once = found.first >= found.last

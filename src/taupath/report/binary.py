@@ -41,13 +41,14 @@ def binary_payload(case: Case, cells: Cells) -> dict[str, Any]:
     """Return the data of the page for a classifier of two classes."""
     model: QuantileSVC = case.model
     positive = positive_of(model, case.X, case.y)
-    proba = model.path_.crossings(case.path_X).length
+    found = model.path_.crossings(case.path_X)
+    proba = found.length
     if model.monotone:  # positive where the probability is at least τ
         n = len(proba)
         begin, who, when = np.ones(n, dtype=bool), np.arange(n), proba
         change = np.full(n, -1)
     else:
-        begin, who, when, change = sign_changes(model, case.X)
+        begin, who, when, change = sign_changes(model, case.X, found)
     rows = cells.affordable(_most_wrong(positive, proba, most_cases(model.path_.n_kinks)))
     return {
         "kind": "binary",

@@ -21,7 +21,7 @@ MOST_ASKED = 600
 # Singular values below this part of the largest one do not matter.
 LEAST = 1e-5
 # Numbers at a time: some functions at all nodes.
-AT_A_TIME = 4_000_000
+AT_A_TIME = 16_000_000
 # Weights are stored as multiples of their column's largest one over this.
 STEPS = 32767
 
