@@ -23,11 +23,11 @@ __all__ = ["approximate_stretch", "choose_method", "find_nodes", "make_continuum
 Progress = Callable[[float, int], object]
 
 # Of the tolerance, what a node may use up itself; the rest is for the chords beside it.
-NODE_SHARE = 0.4
+NODE_SHARE = 0.5
 # Of the tolerance, what the gap of the next chord is to be.
-CHORD_AIM = 0.9
+CHORD_AIM = 0.95
 # The first step, as part of the way; and how much longer, at most, or shorter the next one is.
-FIRST_STEP = 0.02
+FIRST_STEP = 0.005
 LONGER, SHORTER = 3.0, 0.2
 
 

@@ -45,7 +45,7 @@ class Points:
         else:
             indices = X.indices.astype(np.int32, copy=False)
             indptr = X.indptr.astype(np.intp, copy=False)
-            self._stored = (X.data, indices, indptr)
+            self._stored = (X.data, indices, indptr, bool(np.all(X.data == 1.0)))
             self._products, self._total = _descent.sparse_products, _descent.sparse_total
             block = max(_descent.block_of_rows, X.shape[1])
             self.longest = int(np.diff(indptr).max()) + 1
@@ -97,7 +97,7 @@ class Points:
         if isinstance(self.X, np.ndarray):
             squares = np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
         else:
-            data, _, indptr = self._stored
+            data, _, indptr, _ = self._stored
             squares = np.zeros(self.n_rows)
             for some in slices(self.n_rows, GATHERED):
                 begins = indptr[some]

@@ -14,7 +14,7 @@ So w and a few numbers are all there is to keep of a node: θ follows from them 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from taupath._core import _descent
 from taupath.continuum import Continuum, End
@@ -330,10 +330,10 @@ def _solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     matrix *= scale[:, np.newaxis]
     added = len(matrix) * EPS
     while True:
-        try:
-            factor = cho_factor(matrix, lower=True, check_finite=False)
-        except LinAlgError:
-            matrix.flat[:: len(matrix) + 1] += added
-            added *= 10.0
-            continue
-        return np.asarray(scale * cho_solve(factor, scale * right, check_finite=False))
+        # what lies in rows here lies in columns for LAPACK, and its lower triangle is the upper one
+        factor, failed = dpotrf(matrix.T, lower=0, clean=0, overwrite_a=False)
+        if not failed:
+            solution, _ = dpotrs(factor, scale * right, lower=0)
+            return np.asarray(scale * solution)
+        matrix.flat[:: len(matrix) + 1] += added
+        added *= 10.0
