@@ -55,8 +55,8 @@ MOST_STEPS = 1000
 SOLVED = 0.1
 # Of the budget, what smoothing shall leave at a narrower width, and at the next node.
 AIM, NEXT_AIM = 0.5, 0.8
-# How far a free intercept goes in one step, in units of the largest |p|; and what is added to its curvature,
-# as part of that with all shares inside.
+# How far a free intercept goes in one step, in units of the largest |p|; and what is added to its
+# curvature, as part of that with all shares inside.
 FARTHEST = 4.0
 RIDGE = 1e-12
 
@@ -144,8 +144,9 @@ class NodeSolver:
             from_data = False
             if self.steps - begun >= MOST_STEPS:
                 raise WalkFailed(
-                    f"the duality gap stays at {gap:.2g} of the objective at w = 0, "
-                    f"wanted is {budget:.2g},",
+                    f"the duality gap stays at {gap:.2g} of the objective at w = 0 where "
+                    f"{budget:.2g} is wanted (try features of one scale, a larger tol, or "
+                    "method='exact')",
                     tau,
                 )
             off = shares.residual(tau, w)
@@ -196,9 +197,7 @@ class NodeSolver:
     def _wider(self, smoothing: Smoothing, factor: float) -> Smoothing:
         return Smoothing(min(factor * smoothing.width, self._widest), smoothing.centre)
 
-    def _narrower(
-        self, smoothing: Smoothing, left: float, budget: float, most: float
-    ) -> Smoothing:
+    def _narrower(self, smoothing: Smoothing, left: float, budget: float, most: float) -> Smoothing:
         """Return one that leaves a gap within the budget, `left` being that of this one.
 
         It is narrower by no more than the factor `most`.

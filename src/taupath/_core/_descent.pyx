@@ -222,15 +222,15 @@ def shares(const double[::1] margin, const double[::1] target, const double[::1]
     changed, change : out
         Rows whose share is another now, and by how much it has grown, times their weight.
     between : out
-        Rows with 0 < a < 1.
+        Rows with 0 < a < 1. Like the two before it, one longer than there are rows.
     sums : out, shape (2, 5)
         Of each class: Σ weight (p - m)₊, Σ weight (m - p)₊, Σ weight p a; over rows
         between 0 and 1 also Σ weight and Σ weight a.
     """
     cdef Py_ssize_t b, first, last, i, n = margin.shape[0], block = BLOCK
     cdef Py_ssize_t n_changed = 0, n_between = 0
-    cdef int k, j
-    cdef double short, a
+    cdef int k, j, inside
+    cdef double short, a, grown
     cdef double part[2][5]
     cdef double each = 1.0 / width
     sums[:, :] = 0.0
@@ -243,28 +243,22 @@ def shares(const double[::1] margin, const double[::1] target, const double[::1]
                 k = sign[i] < 0
                 short = target[i] - margin[i]
                 a = centre[k] + each * short
-                if a <= 0.0:
-                    a = 0.0
-                    if share[i] == 0.0 and short <= 0.0:  # as before: nothing else to add
-                        part[k][1] -= weight[i] * short
-                        continue
-                elif a >= 1.0:
-                    a = 1.0
-                else:
-                    part[k][3] += weight[i]
-                    part[k][4] += weight[i] * a
-                    between[n_between] = <int> i
-                    n_between += 1
-                if short >= 0.0:
-                    part[k][0] += weight[i] * short
-                else:
-                    part[k][1] -= weight[i] * short
+                inside = (a > 0.0) & (a < 1.0)
+                a = a if a > 0.0 else 0.0
+                a = a if a < 1.0 else 1.0
+                # without branches, which would be guessed wrong: what does not count is overwritten
+                between[n_between] = <int> i
+                n_between += inside
+                grown = a - share[i]
+                share[i] = a
+                changed[n_changed] = <int> i
+                change[n_changed] = weight[i] * grown
+                n_changed += grown != 0.0
+                part[k][0] += weight[i] * (short if short > 0.0 else 0.0)
+                part[k][1] += weight[i] * (-short if short < 0.0 else 0.0)
                 part[k][2] += weight[i] * target[i] * a
-                if a != share[i]:
-                    changed[n_changed] = <int> i
-                    change[n_changed] = weight[i] * (a - share[i])
-                    n_changed += 1
-                    share[i] = a
+                part[k][3] += inside * weight[i]
+                part[k][4] += inside * weight[i] * a
             for k in range(2):
                 for j in range(5):
                     sums[k, j] += part[k][j]
@@ -280,19 +274,19 @@ def slope(const double[::1] margin, const double[::1] rate, double step,
     """
     cdef Py_ssize_t i, n = margin.shape[0]
     cdef int k
-    cdef double a, first = 0.0, second = 0.0, each = 1.0 / width
+    cdef double a, pull, first = 0.0, second = 0.0, each = 1.0 / width
+    cdef bint inside
     with nogil:
         for i in range(n):
             k = sign[i] < 0
             a = centre[k] + each * (target[i] - margin[i] - step * rate[i])
-            if a <= 0.0:
-                continue
-            if a >= 1.0:
-                first += box[k] * weight[i] * rate[i]
-            else:
-                first += box[k] * weight[i] * a * rate[i]
-                second += box[k] * weight[i] * each * rate[i] * rate[i]
-    return first, second
+            inside = (a > 0.0) & (a < 1.0)
+            a = a if a > 0.0 else 0.0
+            a = a if a < 1.0 else 1.0
+            pull = box[k] * weight[i] * rate[i]
+            first = first + a * pull
+            second = second + inside * pull * rate[i]
+    return first, each * second
 
 
 # --- the loss all along a chord -----------------------------------------------------------------
