@@ -27,7 +27,7 @@ NODE_SHARE = 0.5
 # Of the tolerance, what the gap of the next chord is to be.
 CHORD_AIM = 0.95
 # The first step, as part of the way; and how much longer, at most, or shorter the next one is.
-FIRST_STEP = 0.005
+FIRST_STEP = 5e-4
 LONGER, SHORTER = 3.0, 0.2
 
 
