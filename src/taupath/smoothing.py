@@ -205,9 +205,12 @@ class NodeSolver:
         It is narrower by no more than the factor `most`.
         """
         factor = float(np.sqrt(AIM * budget / max(left, budget)))
+        mean = self._shares.mean(otherwise=smoothing.centre)
+        # where the width must not change by much, the centre must not either
+        part = (1.0 - most) / (1.0 - NARROWER)
         return Smoothing(
             smoothing.width * max(min(factor, BARELY_NARROWER), most),
-            self._shares.mean(otherwise=smoothing.centre),
+            smoothing.centre + part * (mean - smoothing.centre),
         )
 
     # -- steps ---------------------------------------------------------------------------------
