@@ -286,3 +286,30 @@ def test_lines_runs_every_part_of_a_job_as_often_as_told(lines):
     assert len(calls) == 3
     assert [done[name].runs for name in jobs] == [3, 3]
     assert done["two"].results == {"b": "done", "c": "done"}
+
+
+def test_the_report_on_approximate_paths_says_what_was_measured(module, monkeypatch):
+    pytest.importorskip("liblinear")
+    approximate = module("approximate")
+    X, y, _ = approximate.gaussian_classes(400)
+    monkeypatch.setitem(approximate.SETS, "200k", (lambda: (X, y, 1e-2), (0.5,)))
+    row = approximate.measure("200k", 1e-2, 1, with_liblinear=True)
+    assert (row.n_samples, row.n_features, row.runs) == (400, 30, 1)
+    assert 0.0 < row.gap <= row.bound <= 1e-2
+    assert row.row_visits >= row.nodes * 400
+    lines = "\n".join(approximate.report([row], {"processor": "any"}))
+    assert "200k" in lines
+    assert f"{row.bound:.1e}" in lines
+    alone = approximate.measure("200k", 1e-2, 1, with_liblinear=False)
+    assert approximate.ratio(alone) is None
+
+
+def test_the_sparse_set_is_like_w8a(module):
+    pytest.importorskip("liblinear")
+    X, y, lam = module("approximate").sparse_classes(2000)
+    assert X.shape == (2000, 300)
+    assert X.has_canonical_format
+    assert_allclose(X.nnz / 600_000, 0.04)
+    assert set(X.data) == {1.0}
+    assert_allclose((y > 0).mean(), 0.03, atol=0.002)
+    assert lam == 1 / 2000

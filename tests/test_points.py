@@ -85,9 +85,9 @@ def test_shares_follow_the_margins():
     margin, target, weight, sign = margins()
     sign8 = sign.astype(np.int8)
     centre, width = np.array([0.4, 0.7]), 0.8
-    share, change = np.random.default_rng(6).random(N), np.empty(N)
+    share, change = np.random.default_rng(6).random(N), np.empty(N + 1)
     before = share.copy()
-    changed, between = np.empty(N, dtype=np.int32), np.empty(N, dtype=np.int32)
+    changed, between = np.empty((2, N + 1), dtype=np.int32)
     sums = np.empty((2, 5))
     found = _descent.shares(
         margin, target, weight, sign8, centre, width, share, changed, change, between, sums

@@ -23,11 +23,13 @@ __all__ = ["approximate_stretch", "choose_method", "find_nodes", "make_continuum
 Progress = Callable[[float, int], object]
 
 # Of the tolerance, what a node may use up itself; the rest is for the chords beside it.
-NODE_SHARE = 0.4
+NODE_SHARE = 0.5
 # Of the tolerance, what the gap of the next chord is to be.
-CHORD_AIM = 0.9
-# The first step, as part of the way; and how much longer, at most, or shorter the next one is.
-FIRST_STEP = 0.02
+CHORD_AIM = 0.95
+# Sums in another order shall not take a bound above the tolerance.
+ROUNDED = 1e-9
+# The first step; and how much longer, at most, or shorter the next one is.
+FIRST_STEP = 5e-4
 LONGER, SHORTER = 3.0, 0.2
 
 
@@ -138,12 +140,12 @@ def find_nodes(
     Goes from `begin` to `end` by steps as long as the gap of the last chord suggests. A chord that
     is found to be too long is halved, as often as need be.
     """
-    continuum, budget = solver.continuum, NODE_SHARE * tol
+    continuum, budget, within = solver.continuum, NODE_SHARE * tol, (1.0 - ROUNDED) * tol
     first = solver.solve_afresh(begin, budget)
     nodes, bounds = [first.node], []
     before: Solved | None = None
     here, ahead = first, []  # type: Solved, list[Solved]
-    step, halved = FIRST_STEP * (end - begin), 0
+    step, halved = min(FIRST_STEP, end - begin), 0
     while here.node.tau < end:
         if not ahead:
             tau = here.node.tau + step
@@ -152,7 +154,7 @@ def find_nodes(
         bound, _ = continuum.bound(here.end, there.end)
         if len(ahead) == 1:
             step = (there.node.tau - here.node.tau) * _next(bound, here.gap, there.gap, tol)
-        if bound <= tol:
+        if bound <= within:
             before, here = here, ahead.pop()
             nodes.append(here.node)
             bounds.append(bound)

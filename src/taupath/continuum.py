@@ -53,13 +53,13 @@ class Boxes:
         none, whole = np.zeros(2), np.full(2, C)
         return cls(-whole, none, none, whole)
 
-    def lower(self, t: float) -> np.ndarray:
-        """Return l at t."""
-        return (1.0 - t) * self.lower0 + t * self.lower1
+    def lower(self, t: float | np.ndarray) -> np.ndarray:
+        """Return l at t; at several t in a column, a row for each."""
+        return np.asarray((1.0 - t) * self.lower0 + t * self.lower1)
 
-    def upper(self, t: float) -> np.ndarray:
-        """Return h at t."""
-        return (1.0 - t) * self.upper0 + t * self.upper1
+    def upper(self, t: float | np.ndarray) -> np.ndarray:
+        """Return h at t; at several t in a column, a row for each."""
+        return np.asarray((1.0 - t) * self.upper0 + t * self.upper1)
 
     def widest(self) -> float:
         """Return the largest loss of margin one of a sample of weight 1, anywhere."""
@@ -151,48 +151,39 @@ class Continuum:
         # of Bernstein's polynomials (1 - s)², 2 s (1 - s), s²
         smooth = 0.5 * (norms[0] + norms[1])
         smooth -= [begin.aim, 0.5 * (begin.aim + end.aim), end.aim]
-        worst, place = -np.inf, 0.0
         edges = np.linspace(0.0, 1.0, N_PANELS + 1)
-        boxes = [
-            (self.boxes.upper(t), -self.boxes.lower(t)) for t in begin.t + edges * (end.t - begin.t)
-        ]
-
-        def loss(box: int, margin: int) -> float:
-            upper, lower = boxes[box]
-            return float(upper @ losses[:, 0, margin] + lower @ losses[:, 1, margin])
-
+        t = (begin.t + edges * (end.t - begin.t))[:, np.newaxis]
+        # with the boxes of one edge and the margins of another
+        loss = self.boxes.upper(t) @ losses[:, 0] - self.boxes.lower(t) @ losses[:, 1]
+        rest = _polar(smooth, edges[:, np.newaxis], edges)
+        same, next_to = np.diagonal(loss + rest), np.diagonal(rest, 1).copy()
+        next_to += 0.5 * (np.diagonal(loss, 1) + np.diagonal(loss, -1))
+        worst, place = -np.inf, 0.0
         for k in range(N_PANELS):
-            a, b = edges[k], edges[k + 1]
-            panel = np.array([_polar(smooth, a, a), _polar(smooth, a, b), _polar(smooth, b, b)])
-            panel += [
-                loss(k, k),
-                0.5 * (loss(k, k + 1) + loss(k + 1, k)),
-                loss(k + 1, k + 1),
-            ]
-            value, at = _highest(panel)
+            value, at = _highest(same[k], next_to[k], same[k + 1])
             if value > worst:
-                worst, place = value, a + at * (b - a)
+                worst, place = value, edges[k] + at * (edges[k + 1] - edges[k])
         # rounding can take a square below zero
         w, v = (float(np.sqrt(max(n[0], n[2], 0.0))) for n in norms)
         worst += self.rounding.allowance(self.boxes.widest(), w, v, self._longest)
         return worst / self.unit, begin.t + place * (end.t - begin.t)
 
 
-def _polar(bernstein: np.ndarray, s: float, r: float) -> float:
+def _polar(bernstein: np.ndarray, s: np.ndarray, r: np.ndarray) -> np.ndarray:
     """Return the symmetric bilinear form whose diagonal is the polynomial."""
     first, middle, last = bernstein
-    return float(
+    return np.asarray(
         (1.0 - s) * (1.0 - r) * first + ((1.0 - s) * r + s * (1.0 - r)) * middle + s * r * last
     )
 
 
-def _highest(bernstein: np.ndarray) -> tuple[float, float]:
-    """Return the maximum of a quadratic on [0, 1], and where it is."""
-    first, middle, last = (float(b) for b in bernstein)
-    best = max((first, 0.0), (last, 1.0))
+def _highest(first: float, middle: float, last: float) -> tuple[float, float]:
+    """Return the maximum on [0, 1] of a quadratic in Bernstein's form, and where it is."""
+    best = max((float(first), 0.0), (float(last), 1.0))
     bend = first - 2.0 * middle + last
     if bend < 0.0:
-        s = (first - middle) / bend
+        s = float((first - middle) / bend)
         if 0.0 < s < 1.0:
-            best = max(best, (_polar(bernstein, s, s), s))
+            value = (1.0 - s) ** 2 * first + 2.0 * s * (1.0 - s) * middle + s**2 * last
+            best = max(best, (float(value), s))
     return best

@@ -45,7 +45,7 @@ class Points:
         else:
             indices = X.indices.astype(np.int32, copy=False)
             indptr = X.indptr.astype(np.intp, copy=False)
-            self._stored = (X.data, indices, indptr)
+            self._stored = (X.data, indices, indptr, bool(np.all(X.data == 1.0)))
             self._products, self._total = _descent.sparse_products, _descent.sparse_total
             block = max(_descent.block_of_rows, X.shape[1])
             self.longest = int(np.diff(indptr).max()) + 1
@@ -72,9 +72,12 @@ class Points:
         self._total(*self._stored, self.sign, self.bias, members, factor, out)
         return out
 
-    def squares(self, factor: np.ndarray, members: np.ndarray) -> np.ndarray:
-        """Return Σ factor_i z_i z_iᵀ over some rows; only the lower triangle is right."""
-        out = np.zeros((self.n_cols, self.n_cols))
+    def squares(
+        self, factor: np.ndarray, members: np.ndarray, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return `out`, or zero, plus Σ factor_i z_i z_iᵀ; only the lower triangle is right."""
+        if out is None:
+            out = np.zeros((self.n_cols, self.n_cols))
         self.visits += len(members)
         if not isinstance(self.X, np.ndarray):
             _descent.sparse_squares(*self._stored, self.sign, self.bias, members, factor, out)
@@ -89,7 +92,7 @@ class Points:
             if self.bias:
                 out[d, :d] += self.bias * weighted.sum(axis=0)
         if self.bias:
-            out[d, d] = self.bias**2 * float(factor.sum())
+            out[d, d] += self.bias**2 * float(factor.sum())
         return out
 
     def norms(self) -> np.ndarray:
@@ -97,7 +100,7 @@ class Points:
         if isinstance(self.X, np.ndarray):
             squares = np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
         else:
-            data, _, indptr = self._stored
+            data, _, indptr, _ = self._stored
             squares = np.zeros(self.n_rows)
             for some in slices(self.n_rows, GATHERED):
                 begins = indptr[some]

@@ -84,8 +84,9 @@ class Shares:
         self._share = np.zeros(n)
         self._totals = np.zeros((2, points.n_cols))  # Σ weight a z of each class
         self._sums = np.empty((2, 5))
-        self._changed, self._between = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-        self._change = np.empty(n)
+        # one longer than need be: the core writes first and counts then
+        self._changed, self._between = np.empty((2, n + 1), dtype=np.int32)
+        self._change = np.empty(n + 1)
         self.between = self._between[:0]
 
     def update(self, margin: np.ndarray, smoothing: Smoothing, afresh: bool = False) -> None:

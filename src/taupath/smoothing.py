@@ -14,7 +14,7 @@ So w and a few numbers are all there is to keep of a node: θ follows from them 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from taupath._core import _descent
 from taupath.continuum import Continuum, End
@@ -100,6 +100,8 @@ class NodeSolver:
         self._head_start = 1.0
         self._shares = Shares(points, continuum, free)
         self._rate = np.empty(points.n_rows)
+        size = points.n_cols if points.n_cols <= MOST_FACTORED else 0
+        self._matrix, self._work = np.empty((2, size, size))
 
     def solve_afresh(self, tau: float, budget: float) -> Solved:
         """Solve at τ, beginning with w = 0."""
@@ -144,8 +146,9 @@ class NodeSolver:
             from_data = False
             if self.steps - begun >= MOST_STEPS:
                 raise WalkFailed(
-                    f"the duality gap stays at {gap:.2g} of the objective at w = 0, "
-                    f"wanted is {budget:.2g},",
+                    f"the duality gap stays at {gap:.2g} of the objective at w = 0 where "
+                    f"{budget:.2g} is wanted (try features of one scale, a larger tol, or "
+                    "method='exact')",
                     tau,
                 )
             off = shares.residual(tau, w)
@@ -202,9 +205,12 @@ class NodeSolver:
         It is narrower by no more than the factor `most`.
         """
         factor = float(np.sqrt(AIM * budget / max(left, budget)))
+        mean = self._shares.mean(otherwise=smoothing.centre)
+        # where the width must not change by much, the centre must not either
+        part = (1.0 - most) / (1.0 - NARROWER)
         return Smoothing(
             smoothing.width * max(min(factor, BARELY_NARROWER), most),
-            self._shares.mean(otherwise=smoothing.centre),
+            smoothing.centre + part * (mean - smoothing.centre),
         )
 
     # -- steps ---------------------------------------------------------------------------------
@@ -247,9 +253,31 @@ class NodeSolver:
             diagonal[-1] = max(steep - bias**2 * float(factor.sum()), RIDGE * whole)
         if self.points.n_cols > MOST_FACTORED:
             return self._by_conjugate_gradients(off, factor, diagonal)
-        matrix = self.points.squares(factor, between)
-        matrix.flat[:: len(matrix) + 1] += diagonal
-        return _solve(matrix, off)
+        self._matrix[:] = 0.0
+        self.points.squares(factor, between, self._matrix)
+        self._matrix.flat[:: len(diagonal) + 1] += diagonal
+        return self._by_factorization(off)
+
+    def _by_factorization(self, right: np.ndarray) -> np.ndarray:
+        """Solve with the matrix, positive definite and given by its lower triangle.
+
+        Columns are brought to one scale. Where rounding has left it indefinite all the same, as
+        much is added as makes it definite: the step is then not Newton's, but still downhill.
+        """
+        matrix, work = self._matrix, self._work
+        scale = 1.0 / np.sqrt(matrix.diagonal())
+        matrix *= scale
+        matrix *= scale[:, np.newaxis]
+        added = len(matrix) * EPS
+        while True:
+            work[:] = matrix
+            # what lies in rows here lies in columns for LAPACK: the lower triangle is the upper
+            factor, failed = dpotrf(work.T, lower=0, clean=0, overwrite_a=1)
+            if not failed:
+                solution, _ = dpotrs(factor, scale * right, lower=0)
+                return np.asarray(scale * solution)
+            matrix.flat[:: len(matrix) + 1] += added
+            added *= 10.0
 
     def _by_conjugate_gradients(
         self, off: np.ndarray, factor: np.ndarray, diagonal: np.ndarray
@@ -315,23 +343,3 @@ class NodeSolver:
             elif not low < x < high:
                 x = 0.5 * (low + high) if high < FARTHER * low else np.sqrt(max(low, TINY) * high)
         return float(x)
-
-
-def _solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve with a positive definite matrix, given by its lower triangle, that is overwritten.
-
-    Columns are brought to one scale. Where rounding has left the matrix indefinite all the same,
-    as much is added as makes it definite: the step is then no longer Newton's, but still downhill.
-    """
-    scale = 1.0 / np.sqrt(matrix.diagonal())
-    matrix *= scale
-    matrix *= scale[:, np.newaxis]
-    added = len(matrix) * EPS
-    while True:
-        try:
-            factor = cho_factor(matrix, lower=True, check_finite=False)
-        except LinAlgError:
-            matrix.flat[:: len(matrix) + 1] += added
-            added *= 10.0
-            continue
-        return np.asarray(scale * cho_solve(factor, scale * right, check_finite=False))

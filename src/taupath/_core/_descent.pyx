@@ -2,7 +2,8 @@
 
 Rows are float32 or float64, dense or CSR; every product and sum is a double. Sums over rows are
 taken in blocks, so that their rounding grows with √n and not with n: `taupath.rounding` has the
-bounds. `members` of None are all rows.
+bounds. `members` of None are all rows. Where all stored entries of a sparse matrix are 1, `ones`,
+they are not read.
 """
 
 from libc.stdlib cimport calloc, free as release
@@ -46,6 +47,17 @@ cdef inline double _sparse_dot(const real* x, const int* column, Py_ssize_t n,
     return a + b
 
 
+cdef inline double _pattern_dot(const int* column, Py_ssize_t n, const double* v) noexcept nogil:
+    cdef Py_ssize_t j, even = n - n % 2
+    cdef double a = 0.0, b = 0.0
+    for j in range(0, even, 2):
+        a = a + v[column[j]]
+        b = b + v[column[j + 1]]
+    if n % 2:
+        a = a + v[column[n - 1]]
+    return a + b
+
+
 def dense_products(const real[:, ::1] X, const signed char[::1] sign, double bias,
                    const double[::1] v, const int[::1] members, double[::1] out):
     """Set out[k] = <z_i, v>, i = members[k]."""
@@ -59,19 +71,23 @@ def dense_products(const real[:, ::1] X, const signed char[::1] sign, double bia
 
 
 def sparse_products(const real[::1] data, const int[::1] indices, const Py_ssize_t[::1] indptr,
-                    const signed char[::1] sign, double bias, const double[::1] v,
+                    bint ones, const signed char[::1] sign, double bias, const double[::1] v,
                     const int[::1] members, double[::1] out):
     """Set out[k] = <z_i, v>, i = members[k]."""
-    cdef Py_ssize_t k, i, m = out.shape[0]
-    cdef double rest = bias * v[v.shape[0] - 1] if bias != 0.0 else 0.0
+    cdef Py_ssize_t k, i, length, m = out.shape[0]
+    cdef double product, rest = bias * v[v.shape[0] - 1] if bias != 0.0 else 0.0
     cdef bint everyone = members is None
     cdef const real* x = &data[0] if data.shape[0] else NULL
     cdef const int* column = &indices[0] if indices.shape[0] else NULL
     with nogil:
         for k in range(m):
             i = k if everyone else members[k]
-            out[k] = sign[i] * (_sparse_dot(
-                x + indptr[i], column + indptr[i], indptr[i + 1] - indptr[i], &v[0]) + rest)
+            length = indptr[i + 1] - indptr[i]
+            if ones:
+                product = _pattern_dot(column + indptr[i], length, &v[0])
+            else:
+                product = _sparse_dot(x + indptr[i], column + indptr[i], length, &v[0])
+            out[k] = sign[i] * (product + rest)
 
 
 # --- sums of rows -------------------------------------------------------------------------------
@@ -110,7 +126,7 @@ def dense_total(const real[:, ::1] X, const signed char[::1] sign, double bias,
 
 
 def sparse_total(const real[::1] data, const int[::1] indices, const Py_ssize_t[::1] indptr,
-                 const signed char[::1] sign, double bias, const int[::1] members,
+                 bint ones, const signed char[::1] sign, double bias, const int[::1] members,
                  const double[::1] factor, double[::1] out):
     """Add Σ factor[k] z_i, i = members[k], to out.
 
@@ -136,8 +152,12 @@ def sparse_total(const real[::1] data, const int[::1] indices, const Py_ssize_t[
                 a = sign[i] * factor[k]
                 if a == 0.0:
                     continue
-                for j in range(indptr[i], indptr[i + 1]):
-                    part[indices[j]] = part[indices[j]] + a * data[j]
+                if ones:
+                    for j in range(indptr[i], indptr[i + 1]):
+                        part[indices[j]] = part[indices[j]] + a
+                else:
+                    for j in range(indptr[i], indptr[i + 1]):
+                        part[indices[j]] = part[indices[j]] + a * data[j]
                 constant = constant + a
             for j in range(d):
                 out[j] += part[j]
@@ -147,7 +167,7 @@ def sparse_total(const real[::1] data, const int[::1] indices, const Py_ssize_t[
 
 
 def sparse_squares(const real[::1] data, const int[::1] indices, const Py_ssize_t[::1] indptr,
-                   const signed char[::1] sign, double bias, const int[::1] members,
+                   bint ones, const signed char[::1] sign, double bias, const int[::1] members,
                    const double[::1] factor, double[:, ::1] out):
     """Add Σ factor[k] z_i z_iᵀ, i = members[k], to the lower triangle of out."""
     cdef Py_ssize_t k, j, l, i, row, d = out.shape[0] - 1, m = factor.shape[0]
@@ -156,10 +176,14 @@ def sparse_squares(const real[::1] data, const int[::1] indices, const Py_ssize_
         for k in range(m):
             i = members[k]
             for j in range(indptr[i], indptr[i + 1]):
-                a = factor[k] * data[j]
                 row = indices[j]
-                for l in range(indptr[i], j + 1):  # columns are sorted
-                    out[row, indices[l]] += a * data[l]
+                if ones:
+                    for l in range(indptr[i], j + 1):  # columns are sorted
+                        out[row, indices[l]] += factor[k]
+                else:
+                    a = factor[k] * data[j]
+                    for l in range(indptr[i], j + 1):
+                        out[row, indices[l]] += a * data[l]
             if bias != 0.0:
                 for j in range(indptr[i], indptr[i + 1]):
                     out[d, indices[j]] += factor[k] * bias * data[j]
@@ -198,15 +222,15 @@ def shares(const double[::1] margin, const double[::1] target, const double[::1]
     changed, change : out
         Rows whose share is another now, and by how much it has grown, times their weight.
     between : out
-        Rows with 0 < a < 1.
+        Rows with 0 < a < 1. Like the two before it, one longer than there are rows.
     sums : out, shape (2, 5)
         Of each class: Σ weight (p - m)₊, Σ weight (m - p)₊, Σ weight p a; over rows
         between 0 and 1 also Σ weight and Σ weight a.
     """
     cdef Py_ssize_t b, first, last, i, n = margin.shape[0], block = BLOCK
     cdef Py_ssize_t n_changed = 0, n_between = 0
-    cdef int k, j
-    cdef double short, a
+    cdef int k, j, inside
+    cdef double short, a, grown
     cdef double part[2][5]
     cdef double each = 1.0 / width
     sums[:, :] = 0.0
@@ -219,25 +243,22 @@ def shares(const double[::1] margin, const double[::1] target, const double[::1]
                 k = sign[i] < 0
                 short = target[i] - margin[i]
                 a = centre[k] + each * short
-                if a <= 0.0:
-                    a = 0.0
-                elif a >= 1.0:
-                    a = 1.0
-                else:
-                    part[k][3] += weight[i]
-                    part[k][4] += weight[i] * a
-                    between[n_between] = <int> i
-                    n_between += 1
-                if short >= 0.0:
-                    part[k][0] += weight[i] * short
-                else:
-                    part[k][1] -= weight[i] * short
+                inside = (a > 0.0) & (a < 1.0)
+                a = a if a > 0.0 else 0.0
+                a = a if a < 1.0 else 1.0
+                # without branches, which would be guessed wrong: what does not count is overwritten
+                between[n_between] = <int> i
+                n_between += inside
+                grown = a - share[i]
+                share[i] = a
+                changed[n_changed] = <int> i
+                change[n_changed] = weight[i] * grown
+                n_changed += grown != 0.0
+                part[k][0] += weight[i] * (short if short > 0.0 else 0.0)
+                part[k][1] += weight[i] * (-short if short < 0.0 else 0.0)
                 part[k][2] += weight[i] * target[i] * a
-                if a != share[i]:
-                    changed[n_changed] = <int> i
-                    change[n_changed] = weight[i] * (a - share[i])
-                    n_changed += 1
-                    share[i] = a
+                part[k][3] += inside * weight[i]
+                part[k][4] += inside * weight[i] * a
             for k in range(2):
                 for j in range(5):
                     sums[k, j] += part[k][j]
@@ -253,19 +274,19 @@ def slope(const double[::1] margin, const double[::1] rate, double step,
     """
     cdef Py_ssize_t i, n = margin.shape[0]
     cdef int k
-    cdef double a, first = 0.0, second = 0.0, each = 1.0 / width
+    cdef double a, pull, first = 0.0, second = 0.0, each = 1.0 / width
+    cdef bint inside
     with nogil:
         for i in range(n):
             k = sign[i] < 0
             a = centre[k] + each * (target[i] - margin[i] - step * rate[i])
-            if a <= 0.0:
-                continue
-            if a >= 1.0:
-                first += box[k] * weight[i] * rate[i]
-            else:
-                first += box[k] * weight[i] * a * rate[i]
-                second += box[k] * weight[i] * each * rate[i] * rate[i]
-    return first, second
+            inside = (a > 0.0) & (a < 1.0)
+            a = a if a > 0.0 else 0.0
+            a = a if a < 1.0 else 1.0
+            pull = box[k] * weight[i] * rate[i]
+            first = first + a * pull
+            second = second + inside * pull * rate[i]
+    return first, each * second
 
 
 # --- the loss all along a chord -----------------------------------------------------------------
