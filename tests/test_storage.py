@@ -383,6 +383,18 @@ def test_kernels_that_are_functions_are_refused_and_nothing_is_left(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_paths_that_are_not_exact_are_refused_and_nothing_is_left(tmp_path):
+    X, y = cancer(60)
+    for path in (
+        tp.quantile_path(X, y, method="approximate"),
+        tp.quantile_path(X, y).simplify(1e-3),
+        tp.quantile_regression_path(X[:, 1:], X[:, 0], method="approximate"),
+    ):
+        with pytest.raises(ValueError, match="approximate and simplified"):
+            path.save(tmp_path / "path.tau")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_failed_save_leaves_the_former_file(tmp_path, monkeypatch):
     file = tmp_path / "path.tau"
     file.write_text("former")

@@ -36,6 +36,11 @@ LARGEST_CACHE = 2000.0
 
 def pack_path(path: SolutionPath, shelf: Shelf) -> dict[str, Any]:
     """Return the description of a path; its arrays are put away."""
+    if path.method != "exact":
+        raise ValueError(
+            "approximate and simplified paths cannot be stored in a model file; store the exact "
+            "path, or pickle this one"
+        )
     samples = path._samples
     found: dict[str, Any] = {
         "X": shelf.put_matrix("X", samples.X),
