@@ -25,12 +25,11 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 import numpy as np
 from common import Stopwatch, error, machine, n_threads, number, table
 from judge import Problem
-from liblinear import liblinearutil
 from scipy.sparse import csr_matrix
-from table2 import liblinear_options
 
 from taupath import quantile_path
 from taupath.datasets import DataNotFound, load_classification
+from taupath.reproduce.peers import Liblinear
 
 TOL = 1e-3
 PACKAGES = ("numpy", "scipy", "taupath", "liblinear-official")
@@ -117,16 +116,16 @@ def measure(name: str, tol: float, repeats: int | None, with_liblinear: bool) ->
     certificate = path.certify()
     random = np.random.default_rng(0).uniform(0.0, 1.0, N_JUDGED)
     verdicts = [problem.judge(tau, path.alpha(tau), _weights(path, tau)) for tau in random]
-    runs = {}
-    if with_liblinear:
-        given = liblinearutil.problem(y, csr_matrix(X), bias=1)
-        runs = {tau: liblinearutil.parameter(liblinear_options(problem, tau)) for tau in taus}
+    peer = Liblinear(problem) if with_liblinear else None
+
+    def run_peer() -> None:
+        for tau in taus if peer is not None else ():
+            watch.time(tau, peer.train, tau)
+
     while _another(watch, repeats):
-        for tau, parameter in runs.items():
-            watch.time(tau, liblinearutil.train, given, parameter)
+        run_peer()
         run()
-    for tau, parameter in runs.items():
-        watch.time(tau, liblinearutil.train, given, parameter)
+    run_peer()
     return Row(
         name=name,
         n_samples=X.shape[0],
@@ -135,7 +134,7 @@ def measure(name: str, tol: float, repeats: int | None, with_liblinear: bool) ->
         tol=tol,
         runs=watch.runs("path"),
         path=watch.best("path"),
-        liblinear=float(np.mean([watch.best(tau) for tau in runs])) if runs else float("nan"),
+        liblinear=float(np.mean([watch.best(tau) for tau in taus])) if peer else float("nan"),
         nodes=path.n_kinks,
         newton_steps=path.counters["newton_steps"],
         row_visits=path.counters["row_visits"],
