@@ -111,7 +111,7 @@ $(VENV)/.lint: pyproject.toml | $(VENV)/.created
 # Editable: Python files are used where they lie, and an import recompiles an edited .pyx.
 $(VENV)/.installed: pyproject.toml meson.options $(VENV)/.run
 	@echo "set-up: taupath, compiled in $(BUILD)"
-	@$(PIP) install --no-deps --no-build-isolation -Cbuild-dir=$(BUILD) --editable .
+	@$(PIP) install --no-deps --no-build-isolation --config-settings=build-dir=$(BUILD) --editable .
 	@touch $@
 
 # --- second builds of the core, each with an interpreter of its own that borrows .venv's packages --
