@@ -289,7 +289,7 @@ def test_lines_runs_every_part_of_a_job_as_often_as_told(lines):
 
 
 def test_the_report_on_approximate_paths_says_what_was_measured(module, monkeypatch):
-    pytest.importorskip("liblinear")
+    pytest.importorskip("liblinear", reason="LIBLINEAR is not installed")
     approximate = module("approximate")
     X, y, _ = approximate.gaussian_classes(400)
     monkeypatch.setitem(approximate.SETS, "200k", (lambda: (X, y, 1e-2), (0.5,)))
@@ -305,7 +305,7 @@ def test_the_report_on_approximate_paths_says_what_was_measured(module, monkeypa
 
 
 def test_the_sparse_set_is_like_w8a(module):
-    pytest.importorskip("liblinear")
+    pytest.importorskip("liblinear", reason="LIBLINEAR is not installed")
     X, y, lam = module("approximate").sparse_classes(2000)
     assert X.shape == (2000, 300)
     assert X.has_canonical_format

@@ -108,7 +108,7 @@ def test_there_is_something_to_run():
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
 def test_an_example_runs_and_draws(example, tmp_path, monkeypatch):
-    plt = pytest.importorskip("matplotlib.pyplot")
+    plt = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not installed")
     monkeypatch.chdir(tmp_path)
     plt.switch_backend("agg")
     try:

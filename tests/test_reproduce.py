@@ -302,7 +302,7 @@ def test_table2_without_liblinear_says_so(folder, monkeypatch):
 
 
 def test_table2_runs_one_thread(folder, no_openml, short, monkeypatch, tmp_path):
-    pytest.importorskip("threadpoolctl")
+    pytest.importorskip("threadpoolctl", reason="threadpoolctl is not installed")
     lines = []
     run("table2", data=folder, output=tmp_path / "out", say=lines.append)
     assert any("threads: 1," in line for line in lines)

@@ -109,7 +109,7 @@ class ApproximatePath(SolutionPath):
 class ByNodes(ApproximatePath):
     """Nodes that were solved for; θ is made from w."""
 
-    _stretches: list[Chords]  # type: ignore[assignment]
+    _stretches: list[Chords]  # type: ignore[assignment]  # chords in place of walks
 
     def _continuum(self) -> Continuum:
         return self._stretches[0].continuum

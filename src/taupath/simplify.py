@@ -88,7 +88,7 @@ class _Simplified(ApproximatePath):
     `counters` are those of that path.
     """
 
-    _stretches: list[Thinned]  # type: ignore[assignment]
+    _stretches: list[Thinned]  # type: ignore[assignment]  # nodes in place of walks
 
     def __init__(self, source: SolutionPath, nodes: np.ndarray, tol: float) -> None:
         # what the source knows of its job

@@ -101,7 +101,7 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
         if name.lower().endswith(".gz"):
             # No name and no time inside: equal tables give equal files.
             with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
-                yield packed  # type: ignore[misc]
+                yield packed  # type: ignore[misc]  # a stream of bytes all the same
         elif name.lower().endswith(".bz2"):
             with bz2.BZ2File(raw, "wb") as squeezed:
                 yield squeezed
