@@ -16,7 +16,6 @@ import shlex
 import subprocess
 import sys
 import textwrap
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -206,11 +205,3 @@ def test_imports_go_the_way_that_the_page_for_contributors_says():
         if own in floor and other in floor and floor[other] < floor[own]
     ]
     assert not upward
-
-
-def test_the_citation_is_that_of_this_version():
-    text = (ROOT / "CITATION.cff").read_text("utf-8")
-    with (ROOT / "pyproject.toml").open("rb") as stream:
-        project = tomllib.load(stream)["project"]
-    assert f"version: {project['version']}\n" in text
-    assert f"license: {project['license']}\n" in text

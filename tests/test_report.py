@@ -23,7 +23,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import taupath.report
 from report_pages import (
     breast_cancer,
     confusion,
@@ -418,7 +417,7 @@ def test_packed_refuses_types_the_page_does_not_know():
 
 
 def test_every_part_of_the_pages_is_installed():
-    folder = Path(taupath.report.__file__).parent
+    folder = Path(__file__).parents[1] / "src" / "taupath" / "report"
     listed = re.findall(r"'([\w.]+)'", (folder / "meson.build").read_text(encoding="utf-8"))
     there = {
         path.name for path in folder.iterdir() if path.suffix in {".py", ".js", ".css", ".html"}
