@@ -1,4 +1,4 @@
-"""How often the promised gap of 1e-9 is missed where it is known to be: `python benchmarks/limits.py`.
+"""How often the promised gap of 1e-9 is missed, where it is: `python benchmarks/limits.py`.
 
 Random problems of three kinds, each at the edge of what double precision can hold: columns that
 differ by 1e12 in scale; quantile regressions whose functions pass through nearly all samples; and

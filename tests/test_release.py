@@ -36,7 +36,8 @@ def test_there_is_one_version(capsys):
     with pytest.raises(SystemExit, match=r"^0$"):
         cli.main(["--version"])
     assert capsys.readouterr().out.split() == ["taupath", version]
-    assert "version" not in re.search(r"project\(.*?\)", (ROOT / "meson.build").read_text())[0]
+    options = re.search(r"^project\(.*?^\)", (ROOT / "meson.build").read_text(), re.S | re.M)[0]
+    assert not re.search(r"^ *version:", options, re.MULTILINE)
 
 
 def test_the_changelog_begins_with_this_version():
