@@ -3,6 +3,7 @@
 import importlib
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -313,3 +314,47 @@ def test_the_sparse_set_is_like_w8a(module):
     assert set(X.data) == {1.0}
     assert_allclose((y > 0).mean(), 0.03, atol=0.002)
     assert lam == 1 / 2000
+
+
+# -- remarks and limits ----------------------------------------------------------------------------
+
+
+class Drawn:
+    """A path through given values of f at given τ."""
+
+    def __init__(self, taus, values):
+        self.values = np.asarray(taus), np.asarray(values)
+
+    def values_at_nodes(self, X):
+        return self.values
+
+
+def test_only_kinks_that_change_the_slope_are_counted(module):
+    turns = module("remarks").turns
+    taus = [0.0, 0.3, 0.5, 1.0]
+    straight, bent = [1.0, 0.7, 0.5, 0.0], [1.0, 0.7, 0.6, 0.0]
+    assert turns(Drawn(taus, [straight, straight]), np.zeros(2)) == (0, 2)
+    assert turns(Drawn(taus, [straight, bent]), np.zeros(2)) == (2, 2)
+
+
+def test_remarks_say_what_is_missing(module, monkeypatch, capsys):
+    monkeypatch.delenv("TAUPATH_DATA", raising=False)
+    remarks = module("remarks")
+    monkeypatch.setattr(remarks, "simulated", lambda: None)
+    remarks.main([])
+    assert "set TAUPATH_DATA" in capsys.readouterr().out
+
+
+def test_limits_count_gaps_that_are_missed_and_walks_that_are_given_up(module):
+    limits = module("limits")
+    outcomes = iter([1e-12, 3e-9, limits.WalkFailed("stuck", 0.5), 2e-7])
+
+    def make(rng):
+        found = next(outcomes)
+        if isinstance(found, Exception):
+            raise found
+        return SimpleNamespace(certify=lambda points: SimpleNamespace(worst_gap=found))
+
+    assert limits.count(make, 4) == "2 of 4 above 1e-09, the worst 2.0e-07; 1 gave up"
+    for kind in limits.KINDS.values():
+        assert kind(np.random.default_rng(0)).n_kinks > 2
