@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -304,7 +305,9 @@ def test_a_model_is_there_for_python_too(folder):
 def test_part_of_the_path(folder, tmp_path, capsys):
     model = tmp_path / "m.tau"
     data = folder / "cancer.svm"
+    started = time.perf_counter()
     assert run("fit", data, "-o", model, "--tau-range", "0.2", "0.6") == 0
+    assert 0.0 < tp.load(model).trained["seconds"] < time.perf_counter() - started
     whole = tp.load(folder / "cancer.tau")
     assert tp.load(model).estimator.path_.tau_range == (0.2, 0.6)
     assert whole.estimator.path_.tau_range == (0.0, 1.0)
