@@ -165,8 +165,8 @@ $(PLAIN)/.written: meson.build meson.options $(wildcard src/taupath/*.build src/
 
 # All tests of the core and of the solutions themselves.
 NUMERICS := $(shell grep -l "mark.core" tests/test_*.py) $(addprefix tests/test_,$(addsuffix .py,\
-  bad_input classifier conformal constructed exactness kernels oracle_agreement regression regressor \
-  regularization selection))
+  bad_input bad_kernels bad_responses classifier conformal constructed exactness input_storage kernel_invariance \
+  kernels oracle_agreement regression regression_invariance regressor regularization selection))
 
 double: build $(VENV)/.test $(PLAIN)/.written  ## tests with sums in plain double, as on other platforms
 	$(call second_build,double,$(PLAIN))
