@@ -178,6 +178,8 @@ double: build $(VENV)/.test $(PLAIN)/.written  ## tests with sums in plain doubl
 OLD := build/oldest-venv
 
 $(OLD)/.installed: pyproject.toml tools/requirements.py | $(VENV)/.created
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11) and \
+	  "the oldest requirements need Python 3.11; try: make oldest PYTHON=python3.11")'
 	@echo "set-up: the oldest requirements, in $(OLD)"
 	@$(PYTHON) -m venv --clear $(OLD)
 	@$(PY) tools/requirements.py --oldest run plot parquet test > build/oldest.txt
