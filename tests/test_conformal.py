@@ -95,6 +95,18 @@ def test_steps_are_those_of_conformal_quantile_regression_as_long_as_these_grow(
     assert np.mean(np.diff(alone) < 0.0) > 0.1  # by themselves, steps shrink now and then
 
 
+def test_steps_of_many_samples_count_the_one_to_come():
+    many, responses = fans(450, 2)
+    smooth = QuantileSVR(C=0.1)
+    found = QuantileSVR(C=0.1, conformal=FOLDS).fit(many, responses).calibration_
+    assert len(found.level) < 450
+    far = np.sort(distances(many, responses, found.level, model=smooth), axis=0)
+    # of 450 samples and one to come, so many must lie within
+    ranks = np.minimum(np.ceil(451 * found.level - 1e-9).astype(int), 450)
+    alone = far[ranks - 1, np.arange(len(ranks))]
+    assert_allclose(found.step, np.maximum(np.maximum.accumulate(alone), 0.0), rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     "given", [GIVEN, {"C": 0.01}, {"C": 1e4, "kernel": "rbf", "gamma": 9.0}, {"intercept": "none"}]
 )
