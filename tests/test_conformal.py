@@ -45,9 +45,8 @@ def distances(X, Y, level, weight=None, model=None):
     far = np.empty((len(Y), len(level)))
     for train, test in drawn_folds(len(Y)):
         path = model.fit(X[train], Y[train], sample_weight=weight[train])
-        for k, t in enumerate(level):
-            low, high = path.predict(X[test], quantile=[0.5 - 0.5 * t, 0.5 + 0.5 * t]).T
-            far[test, k] = np.maximum(low - Y[test], Y[test] - high)
+        low, high = (path.predict(X[test], quantile=0.5 + side * level) for side in (-0.5, 0.5))
+        far[test] = np.maximum(low - Y[test, None], Y[test, None] - high)
     return far
 
 
