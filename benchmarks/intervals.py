@@ -34,7 +34,6 @@ Data are read from the folder named by the environment variable TAUPATH_DATA.
 """
 
 import argparse
-import csv
 import json
 import os
 import sys
@@ -46,6 +45,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 
 import numpy as np
 from common import machine, n_threads, table
+from datasets.tables import read_table
 from scipy.stats import binom
 from sklearn.metrics import mean_pinball_loss
 from sklearn.model_selection import KFold
@@ -59,8 +59,6 @@ ENDS = (0.5 - 0.5 * COVERAGE, 0.5 + 0.5 * COVERAGE)
 CS = (0.01, 0.1, 1.0, 10.0, 100.0)
 QUANTILES = [k / 100 for k in range(1, 100)]
 SETS = ("engel", "mcycle", "GAGurine", "geyser", "Boston", "crabs", "birthwt")
-LEFT_OUT = {"birthwt": ("low",), "crabs": ("index",)}
-CATEGORIES = {"birthwt": ("race",), "crabs": ("sp", "sex")}
 # Decrease, in deviations of y, that is no matter of last digits.
 VISIBLE = 1e-6
 # Folds that intervals learn from, and those of the rules beside them.
@@ -111,24 +109,6 @@ class Row:
     def holds(self, kind: str) -> bool:
         """Return whether the coverage lies in its band."""
         return self.band[0] <= self.coverage[kind] <= self.band[1]
-
-
-def load(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Return x and y of a set."""
-    with open(folder / "regression" / f"{name}.csv", newline="") as file:
-        head, *lines = csv.reader(file)
-    columns = dict(zip(head, zip(*lines, strict=True), strict=True))
-    y = np.array(columns.pop(head[-1]), dtype=np.float64)
-    features = []
-    for column, cells in columns.items():
-        if column in LEFT_OUT.get(name, ()):
-            continue
-        if column in CATEGORIES.get(name, ()):
-            values = sorted(set(cells))[1:]
-            features += [[float(cell == value) for cell in cells] for value in values]
-        else:
-            features.append([float(cell) for cell in cells])
-    return np.column_stack(features), y
 
 
 def binomial_band(
@@ -337,7 +317,7 @@ def main() -> int:
     for name in arguments.datasets:
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
         try:
-            rows.append(measure(name, *load(name, Path(folder))))
+            rows.append(measure(name, *read_table(name, Path(folder))))
         except FileNotFoundError as missing:
             print(f"coverage: {missing}", file=sys.stderr)
             return 1

@@ -291,7 +291,7 @@ def test_lines_runs_every_part_of_a_job_as_often_as_told(lines):
 def test_the_report_on_approximate_paths_says_what_was_measured(module, monkeypatch):
     pytest.importorskip("liblinear", reason="LIBLINEAR is not installed")
     approximate = module("approximate")
-    X, y, _ = approximate.gaussian_classes(400)
+    X, y, _ = approximate.gaussian_task(400)
     monkeypatch.setitem(approximate.SETS, "200k", (lambda: (X, y, 1e-2), (0.5,)))
     row = approximate.measure("200k", 1e-2, 1, with_liblinear=True)
     assert (row.n_samples, row.n_features, row.runs) == (400, 30, 1)

@@ -229,7 +229,7 @@ def test_decreases_are_counted_in_rows(study):
 
 def test_sets_have_the_columns_they_should(study, data_dir):
     coverage = study("intervals")
-    shapes = {name: coverage.load(name, data_dir)[0].shape for name in coverage.SETS}
+    shapes = {name: coverage.read_table(name, data_dir)[0].shape for name in coverage.SETS}
     assert shapes == {
         "engel": (235, 1),
         "mcycle": (133, 1),

@@ -1,0 +1,9 @@
+"""The Boston data: house prices, 506 × 13."""
+
+from datasets.tables import regression_task
+from task import Task
+
+
+def load(C: float = 1.0) -> Task:
+    """Return quantile regression with a free intercept."""
+    return regression_task("Boston", C)

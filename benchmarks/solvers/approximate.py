@@ -1,0 +1,25 @@
+"""taupath's approximate path: as few nodes as a certified tolerance for every τ allows."""
+
+from collections.abc import Sequence
+
+from solvers.base import Solver
+from solvers.taupath import answer
+from task import Answer, Task
+
+from taupath import quantile_path
+
+
+class Approximate(Solver):
+    """`quantile_path(method="approximate")`; the tolerance is a part of the loss at w = 0."""
+
+    name = "taupath, approximate"
+    package = module = "taupath"
+    tolerances = tuple(10.0**-k for k in range(2, 7))
+
+    def grid(self, task: Task, taus: Sequence[float], tolerance: float) -> list[Answer]:
+        """Make the path, then read these τ."""
+        path = quantile_path(task.X, task.y, C=task.C, method="approximate", tol=tolerance)
+        return [answer(task, path, tau) for tau in taus]
+
+
+SOLVER = Approximate()

@@ -1,0 +1,63 @@
+"""Clarabel: a homogeneous interior point method, set up for one τ after the other."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+from solvers.base import Failed, Solver
+from solvers.quadratic import bounds, gram, matrices, target
+from task import Answer, Task
+
+
+class Clarabel(Solver):
+    """Sparse matrices for the linear kernel, a full one for others."""
+
+    name = package = "Clarabel"
+    module = "clarabel"
+    tolerances = tuple(10.0**-k for k in range(2, 13))
+    kinds = ("classification", "regression")
+    kernels = ("linear", "rbf")
+    intercepts = ("augmented", "free")
+    most_samples = 20_000
+    most_entries = 1e7
+
+    def refuses(self, task: Task) -> str | None:
+        """Kernel matrices beyond 1000 samples take too long."""
+        if task.kernel != "linear" and task.n_samples > 1000:
+            return "not tried beyond 1000 samples with a kernel"
+        return super().refuses(task)
+
+    def grid(self, task: Task, taus: Sequence[float], tolerance: float) -> list[Answer]:
+        """Make the matrices once."""
+        import clarabel
+
+        n = task.n_samples
+        if task.kernel == "linear":
+            P, c, A = matrices(task)
+        else:
+            P, c = sparse.csc_matrix(task.C * gram(task)), -target(task)
+            A = sparse.csc_matrix(task.sign[np.newaxis] if task.intercept == "free" else (0, n))
+        P = sparse.triu(P, format="csc")
+        eye = sparse.eye(n, len(c))
+        constraints = sparse.vstack([A, -eye, eye], format="csc")
+        cones = [clarabel.NonnegativeConeT(2 * n)]
+        if A.shape[0]:
+            cones = [clarabel.ZeroConeT(A.shape[0]), *cones]
+        settings = clarabel.DefaultSettings()
+        settings.verbose, settings.max_threads = False, 1
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+        answers = []
+        for tau in taus:
+            lower, upper = bounds(task, tau)
+            right = np.concatenate((np.zeros(A.shape[0]), -lower, upper))
+            found = clarabel.DefaultSolver(P, c, constraints, right, cones, settings).solve()
+            if found.status not in (
+                clarabel.SolverStatus.Solved,
+                clarabel.SolverStatus.AlmostSolved,
+            ):
+                raise Failed(f"{found.status} at τ = {tau:g}, tolerance {tolerance:g}")
+            answers.append(Answer(theta=task.C * np.asarray(found.x)[:n]))
+        return answers
+
+
+SOLVER = Clarabel()

@@ -1,0 +1,43 @@
+"""`sklearn.svm.LinearSVC`: LIBLINEAR again, with as many passes as it takes."""
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from solvers.base import Solver
+from task import Answer, Task
+
+# Of passes over the data; scikit-learn's default of 1000 stops it short of tight tolerances.
+MOST_PASSES = 100_000
+
+
+class LinearSvc(Solver):
+    """No warm start is offered. Features are handed over at every fit."""
+
+    name = "LinearSVC"
+    package, module = "scikit-learn", "sklearn"
+    tolerances = tuple(10.0**-k for k in range(1, 9))
+
+    def grid(self, task: Task, taus: Sequence[float], tolerance: float) -> list[Answer]:
+        """Fit once for each τ."""
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.svm import LinearSVC
+
+        answers = []
+        for tau in taus:
+            model = LinearSVC(
+                loss="hinge",
+                C=task.C,
+                tol=tolerance,
+                max_iter=MOST_PASSES,
+                class_weight=task.class_weight(tau),
+                random_state=0,
+            )
+            with warnings.catch_warnings():  # what it has reached by then is judged
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(task.X, task.y)
+            answers.append(Answer(w=np.append(model.coef_[0], model.intercept_)))
+        return answers
+
+
+SOLVER = LinearSvc()

@@ -1,0 +1,54 @@
+"""`sklearn.svm.SVC`: LIBSVM, sequential minimal optimisation, with a free intercept."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from solvers.base import Solver
+from task import Answer, Task
+
+# Of two θ at a time; without a limit tight tolerances may take for ever.
+MOST_STEPS = 5_000_000
+
+
+class Svc(Solver):
+    """No warm start is offered."""
+
+    name = "SVC (LIBSVM)"
+    package, module = "scikit-learn", "sklearn"
+    kernels = ("linear", "rbf")
+    intercepts = ("free",)
+    tolerances = tuple(10.0**-k for k in range(1, 11))
+
+    def grid(self, task: Task, taus: Sequence[float], tolerance: float) -> list[Answer]:
+        """Fit once for each τ."""
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.svm import SVC
+
+        answers = []
+        for tau in taus:
+            model = SVC(
+                kernel=task.kernel,
+                gamma=task.gamma or "scale",
+                C=task.C,
+                tol=tolerance,
+                cache_size=500,
+                max_iter=MOST_STEPS,
+                class_weight=task.class_weight(tau),
+            )
+            with warnings.catch_warnings():  # what it has reached by then is judged
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(task.X, task.y)
+            answers.append(Answer(theta=svc_dual(model, task.n_samples)))
+        return answers
+
+
+def svc_dual(model: Any, n_samples: int) -> np.ndarray:
+    """Return θ of a fitted SVC."""
+    theta = np.zeros(n_samples)
+    theta[model.support_] = np.abs(model.dual_coef_[0])
+    return theta
+
+
+SOLVER = Svc()
