@@ -1,9 +1,9 @@
 """How the work for a whole path grows with the number of samples.
 
-Two overlapping classes of Gaussian samples with d = 20, see `datasets/gaussian.py`. λ = 10/n, that is C = 1/10, so that the problem stays as hard as
-it is while n grows. Seconds are CPU seconds, the best of several runs where they are short; sizes
-are run in turn, so that all meet the machine in the same states.
-Errors are measured by `judge.py` on a sample of the path.
+Two overlapping classes of Gaussian samples with d = 20, see `datasets/gaussian.py`. λ = 10/n, that
+is C = 1/10, so that the problem stays as hard as it is while n grows. Seconds are CPU seconds, the
+best of several runs where they are short; sizes are run in turn, so that all meet the machine in
+the same states. Errors are measured by `judge.py` on a sample of the path.
 """
 
 import argparse

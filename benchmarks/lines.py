@@ -120,6 +120,7 @@ class Comparison:
 
 # -- running ---------------------------------------------------------------------------------------
 
+
 def path_jobs(follow: Callable[[str], SolutionPath]) -> dict[str, Job]:
     """Return one job for each intercept that a path accepts, named like it; leave out the rest.
 

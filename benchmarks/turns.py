@@ -6,7 +6,7 @@ from typing import Any
 
 from common import Stopwatch
 
-__all__ = ["Done", "Job", "run_in_turn"]
+__all__ = ["Done", "Job", "rounds", "run_in_turn"]
 
 # Unless told how often, all jobs are run again until so many seconds are spent on them, within
 # these limits.
@@ -50,3 +50,25 @@ def another_run(watch: Stopwatch, parts: Sequence[Hashable], repeats: int | None
         return done < repeats
     spent = sum(watch.spent(part) for part in parts)
     return done < FEWEST_RUNS or (done < MOST_RUNS and spent < SECONDS)
+
+
+def rounds(
+    jobs: Mapping[Hashable, Callable[[], Any]], enough: float, most_runs: int
+) -> tuple[dict[Hashable, Any], Stopwatch]:
+    """Run all jobs once, then in turn those again that have not taken `enough` seconds by now.
+
+    Returns what each job returned at first, and the stopwatch. A job that raises an exception is
+    not run again; the exception is what it returned.
+    """
+    watch, results = Stopwatch(), {}
+    for _ in range(most_runs):
+        for name, job in jobs.items():
+            failed = isinstance(results.get(name), Exception)
+            if failed or (name in results and watch.spent(name) >= enough):
+                continue
+            try:
+                found = watch.time(name, job)
+            except Exception as failed:
+                found = failed
+            results.setdefault(name, found)
+    return results, watch

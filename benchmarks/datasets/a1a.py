@@ -1,7 +1,8 @@
 """The census data a1a: 1605 × 119, sparse and binary, a quarter positive."""
 
-from datasets.census import census_task
 from task import Task
+
+from datasets.census import census_task
 
 
 def load() -> Task:

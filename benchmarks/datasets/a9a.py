@@ -1,7 +1,8 @@
 """The census data a9a: 32 561 × 123, sparse and binary, a quarter positive."""
 
-from datasets.census import census_task
 from task import Task
+
+from datasets.census import census_task
 
 
 def load() -> Task:

@@ -1,7 +1,8 @@
 """The Boston data: house prices, 506 × 13."""
 
-from datasets.tables import regression_task
 from task import Task
+
+from datasets.tables import regression_task
 
 
 def load(C: float = 1.0) -> Task:

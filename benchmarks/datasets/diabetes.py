@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from datasets.paper import paper_task
 from task import Task
+
+from datasets.paper import paper_task
 
 
 def load(gamma: float = 0.0, intercept: str = "augmented") -> Task:

@@ -1,7 +1,8 @@
 """The data of Engel: food expenditure against income, 235 × 1."""
 
-from datasets.tables import regression_task
 from task import Task
+
+from datasets.tables import regression_task
 
 
 def load(C: float = 1.0) -> Task:

@@ -20,6 +20,4 @@ def heteroscedastic(
 def load(n_samples: int = 1000, n_features: int = 9, C: float = 1.0) -> Task:
     """Return quantile regression with a free intercept."""
     X, y = heteroscedastic(n_samples, n_features)
-    return Task(
-        f"quantiles {n_samples} × {n_features}", "regression", X, y, C, intercept="free"
-    )
+    return Task(f"quantiles {n_samples} × {n_features}", "regression", X, y, C, intercept="free")

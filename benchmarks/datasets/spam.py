@@ -1,7 +1,8 @@
 """The paper's spam data: term counts, 2500 × 48784, sparse."""
 
-from datasets.paper import paper_task
 from task import Task
+
+from datasets.paper import paper_task
 
 
 def load() -> Task:

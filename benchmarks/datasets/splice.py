@@ -1,7 +1,8 @@
 """The paper's splice data: DNA, one-hot, 10 000 × 804, sparse."""
 
-from datasets.paper import paper_task
 from task import Task
+
+from datasets.paper import paper_task
 
 
 def load() -> Task:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from solvers.base import Solver
-from solvers.taupath import answer
 from task import Answer, Task
 
+from solvers.base import Solver
+from solvers.taupath import answer
 from taupath import quantile_path
 
 

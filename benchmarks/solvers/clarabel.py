@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy import sparse
+from task import Answer, Task
+
 from solvers.base import Failed, Solver
 from solvers.quadratic import bounds, gram, matrices, target
-from task import Answer, Task
 
 
 class Clarabel(Solver):

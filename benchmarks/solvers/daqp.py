@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
+from task import Answer, Task
+
 from solvers.base import Failed, Solver
 from solvers.quadratic import bounds, gram, target
-from task import Answer, Task
 
 EQUALITY = 5
 MOST_STEPS = 1_000_000

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from judge import Problem
-from solvers.base import Solver
 from task import Answer, Task
 
+from solvers.base import Solver
 from taupath.reproduce.peers import Liblinear
 
 

@@ -4,8 +4,9 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-from solvers.base import Solver
 from task import Answer, Task
+
+from solvers.base import Solver
 
 # Of passes over the data; scikit-learn's default of 1000 stops it short of tight tolerances.
 MOST_PASSES = 100_000

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
+from task import Answer, Task
+
 from solvers.base import Failed, Solver
 from solvers.quadratic import bounds, gram, matrices, target
-from task import Answer, Task
 
 MOST_STEPS = 500
 

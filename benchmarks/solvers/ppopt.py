@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 
 import numpy as np
+from task import Answer, Task
+
 from solvers.base import Failed, Path, Solver
 from solvers.quadratic import gram, target
-from task import Answer, Task
 
 
 class Ppopt(Solver):

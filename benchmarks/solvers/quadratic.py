@@ -11,8 +11,9 @@ unknowns of its own (`rows`), so that matrices are sparse; with a kernel the mat
 
 import numpy as np
 from scipy import sparse
-from solvers.base import with_ones
 from task import Task
+
+from solvers.base import with_ones
 
 __all__ = ["bounds", "gram", "matrices", "rows", "target"]
 
@@ -41,10 +42,8 @@ def gram(task: Task) -> np.ndarray:
     from scipy.spatial.distance import cdist
 
     X = task.dense
-    if task.kernel == "rbf":
-        inner = np.exp(-task.gamma * cdist(X, X, "sqeuclidean"))
-    else:
-        inner = X @ X.T
+    rbf = task.kernel == "rbf"
+    inner = np.exp(-task.gamma * cdist(X, X, "sqeuclidean")) if rbf else X @ X.T
     if task.intercept == "augmented":
         inner += 1.0
     return np.outer(task.sign, task.sign) * inner

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-from solvers.base import Solver
 from task import Answer, Task
+
+from solvers.base import Solver
 
 
 class HighsQuantiles(Solver):

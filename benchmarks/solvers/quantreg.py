@@ -4,8 +4,9 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-from solvers.base import Solver, with_ones
 from task import Answer, Task
+
+from solvers.base import Solver, with_ones
 
 
 class StatsmodelsQuantiles(Solver):

@@ -3,8 +3,9 @@
 import warnings
 from collections.abc import Sequence
 
-from solvers.base import Solver, with_ones
 from task import Answer, Task
+
+from solvers.base import Solver, with_ones
 
 MOST_PASSES = 10_000
 

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from solvers.base import Solver
 from task import Answer, Task
+
+from solvers.base import Solver
 
 # Of two θ at a time; without a limit tight tolerances may take for ever.
 MOST_STEPS = 5_000_000

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from objective import follow
-from solvers.base import Path, Solver
 from task import Answer, Task
 
+from solvers.base import Path, Solver
 from taupath import SolutionPath
 from taupath.reproduce.measuring import work
 
@@ -28,7 +28,7 @@ class Taupath(Solver):
     def path(self, task: Task) -> Path:
         """Follow the path."""
         found = follow(task)
-        return Path(found.n_kinks, lambda tau: answer(task, found, tau), work(found).mean_free)
+        return Path(found.n_kinks - 1, lambda tau: answer(task, found, tau), work(found).mean_free)
 
 
 def answer(task: Task, path: SolutionPath, tau: float) -> Answer:
