@@ -1,4 +1,4 @@
-"""The benchmarks against peers: every solver answers its tasks, and nothing is left out in silence."""
+"""The benchmarks against peers: solvers answer their tasks, and nobody is left out in silence."""
 
 import importlib
 import json
