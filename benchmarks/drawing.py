@@ -38,7 +38,7 @@ def svg(plot: Plot, prefix: str) -> str:
         ax = figure.subplots()
         ax.patch.set_alpha(0.0)
         for name, points in plot.series.items():
-            ax.plot(*zip(*sorted(points), strict=True), label=name, **_look(name))
+            ax.plot(*zip(*points, strict=True), label=name, **_look(name))
         ax.set(xscale="log", yscale="log", xlabel=plot.x, ylabel=plot.y, title=plot.title)
         ax.grid(which="major", color="#7f7f7f", alpha=0.3, linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)

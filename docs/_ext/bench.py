@@ -46,7 +46,8 @@ class Bench(SphinxDirective):
         if wanted is None:
             return list(known.values())
         names = [each.strip() for each in wanted.split(";") if each.strip() not in ("", "none")]
-        return [known[each] for each in names if each in known]
+        found = [known[each] for each in names if each in known]
+        return found or list(known.values() if names else [])  # a run with tiny sizes has others
 
 
 def table_nodes(table: Table) -> list[nodes.Node]:
@@ -58,7 +59,7 @@ def table_nodes(table: Table) -> list[nodes.Node]:
     group += nodes.tbody("", *(_line(cells) for cells in lines))
     shown: list[nodes.Node] = [nodes.paragraph("", "", nodes.strong("", table.title))]
     if lines:
-        shown.append(nodes.table("", group))
+        shown.append(nodes.table("", group, classes=["bench"]))
     if table.notes:
         items = [nodes.list_item("", nodes.paragraph("", note)) for note in table.notes]
         shown += [nodes.paragraph("", "Not in it:"), nodes.bullet_list("", *items)]
@@ -91,7 +92,7 @@ def provenance(name: str, results: Results) -> nodes.Node:
     about = ", ".join(f"{key} {value}" for key, value in results.machine.items())
     command = nodes.literal("", f'make bench BENCH_ARGS="--question {name}"')
     took = "" if results.seconds is None else f" ({results.seconds:.0f} s)"
-    return nodes.paragraph("", "", command, nodes.Text(f"{took}. {about}."))
+    return nodes.paragraph("", "", command, nodes.Text(f"{took}. {about}."), classes=["provenance"])
 
 
 def setup(app: Any) -> dict[str, bool]:
