@@ -23,6 +23,7 @@ __all__ = [
     "best_seconds",
     "climb",
     "enter",
+    "grid_job",
     "judged",
     "load_tasks",
     "pick",
@@ -171,6 +172,13 @@ def climb(
 def pick(rungs: Sequence[Rung], accuracy: float) -> Rung | None:
     """Return the first rung that is good enough."""
     return next((rung for rung in rungs if rung.gap <= accuracy), None)
+
+
+def grid_job(
+    solver: Solver, task: Task, taus: Sequence[float], tolerance: float
+) -> Callable[[], list[Answer]]:
+    """Return the job to solve a grid."""
+    return lambda: solver.grid(task, taus, tolerance)
 
 
 def best_seconds(

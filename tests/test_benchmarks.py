@@ -1,8 +1,6 @@
 """The benchmarks: the judge is right, and reports say what was measured. No seconds here."""
 
-import importlib
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,17 +10,6 @@ from sklearn.svm import SVC
 
 import oracles
 import verify
-
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-
-
-@pytest.fixture
-def module(monkeypatch):
-    """A function that imports a benchmark by name, as `python benchmarks/name.py` would."""
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        monkeypatch.setenv(variable, "1")
-    return importlib.import_module
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The benchmarks against peers: solvers answer their tasks, and nobody is left out in silence."""
 
-import importlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -37,15 +37,6 @@ TASKS = {
     },
     "regression": {"name": "quantiles", "n_samples": 50, "n_features": 2, "C": 10.0},
 }
-
-
-@pytest.fixture
-def module(monkeypatch):
-    """A function that imports a module of the benchmarks by name."""
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        monkeypatch.setenv(variable, "1")
-    return importlib.import_module
 
 
 @pytest.fixture
@@ -257,14 +248,12 @@ def test_a_failing_peer_leaves_a_row_and_the_others_go_on(module, monkeypatch):
 # -- the runner ------------------------------------------------------------------------------------
 
 
-def run(*arguments, **environment):
-    import os
-
+def run(*arguments):
     return subprocess.run(
         [sys.executable, str(BENCHMARKS / "run.py"), *arguments],
         capture_output=True,
         encoding="utf-8",
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
         check=False,
         timeout=280,
     )
@@ -300,19 +289,29 @@ def test_the_runner_measures_all_other_questions(module, tmp_path):
     assert all(0 < row["before"] <= row["peak"] < 2**31 for row in rows)
 
 
-def test_the_runner_says_that_data_are_missing(module, tmp_path):
-    done = run("--quick", "--question", "table2", "-o", str(tmp_path), TAUPATH_DATA="")
-    assert done.returncode == 0
-    rows = module("results").Results.read(tmp_path / "table2.json").rows
+def test_the_runner_says_that_data_are_missing(module, monkeypatch, tmp_path):
+    monkeypatch.delenv("TAUPATH_DATA", raising=False)
+    rows = module("run").ask("table2", module("run").QUICK, tmp_path).rows
+    assert [row["task"] for row in rows] == ["diabetes"]
     assert "set the environment variable TAUPATH_DATA" in rows[0]["note"]
+    rows = []
+    assert not list(module("trial").load_tasks([{"name": "engel"}], rows.append))
+    assert "engel.csv is missing: set TAUPATH_DATA" in rows[0]["note"]
 
 
-def test_the_runner_refuses_what_makes_no_sense(tmp_path):
-    done = run("--question", "nothing", "-o", str(tmp_path))
-    assert done.returncode == 2 and "invalid choice: 'nothing'" in done.stderr
-    done = run("--longest", "0", "-o", str(tmp_path))
-    assert done.returncode == 2 and "--longest must be positive, got 0" in done.stderr
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--question", "nothing"], "invalid choice: 'nothing'"),
+        (["--longest", "0"], "--longest must be positive, got 0"),
+    ],
+)
+def test_the_runner_refuses_what_makes_no_sense(module, monkeypatch, capsys, arguments, said):
+    monkeypatch.setattr(sys, "argv", ["run.py", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        module("run").main()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
 
 
 def test_a_question_that_breaks_keeps_its_rows(module, monkeypatch, tmp_path):

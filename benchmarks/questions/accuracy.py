@@ -12,7 +12,7 @@ from common import error, number
 from objective import Objective, follow
 from showing import Plot, Row, Table, find, left_out, solvers_in, unique
 from task import Task
-from trial import FEW_TAUS, Emit, Settings, best_seconds, climb, enter, judged, load_tasks
+from trial import FEW_TAUS, Emit, Settings, best_seconds, climb, enter, grid_job, judged, load_tasks
 
 from questions.grid import RBF
 
@@ -43,7 +43,7 @@ def measure_task(task: Task, settings: Settings, emit: Emit) -> None:
         if not rungs:
             emit({"task": task.name, "solver": solver.name, "note": trouble})
         for rung in rungs:
-            jobs[solver, rung.tolerance] = lambda s=solver, e=rung.tolerance: s.grid(task, taus, e)
+            jobs[solver, rung.tolerance] = grid_job(solver, task, taus, rung.tolerance)
     answers, seconds = best_seconds(jobs, settings)
     for (solver, tolerance), spent in seconds.items():
         whole = solver.name == solvers.load("taupath").name

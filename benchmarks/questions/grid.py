@@ -14,7 +14,7 @@ from objective import Objective, follow
 from showing import Plot, Row, Table, find, left_out, seconds_of, solvers_in, unique
 from solvers.base import Solver
 from task import Task
-from trial import Emit, Settings, best_seconds, climb, enter, judged, load_tasks, pick
+from trial import Emit, Settings, best_seconds, climb, enter, grid_job, judged, load_tasks, pick
 
 TITLE = "CPU seconds of a grid of τ, at equal accuracy"
 SOLVERS = ("taupath", "approximate", "liblinear", "linear_svc", "svc", "sgd")
@@ -68,8 +68,8 @@ def measure_task(task: Task, candidates: list[Solver], settings: Settings, emit:
                 rows.append((solver, {**row, "points": n_points}))
                 expected = rung.seconds * n_points
                 if solver.name in FOLLOW or n_points == POINTS[0] or expected <= settings.longest:
-                    jobs[solver.name, rung.tolerance, n_points] = _job(
-                        solver, task, n_points, rung.tolerance
+                    jobs[solver.name, rung.tolerance, n_points] = grid_job(
+                        solver, task, grid(n_points), rung.tolerance
                     )
     answers, seconds = best_seconds(jobs, settings)
     verdicts = {
@@ -92,11 +92,6 @@ def measure_task(task: Task, candidates: list[Solver], settings: Settings, emit:
             emit({**row, "seconds": seconds[first] * ratio, "estimated": True})
         else:
             emit({**row, "note": f"failed: {answers.get(key, answers.get(first))}"})
-
-
-def _job(solver: Solver, task: Task, n_points: int, tolerance: float) -> Any:
-    taus = grid(n_points)
-    return lambda: solver.grid(task, taus, tolerance)
 
 
 # -- showing ---------------------------------------------------------------------------------------

@@ -11,9 +11,8 @@ import solvers
 from common import number
 from objective import Objective, follow
 from showing import Plot, Row, Table, find, left_out, seconds_of, solvers_in, unique
-from solvers.base import Solver
 from task import Task
-from trial import Emit, Settings, best_seconds, climb, enter, judged, load_tasks, pick
+from trial import Emit, Settings, best_seconds, climb, enter, grid_job, judged, load_tasks, pick
 
 from questions.grid import grid
 
@@ -68,7 +67,7 @@ def measure_step(
             slow.append(solver.name)
             tell({"solver": solver.name, "note": f"gap not reached: {trouble}"})
         else:
-            jobs[solver] = _job(solver, task, taus, rung.tolerance)
+            jobs[solver] = grid_job(solver, task, taus, rung.tolerance)
     answers, seconds = best_seconds(jobs, settings)
     for solver, spent in seconds.items():
         found, row = answers[solver], {"solver": solver.name, "seconds": spent}
@@ -78,10 +77,6 @@ def measure_step(
         elif spent > settings.longest:
             slow.append(solver.name)
         tell({**row, **judged(objective, solver, taus, found)})
-
-
-def _job(solver: Solver, task: Task, taus: list[float], tolerance: float) -> Any:
-    return lambda: solver.grid(task, taus, tolerance)
 
 
 # -- showing ---------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from objective import Objective, follow
 from showing import Plot, Row, Table, find, left_out, seconds_of, solvers_in, unique
 from solvers.base import Solver
 from task import Answer, Task
-from trial import Emit, Settings, best_seconds, climb, enter, judged, load_tasks, pick
+from trial import Emit, Settings, best_seconds, climb, enter, grid_job, judged, load_tasks, pick
 
 from questions.grid import POINTS, grid
 
@@ -53,7 +53,7 @@ def measure_task(task: Task, settings: Settings, emit: Emit) -> None:
             whose[key] = solver
             expected = rung.seconds * n_points
             if solver.name == WHOLE or n_points == POINTS[0] or expected <= settings.longest:
-                jobs[key] = _job(solver, task, grid(n_points), rung.tolerance)
+                jobs[key] = grid_job(solver, task, grid(n_points), rung.tolerance)
     answers, seconds = best_seconds(jobs, settings)
     _note_losses(objective, whose, {key: answers[key] for key in seconds})
     for key, solver in whose.items():
@@ -79,10 +79,6 @@ def _note_losses(
     """Have the objective know all losses before the first excess is taken."""
     for key, found in answers.items():
         judged(objective, whose[key], grid(key[1]), found)
-
-
-def _job(solver: Solver, task: Task, taus: list[float], tolerance: float) -> Any:
-    return lambda: solver.grid(task, taus, tolerance)
 
 
 WHOLE = solvers.load("taupath").name

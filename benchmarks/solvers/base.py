@@ -1,5 +1,6 @@
 """What a solver is: its name, what it needs, what it can do, and how it answers."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -95,3 +96,12 @@ def with_ones(X: Any) -> Any:
     from scipy.sparse import csr_matrix, hstack
 
     return hstack((X, csr_matrix(np.ones((X.shape[0], 1)))), format="csr")
+
+
+def fit_quietly(model: Any, X: Any, y: np.ndarray) -> Any:
+    """Fit an estimator of scikit-learn; where it gives up, what it has reached is judged."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, y)

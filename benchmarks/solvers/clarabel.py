@@ -6,27 +6,15 @@ import numpy as np
 from scipy import sparse
 from task import Answer, Task
 
-from solvers.base import Failed, Solver
-from solvers.quadratic import bounds, gram, matrices, target
+from solvers.base import Failed
+from solvers.quadratic import QuadraticSolver, bounds, gram, matrices, target
 
 
-class Clarabel(Solver):
+class Clarabel(QuadraticSolver):
     """Sparse matrices for the linear kernel, a full one for others."""
 
     name = package = "Clarabel"
     module = "clarabel"
-    tolerances = tuple(10.0**-k for k in range(2, 13))
-    kinds = ("classification", "regression")
-    kernels = ("linear", "rbf")
-    intercepts = ("augmented", "free")
-    most_samples = 20_000
-    most_entries = 1e7
-
-    def refuses(self, task: Task) -> str | None:
-        """Kernel matrices beyond 1000 samples take too long."""
-        if task.kernel != "linear" and task.n_samples > 1000:
-            return "not tried beyond 1000 samples with a kernel"
-        return super().refuses(task)
 
     def grid(self, task: Task, taus: Sequence[float], tolerance: float) -> list[Answer]:
         """Make the matrices once."""

@@ -5,22 +5,19 @@ from collections.abc import Sequence
 import numpy as np
 from task import Answer, Task
 
-from solvers.base import Failed, Solver
-from solvers.quadratic import bounds, gram, target
+from solvers.base import Failed
+from solvers.quadratic import QuadraticSolver, bounds, gram, target
 
 EQUALITY = 5
 MOST_STEPS = 1_000_000
 
 
-class Daqp(Solver):
+class Daqp(QuadraticSolver):
     """The matrix is dense, and singular for a linear kernel: DAQP regularises it by itself."""
 
     name = package = "DAQP"
     module = "daqp"
     tolerances = tuple(10.0**-k for k in range(3, 13, 3))
-    kinds = ("classification", "regression")
-    kernels = ("linear", "rbf")
-    intercepts = ("augmented", "free")
     most_samples = 1000
 
     def grid(self, task: Task, taus: Sequence[float], tolerance: float) -> list[Answer]:

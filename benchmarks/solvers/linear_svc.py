@@ -1,12 +1,11 @@
 """`sklearn.svm.LinearSVC`: LIBLINEAR again, with as many passes as it takes."""
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from task import Answer, Task
 
-from solvers.base import Solver
+from solvers.base import Solver, fit_quietly
 
 # Of passes over the data; scikit-learn's default of 1000 stops it short of tight tolerances.
 MOST_PASSES = 100_000
@@ -21,7 +20,6 @@ class LinearSvc(Solver):
 
     def grid(self, task: Task, taus: Sequence[float], tolerance: float) -> list[Answer]:
         """Fit once for each τ."""
-        from sklearn.exceptions import ConvergenceWarning
         from sklearn.svm import LinearSVC
 
         answers = []
@@ -34,9 +32,7 @@ class LinearSvc(Solver):
                 class_weight=task.class_weight(tau),
                 random_state=0,
             )
-            with warnings.catch_warnings():  # what it has reached by then is judged
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                model.fit(task.X, task.y)
+            fit_quietly(model, task.X, task.y)
             answers.append(Answer(w=np.append(model.coef_[0], model.intercept_)))
         return answers
 

@@ -13,9 +13,29 @@ import numpy as np
 from scipy import sparse
 from task import Task
 
-from solvers.base import with_ones
+from solvers.base import Solver, with_ones
 
-__all__ = ["bounds", "gram", "matrices", "rows", "target"]
+__all__ = ["QuadraticSolver", "bounds", "gram", "matrices", "rows", "target"]
+
+# Matrices of all inner products beyond these take too long.
+MOST_WITH_KERNEL = 1000
+
+
+class QuadraticSolver(Solver):
+    """A solver of quadratic programmes, which takes every task that is not too large."""
+
+    tolerances = tuple(10.0**-k for k in range(2, 13))
+    kinds = ("classification", "regression")
+    kernels = ("linear", "rbf")
+    intercepts = ("augmented", "free")
+    most_samples = 20_000
+    most_entries = 1e7
+
+    def refuses(self, task: Task) -> str | None:
+        """Return why this task is not for this solver, or None."""
+        if task.kernel != "linear" and task.n_samples > MOST_WITH_KERNEL:
+            return f"not tried beyond {MOST_WITH_KERNEL} samples with a kernel"
+        return super().refuses(task)
 
 
 def bounds(task: Task, tau: float) -> tuple[np.ndarray, np.ndarray]:

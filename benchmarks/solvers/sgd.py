@@ -1,11 +1,10 @@
 """`sklearn.linear_model.SGDClassifier`: stochastic gradients, each τ begun where the last ended."""
 
-import warnings
 from collections.abc import Sequence
 
 from task import Answer, Task
 
-from solvers.base import Solver, with_ones
+from solvers.base import Solver, fit_quietly, with_ones
 
 MOST_PASSES = 10_000
 
@@ -19,7 +18,6 @@ class Sgd(Solver):
 
     def grid(self, task: Task, taus: Sequence[float], tolerance: float) -> list[Answer]:
         """Fit one model after the other, with a warm start."""
-        from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import SGDClassifier
 
         X, answers = with_ones(task.X), []
@@ -34,9 +32,7 @@ class Sgd(Solver):
         )
         for tau in taus:
             model.set_params(class_weight=task.class_weight(tau))
-            with warnings.catch_warnings():  # what it has reached by then is judged
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                model.fit(X, task.y)
+            fit_quietly(model, X, task.y)
             answers.append(Answer(w=model.coef_[0].copy()))
         return answers
 

@@ -1,13 +1,12 @@
 """`sklearn.svm.SVC`: LIBSVM, sequential minimal optimisation, with a free intercept."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from task import Answer, Task
 
-from solvers.base import Solver
+from solvers.base import Solver, fit_quietly
 
 # Of two θ at a time; without a limit tight tolerances may take for ever.
 MOST_STEPS = 5_000_000
@@ -24,7 +23,6 @@ class Svc(Solver):
 
     def grid(self, task: Task, taus: Sequence[float], tolerance: float) -> list[Answer]:
         """Fit once for each τ."""
-        from sklearn.exceptions import ConvergenceWarning
         from sklearn.svm import SVC
 
         answers = []
@@ -38,9 +36,7 @@ class Svc(Solver):
                 max_iter=MOST_STEPS,
                 class_weight=task.class_weight(tau),
             )
-            with warnings.catch_warnings():  # what it has reached by then is judged
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                model.fit(task.X, task.y)
+            fit_quietly(model, task.X, task.y)
             answers.append(Answer(theta=svc_dual(model, task.n_samples)))
         return answers
 
