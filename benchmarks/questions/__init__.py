@@ -9,7 +9,7 @@ from types import ModuleType
 
 __all__ = ["NAMES", "load"]
 
-NAMES = ("table2", "path", "grid", "accuracy", "growth", "memory", "regression")
+NAMES = ("table2", "path", "grid", "accuracy", "growth", "memory", "regression", "quality")
 
 
 def load(name: str) -> ModuleType:

@@ -21,10 +21,11 @@ SOLVERS = ("taupath", "approximate", "liblinear", "linear_svc", "svc", "sgd")
 SOLVERS += ("piqp", "clarabel", "daqp")
 ACCURACIES = (1e-3, 1e-6, 1e-9)
 POINTS = (9, 99, 999)
-# Solvers that follow the path take about as long for one τ as for all.
-FOLLOW = ("taupath", "taupath, approximate")
+WHOLE = solvers.load("taupath").name
 RBF = {"name": "diabetes", "gamma": 1.0 / 8.0, "intercept": "free"}
 TASKS: tuple[dict[str, Any], ...] = (
+    {"name": "gaussian", "n_samples": 100, "n_features": 5},
+    {"name": "gaussian", "n_samples": 100, "n_features": 5, "gamma": 0.2, "intercept": "free"},
     {"name": "diabetes"},
     {"name": "diabetes", "intercept": "free"},
     RBF,
@@ -67,7 +68,7 @@ def measure_task(task: Task, candidates: list[Solver], settings: Settings, emit:
             for n_points in POINTS[: 2 if settings.quick else None]:
                 rows.append((solver, {**row, "points": n_points}))
                 expected = rung.seconds * n_points
-                if solver.name in FOLLOW or n_points == POINTS[0] or expected <= settings.longest:
+                if solver.follows or n_points == POINTS[0] or expected <= settings.longest:
                     jobs[solver.name, rung.tolerance, n_points] = grid_job(
                         solver, task, grid(n_points), rung.tolerance
                     )
@@ -83,7 +84,7 @@ def measure_task(task: Task, candidates: list[Solver], settings: Settings, emit:
         key = (solver.name, tolerance, row["points"])
         first = (solver.name, tolerance, POINTS[0])
         row["tolerance"] = tolerance
-        if solver.name == FOLLOW[0]:
+        if solver.name == WHOLE:
             row["pieces"] = objective.path.n_kinks - 1
         if key in seconds:
             emit({**row, "seconds": seconds[key], **verdicts[key]})
@@ -124,8 +125,7 @@ def _grid_table(name: str, rows: list[Row]) -> Table:
         reached = [row[key] for row in mine for key in ("gap", "best gap") if row.get(key)]
         gaps.append(error(min(reached, default=None)))
     columns.append(("best gap", gaps))
-    notes = left_out([row for row in rows if "accuracy" not in row])
-    return Table(f"{name}: seconds for 9, 99 and 999 values of τ", columns, notes)
+    return Table(f"{name}: seconds for 9, 99 and 999 values of τ", columns, left_out(rows))
 
 
 def _model_table(rows: list[Row]) -> Table:

@@ -14,7 +14,7 @@ from showing import Plot, Row, Table, find, left_out, seconds_of, solvers_in, un
 from task import Task
 from trial import Emit, Settings, best_seconds, climb, enter, grid_job, judged, load_tasks, pick
 
-from questions.grid import grid
+from questions.grid import WHOLE, grid
 
 TITLE = "How cost grows with n, d, C and |F|"
 SOLVERS = ("taupath", "approximate", "liblinear", "linear_svc", "svc", "piqp", "clarabel", "daqp")
@@ -27,7 +27,6 @@ AXES: dict[str, list[tuple[float, dict[str, Any]]]] = {
     "C": [(C, {**BASE, "C": C}) for C in (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)],
     "|F|": [(gamma, {**RBF, "gamma": gamma}) for gamma in (0.003, 0.01, 0.03, 0.1, 0.3)],
 }
-WHOLE = solvers.load("taupath").name
 LABELS = {"n": "samples n", "d": "features d", "C": "C", "|F|": "mean free set |F|"}
 
 
@@ -61,7 +60,7 @@ def measure_step(
         if solver.name == WHOLE:
             jobs[solver] = lambda solver=solver: solver.path(task)
             continue
-        rungs, trouble = climb(solver, objective, settings, ACCURACY)
+        rungs, trouble = climb(solver, objective, settings, ACCURACY, taus)
         rung = pick(rungs, ACCURACY)
         if rung is None:
             slow.append(solver.name)

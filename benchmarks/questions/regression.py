@@ -16,7 +16,7 @@ from solvers.base import Solver
 from task import Answer, Task
 from trial import Emit, Settings, best_seconds, climb, enter, grid_job, judged, load_tasks, pick
 
-from questions.grid import POINTS, grid
+from questions.grid import POINTS, WHOLE, grid
 
 TITLE = "Quantile regression: CPU seconds of a grid of quantiles"
 SOLVERS = ("taupath", "quantile_regressor", "quantreg", "piqp", "clarabel", "daqp")
@@ -52,7 +52,7 @@ def measure_task(task: Task, settings: Settings, emit: Emit) -> None:
             key = (solver.name, n_points)
             whose[key] = solver
             expected = rung.seconds * n_points
-            if solver.name == WHOLE or n_points == POINTS[0] or expected <= settings.longest:
+            if solver.follows or n_points == POINTS[0] or expected <= settings.longest:
                 jobs[key] = grid_job(solver, task, grid(n_points), rung.tolerance)
     answers, seconds = best_seconds(jobs, settings)
     _note_losses(objective, whose, {key: answers[key] for key in seconds})
@@ -79,9 +79,6 @@ def _note_losses(
     """Have the objective know all losses before the first excess is taken."""
     for key, found in answers.items():
         judged(objective, whose[key], grid(key[1]), found)
-
-
-WHOLE = solvers.load("taupath").name
 
 
 # -- showing ---------------------------------------------------------------------------------------

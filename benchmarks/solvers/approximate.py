@@ -15,6 +15,7 @@ class Approximate(Solver):
     name = "taupath, approximate"
     package = module = "taupath"
     tolerances = tuple(10.0**-k for k in range(2, 7))
+    follows = True
 
     def grid(self, task: Task, taus: Sequence[float], tolerance: float) -> list[Answer]:
         """Make the path, then read these τ."""

@@ -45,9 +45,11 @@ class Solver:
     most_samples : int
         Beyond these it is not tried.
     most_entries : float
-        Nor with more entries of X, zeros included, for those that need it dense.
+        Nor with more entries of X, zeros included.
     minimises : {"task", "linear programme"}
         Whether it regularises as the task says, or not at all.
+    follows : bool
+        Whether it follows the path, and takes about as long for one τ as for all.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Solver:
     most_samples: int = 10**9
     most_entries: float = np.inf
     minimises: str = "task"
+    follows: bool = False
 
     def missing(self) -> str | None:
         """Return what to install, or None where all is there."""
@@ -77,7 +80,7 @@ class Solver:
         if task.n_samples > self.most_samples:
             return f"not tried beyond {self.most_samples} samples"
         if task.n_samples * task.n_features > self.most_entries:
-            return f"needs dense rows; not tried beyond {self.most_entries:.0e} entries"
+            return f"not tried with more than {self.most_entries:.0e} entries of X"
         return None
 
     def grid(self, task: Task, taus: Sequence[float], tolerance: float) -> list[Answer]:

@@ -24,6 +24,7 @@ class Ppopt(Solver):
     kernels = ("linear", "rbf")
     intercepts = ("augmented",)
     most_samples = 100
+    follows = True
 
     def grid(self, task: Task, taus: Sequence[float], tolerance: float) -> list[Answer]:
         """Find all pieces, then look up these τ."""

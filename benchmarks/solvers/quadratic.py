@@ -29,7 +29,7 @@ class QuadraticSolver(Solver):
     kernels = ("linear", "rbf")
     intercepts = ("augmented", "free")
     most_samples = 20_000
-    most_entries = 1e7
+    most_entries = 2e6
 
     def refuses(self, task: Task) -> str | None:
         """Return why this task is not for this solver, or None."""

@@ -19,6 +19,7 @@ class Taupath(Solver):
     kinds = ("classification", "regression")
     kernels = ("linear", "rbf")
     intercepts = ("augmented", "free")
+    follows = True
 
     def grid(self, task: Task, taus: Sequence[float], tolerance: float) -> list[Answer]:
         """Follow the path, then recover these τ."""

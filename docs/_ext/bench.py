@@ -62,7 +62,7 @@ def table_nodes(table: Table) -> list[nodes.Node]:
         shown.append(nodes.table("", group, classes=["bench"]))
     if table.notes:
         items = [nodes.list_item("", nodes.paragraph("", note)) for note in table.notes]
-        shown += [nodes.paragraph("", "Not in it:"), nodes.bullet_list("", *items)]
+        shown += [nodes.paragraph("", "Why some are not in it:"), nodes.bullet_list("", *items)]
     return shown
 
 
