@@ -2,7 +2,7 @@
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -39,3 +39,13 @@ def module(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         monkeypatch.setenv(variable, "1")
     return importlib.import_module
+
+
+@pytest.fixture
+def no_figures_left() -> Iterator[None]:
+    """Close what a test has drawn; none before it has left anything open."""
+    import matplotlib.pyplot as plt
+
+    assert plt.get_fignums() == []
+    yield
+    plt.close("all")
