@@ -151,10 +151,10 @@ def climb(
     for tolerance in solver.tolerances:
         watch = Stopwatch()
         try:
-            if not rungs:
+            if not rungs or rungs[-1].seconds * len(taus) > 0.2 * most:
                 watch.time("one", solver.grid, task, [taus[len(taus) // 2]], tolerance)
-                if watch.best("one") > most:
-                    return rungs, f"{watch.best('one'):.0f} s for one τ"
+                if watch.best("one") * (1 if solver.follows else len(taus)) > 3.0 * most:
+                    return rungs, f"{watch.best('one'):.0f} s for one τ at {tolerance:g}"
             answers = watch.time("grid", solver.grid, task, list(taus), tolerance)
             verdict = judged(objective, solver, taus, answers)
         except Exception as failed:

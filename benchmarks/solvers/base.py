@@ -14,6 +14,9 @@ __all__ = ["Failed", "Path", "Solver"]
 # From loose to tight: most solvers are given these.
 USUAL = tuple(10.0**-k for k in range(1, 13))
 
+# Entries of X, once for every pass, that a solver by passes may look at: some seconds.
+MOST_VISITS = 2_000_000_000
+
 
 class Failed(RuntimeError):
     """A solver says itself that it has not found what it was asked for."""
@@ -99,6 +102,12 @@ def with_ones(X: Any) -> Any:
     from scipy.sparse import csr_matrix, hstack
 
     return hstack((X, csr_matrix(np.ones((X.shape[0], 1)))), format="csr")
+
+
+def passes(task: Task, most: int) -> int:
+    """Return how many passes over the data are allowed: `most`, or fewer for large data."""
+    entries = task.X.size if isinstance(task.X, np.ndarray) else task.X.nnz
+    return int(min(most, max(1000, MOST_VISITS // entries)))
 
 
 def fit_quietly(model: Any, X: Any, y: np.ndarray) -> Any:

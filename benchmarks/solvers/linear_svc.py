@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from task import Answer, Task
 
-from solvers.base import Solver, fit_quietly
+from solvers.base import Solver, fit_quietly, passes
 
-# Of passes over the data; scikit-learn's default of 1000 stops it short of tight tolerances.
+# Passes over the data, at most; scikit-learn's default of 1000 stops it short of tight tolerances.
 MOST_PASSES = 100_000
 
 
@@ -28,7 +28,7 @@ class LinearSvc(Solver):
                 loss="hinge",
                 C=task.C,
                 tol=tolerance,
-                max_iter=MOST_PASSES,
+                max_iter=passes(task, MOST_PASSES),
                 class_weight=task.class_weight(tau),
                 random_state=0,
             )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from task import Answer, Task
 
-from solvers.base import Solver, fit_quietly, with_ones
+from solvers.base import Solver, fit_quietly, passes, with_ones
 
 MOST_PASSES = 10_000
 
@@ -26,7 +26,7 @@ class Sgd(Solver):
             alpha=1.0 / (task.n_samples * task.C),
             fit_intercept=False,
             tol=tolerance,
-            max_iter=MOST_PASSES,
+            max_iter=passes(task, MOST_PASSES),
             random_state=0,
             warm_start=True,
         )

@@ -8,8 +8,8 @@ from task import Answer, Task
 
 from solvers.base import Solver, fit_quietly
 
-# Of two θ at a time; without a limit tight tolerances may take for ever.
-MOST_STEPS = 5_000_000
+# Steps of two θ each, at most, times samples: without a limit tight tolerances may take for ever.
+MOST_WORK = 3_000_000_000
 
 
 class Svc(Solver):
@@ -33,7 +33,7 @@ class Svc(Solver):
                 C=task.C,
                 tol=tolerance,
                 cache_size=500,
-                max_iter=MOST_STEPS,
+                max_iter=MOST_WORK // task.n_samples,
                 class_weight=task.class_weight(tau),
             )
             fit_quietly(model, task.X, task.y)
