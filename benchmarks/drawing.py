@@ -39,6 +39,11 @@ def svg(plot: Plot, prefix: str) -> str:
         ax.patch.set_alpha(0.0)
         for name, points in plot.series.items():
             ax.plot(*zip(*points, strict=True), label=name, **_look(name))
+            guessed = plot.guessed.get(name, ())
+            if guessed:  # hollow, and not joined by a whole line
+                hollow = {"markerfacecolor": "none", "linestyle": ":", "linewidth": 1.0}
+                far = [points[-1], *guessed]
+                ax.plot(*zip(*far, strict=True), markevery=slice(1, None), **_look(name) | hollow)
         ax.set(xscale="log", yscale="log", xlabel=plot.x, ylabel=plot.y, title=plot.title)
         ax.grid(which="major", color="#7f7f7f", alpha=0.3, linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)

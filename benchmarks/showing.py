@@ -1,12 +1,22 @@
 """What a question shows: tables of text, and series to draw on logarithmic scales."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import solvers
 
-__all__ = ["Plot", "Row", "Table", "find", "left_out", "seconds_of", "solvers_in", "unique"]
+__all__ = [
+    "Plot",
+    "Row",
+    "Table",
+    "find",
+    "left_out",
+    "points_of",
+    "seconds_of",
+    "solvers_in",
+    "unique",
+]
 
 Row = Mapping[str, Any]
 
@@ -22,12 +32,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Plot:
-    """A title, two labels, and by name the points of each series."""
+    """A title, two labels, and by name the points of each series, measured and extrapolated."""
 
     title: str
     x: str
     y: str
     series: Mapping[str, Sequence[tuple[float, float]]]
+    guessed: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
 
 
 def unique(rows: Sequence[Row], key: str) -> list[Any]:
@@ -45,6 +56,17 @@ def find(rows: Sequence[Row], **wanted: Any) -> Row | None:
     """Return the first row with these values."""
     matches = (row for row in rows if all(row.get(key) == wanted[key] for key in wanted))
     return next(matches, None)
+
+
+def points_of(
+    rows: Sequence[Row], x: str, y: str = "seconds", guessed: bool = False
+) -> dict[str, list[tuple[float, float]]]:
+    """Return by solver the points of rows that were measured, or of those that were not."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        if row.get(y) and bool(row.get("estimated")) == guessed:
+            found.setdefault(row["solver"], []).append((row[x], row[y]))
+    return found
 
 
 def left_out(rows: Sequence[Row]) -> list[str]:

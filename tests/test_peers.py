@@ -360,12 +360,17 @@ def test_estimates_are_marked_and_gaps_beyond_the_accuracy_too(module):
     assert cells["1e-03: 99"] == "≈ 5.5"
     assert cells["1e-06: 9"] == "–"
     assert table.notes == ["DAQP: not tried"]
+    assert not grid.plots(rows)  # nothing at the accuracy that is drawn
+    drawn = grid.plots([{**row, "accuracy": 1e-6} for row in rows[:2]])["t"]
+    assert drawn.series == {"PIQP": [(9, 0.5)]}
+    assert drawn.guessed == {"PIQP": [(99, 5.5)]}
 
 
 def test_a_plot_is_one_picture_with_names_of_its_own(module):
     Plot = module("showing").Plot
     series = {"taupath, whole path": [(10, 1.0), (1, 0.1)], "LIBLINEAR, 9 τ": [(1, 0.2), (10, 2.0)]}
-    picture = module("drawing").svg(Plot("a plot", "n", "seconds", series), "one")
+    guessed = {"LIBLINEAR, 9 τ": [(100, 20.0)]}
+    picture = module("drawing").svg(Plot("a plot", "n", "seconds", series, guessed), "one")
     root = ElementTree.fromstring(picture)
     names = [each.get("id") for each in root.iter() if each.get("id")]
     assert names and all(name.startswith("one-") for name in names)

@@ -10,7 +10,7 @@ from typing import Any
 import solvers
 from common import error, number
 from objective import Objective, follow
-from showing import Plot, Row, Table, find, left_out, solvers_in, unique
+from showing import Plot, Row, Table, find, left_out, points_of, solvers_in, unique
 from task import Task
 from trial import FEW_TAUS, Emit, Settings, best_seconds, climb, enter, grid_job, judged, load_tasks
 
@@ -89,10 +89,7 @@ def plots(rows: list[Row]) -> dict[str, Plot]:
     """Return the gap against seconds, for each task."""
     found = {}
     for name in unique(rows, "task"):
-        series: dict[str, list[tuple[float, float]]] = {}
-        for row in rows:
-            if row["task"] == name and row.get("gap", 0.0) > 0.0:
-                series.setdefault(row["solver"], []).append((row["seconds"], row["gap"]))
+        series = points_of([row for row in rows if row["task"] == name], "seconds", "gap")
         if series:
             label = "CPU seconds of one τ (taupath: of all)"
             found[name] = Plot(name, label, "worst relative duality gap", series)

@@ -11,7 +11,7 @@ from typing import Any
 import solvers
 from common import error
 from objective import Objective, follow
-from showing import Plot, Row, Table, find, left_out, seconds_of, solvers_in, unique
+from showing import Plot, Row, Table, find, left_out, points_of, seconds_of, solvers_in, unique
 from solvers.base import Solver
 from task import Task
 from trial import Emit, Settings, best_seconds, climb, enter, grid_job, judged, load_tasks, pick
@@ -164,13 +164,10 @@ def plots(rows: list[Row]) -> dict[str, Plot]:
     """Return seconds against points for each task, at the middle accuracy."""
     found = {}
     for name in unique(rows, "task"):
-        series: dict[str, list[tuple[float, float]]] = {}
-        for row in rows:
-            here = row["task"] == name and row.get("accuracy") == ACCURACIES[1]
-            if here and "seconds" in row:
-                series.setdefault(row["solver"], []).append((row["points"], row["seconds"]))
-        if series:
-            found[name] = Plot(
-                f"{name}, gap ≤ {ACCURACIES[1]:.0e}", "values of τ", "CPU seconds", series
-            )
+        here = [r for r in rows if r["task"] == name and r.get("accuracy") == ACCURACIES[1]]
+        measured = points_of(here, "points")
+        if measured:
+            title = f"{name}, gap ≤ {ACCURACIES[1]:.0e}"
+            guessed = points_of(here, "points", guessed=True)
+            found[name] = Plot(title, "values of τ", "CPU seconds", measured, guessed)
     return found

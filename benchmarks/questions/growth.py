@@ -114,5 +114,6 @@ def plots(rows: list[Row]) -> dict[str, Plot]:
             who = f"{row['solver']}, " + ("whole path" if row["solver"] == WHOLE else "9 τ")
             if x is not None:
                 series.setdefault(who, []).append((x, row["seconds"]))
-        found[axis] = Plot(f"Cost against {LABELS[axis]}", LABELS[axis], "CPU seconds", series)
+        if series:
+            found[axis] = Plot(f"Cost against {LABELS[axis]}", LABELS[axis], "CPU seconds", series)
     return found

@@ -10,7 +10,7 @@ import solvers
 from common import error, number
 from judge import kinks_and_midpoints
 from objective import Objective, follow, worst
-from showing import Plot, Row, Table, left_out, seconds_of
+from showing import Plot, Row, Table, left_out, points_of, seconds_of
 from task import Task
 from trial import Emit, Settings, best_seconds, enter, load_tasks, said
 
@@ -81,9 +81,6 @@ def tables(rows: list[Row]) -> dict[str, Table]:
 
 def plots(rows: list[Row]) -> dict[str, Plot]:
     """Return seconds against samples of the smallest tasks."""
-    series: dict[str, list[tuple[float, float]]] = {}
-    for row in rows:
-        if "seconds" in row and row["d"] == 3:
-            series.setdefault(row["solver"], []).append((row["n"], row["seconds"]))
+    series = points_of([row for row in rows if row.get("d") == 3], "n")
     found = Plot("Whole paths of few samples, d = 3", "samples", "CPU seconds", series)
     return {"path": found} if series else {}

@@ -11,7 +11,7 @@ from typing import Any
 import solvers
 from common import error
 from objective import Objective, follow
-from showing import Plot, Row, Table, find, left_out, seconds_of, solvers_in, unique
+from showing import Plot, Row, Table, find, left_out, points_of, seconds_of, solvers_in, unique
 from solvers.base import Solver
 from task import Answer, Task
 from trial import Emit, Settings, best_seconds, climb, enter, grid_job, judged, load_tasks, pick
@@ -111,10 +111,8 @@ def plots(rows: list[Row]) -> dict[str, Plot]:
     """Return seconds against the number of quantiles, for each task."""
     found = {}
     for name in unique(rows, "task"):
-        series: dict[str, list[tuple[float, float]]] = {}
-        for row in rows:
-            if row["task"] == name and "seconds" in row:
-                series.setdefault(row["solver"], []).append((row["points"], row["seconds"]))
-        if series:
-            found[name] = Plot(name, "quantiles", "CPU seconds", series)
+        here = [row for row in rows if row["task"] == name]
+        measured, guessed = (points_of(here, "points", guessed=flag) for flag in (False, True))
+        if measured:
+            found[name] = Plot(name, "quantiles", "CPU seconds", measured, guessed)
     return found
