@@ -4,8 +4,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
-__all__ = ["Answer", "Task"]
+__all__ = ["Answer", "Task", "narrow"]
 
 
 @dataclass(frozen=True)
@@ -74,3 +75,11 @@ class Answer:
 
     theta: np.ndarray | None = None
     w: np.ndarray | None = None
+
+
+def narrow(X: Any) -> Any:
+    """Return sparse features with indices of 32 bits, which is all that LIBLINEAR takes."""
+    if isinstance(X, np.ndarray):
+        return X
+    indices, begins = (each.astype(np.int32) for each in (X.indices, X.indptr))
+    return csr_matrix((X.data, indices, begins), X.shape)

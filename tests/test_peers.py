@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 
 import oracles
 
@@ -241,6 +242,21 @@ def test_passes_are_fewer_over_large_data(module):
     assert passes(load("gaussian", n_samples=100, n_features=10), 10_000) == 10_000
     # 2e9 entries by 1e6 of them
     assert passes(load("gaussian", n_samples=100_000, n_features=10), 10_000) == 2000
+
+
+def test_sparse_features_have_indices_that_every_solver_takes(module):
+    X = sparse.csr_matrix(np.eye(3))
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    found = module("task").narrow(X)
+    assert found.indices.dtype == found.indptr.dtype == np.int32
+    assert_allclose(found.toarray(), np.eye(3))
+    y = np.array([1.0, -1.0, 1.0])
+    task = module("task").Task("sparse", "classification", found, y, 1.0)
+    judge = module("objective").Objective(task, module("objective").follow(task))
+    for name in ("taupath", "linear_svc", "sgd", "piqp", "clarabel"):
+        peer = module("solvers").load(name)
+        answers = peer.grid(task, [0.5], peer.tolerances[-1])
+        assert judge.judge(0.5, answers[0]).gap <= REACHED.get(name, 1e-6), name
 
 
 def test_a_failing_peer_leaves_a_row_and_the_others_go_on(module, monkeypatch):
