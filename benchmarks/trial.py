@@ -54,8 +54,8 @@ class Settings:
         Small sizes, to see that everything works: figures of such a run are not to be quoted.
     """
 
-    longest: float = 4.0
-    enough: float = 0.5
+    longest: float = 3.0
+    enough: float = 0.4
     most_runs: int = 5
     quick: bool = False
 

@@ -17,7 +17,7 @@ from trial import Emit, Settings, best_seconds, climb, enter, grid_job, judged, 
 from questions.grid import WHOLE, grid
 
 TITLE = "How cost grows with n, d, C and |F|"
-SOLVERS = ("taupath", "approximate", "liblinear", "linear_svc", "svc", "piqp", "clarabel", "daqp")
+SOLVERS = ("taupath", "liblinear", "linear_svc", "svc", "piqp", "clarabel", "daqp")
 ACCURACY = 1e-3
 BASE: dict[str, Any] = {"name": "gaussian", "n_samples": 2000, "n_features": 20}
 RBF: dict[str, Any] = {**BASE, "n_samples": 600, "n_features": 8, "C": 1.0, "intercept": "free"}

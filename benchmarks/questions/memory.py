@@ -17,10 +17,9 @@ from typing import Any
 import datasets
 import solvers
 from showing import Plot, Row, Table, find, left_out, solvers_in, unique
-from trial import Emit, Settings, enter
+from trial import Emit, Settings, enter, load_tasks
 
 from questions.grid import RBF, grid
-from taupath.datasets import DataNotFound
 
 TITLE = "Peak memory"
 SOLVERS = ("taupath", "approximate", "liblinear", "linear_svc", "svc", "sgd")
@@ -37,15 +36,18 @@ SECONDS = 60.0
 
 
 def measure(settings: Settings, emit: Emit) -> None:
-    """Measure all tasks, in children."""
+    """Measure all tasks, in children; those who do not take a task need none."""
     for spec in TASKS[: 1 if settings.quick else None]:
-        for name in SOLVERS[:2] if settings.quick else SOLVERS:
-            emit(in_child(name, spec))
+        for task in load_tasks([spec], emit):
+            for name in SOLVERS[:2] if settings.quick else SOLVERS:
+                solver = solvers.load(name)
+                reason = solver.missing() or solver.refuses(task)
+                who = {"task": task.name, "solver": solver.name}
+                emit({**who, "note": reason} if reason else {**who, **in_child(name, spec)})
 
 
 def in_child(solver: str, spec: dict[str, Any]) -> dict[str, Any]:
-    """Return the row of one solver and one task, measured in a process of its own."""
-    who = {"task": spec["name"], "solver": solvers.load(solver).name}
+    """Return what one solver and one task take, measured in a process of their own."""
     command = [sys.executable, str(Path(__file__)), solver, json.dumps(spec)]
     path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     try:
@@ -58,27 +60,23 @@ def in_child(solver: str, spec: dict[str, Any]) -> dict[str, Any]:
             env={**os.environ, "PYTHONPATH": path},
         )
     except subprocess.TimeoutExpired:
-        return {**who, "note": f"not done after {SECONDS:g} s"}
+        return {"note": f"not done after {SECONDS:g} s"}
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
-        return {**who, "note": last[0]}
-    return {**who, **json.loads(done.stdout.splitlines()[-1])}
+        return {"note": last[0]}
+    return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
 def child(name: str, spec: dict[str, Any]) -> dict[str, Any]:
     """Solve, and return what this process has taken."""
     rows: list[dict[str, Any]] = []
-    solver = solvers.load(name)
-    try:
-        task = datasets.load(**spec)
-    except DataNotFound as missing:
-        return {"note": str(missing)}
+    solver, task = solvers.load(name), datasets.load(**spec)
     if not enter([solver], task, rows.append):
-        return rows[0]
+        return {"note": rows[0]["note"]}
     tolerance = min(solver.tolerances, key=lambda each: abs(each - TOLERANCE))
     before = _forget_peak()
     solver.grid(task, grid(9), tolerance)
-    return {"task": task.name, "before": before, "peak": _peak()}
+    return {"before": before, "peak": _peak()}
 
 
 def _forget_peak() -> int:

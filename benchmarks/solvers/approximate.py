@@ -17,6 +17,12 @@ class Approximate(Solver):
     tolerances = tuple(10.0**-k for k in range(2, 7))
     follows = True
 
+    def refuses(self, task: Task) -> str | None:
+        """Return why this task is not for this solver, or None; it is made for few features."""
+        if task.n_features > task.n_samples:
+            return "not tried with more features than samples"
+        return super().refuses(task)
+
     def grid(self, task: Task, taus: Sequence[float], tolerance: float) -> list[Answer]:
         """Make the path, then read these τ."""
         path = quantile_path(task.X, task.y, C=task.C, method="approximate", tol=tolerance)
