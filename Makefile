@@ -29,13 +29,13 @@ demo: build  ## fit a whole path on data that ships with scikit-learn, print it 
 test: build $(VENV)/.test  ## the tests, without the slow ones
 	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) -m "not slow" --cov --cov-report=term $(TEST_ARGS)
 
-test-all: build $(VENV)/.test  ## all tests, then the core's on the checked and the sanitised build
+test-all: build $(VENV)/.test $(VENV)/.peers  ## all tests, then the core's on the checked and the sanitised build
 	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) --cov --cov-report=term $(TEST_ARGS)
 	@$(MAKE) --no-print-directory checked
 	@$(MAKE) --no-print-directory asan
 
-bench: build $(VENV)/.bench  ## the paper's Table 2, one thread (needs TAUPATH_DATA)
-	@$(ONE_THREAD) $(PY) benchmarks/table2.py $(BENCH_ARGS)
+bench: build $(VENV)/.bench $(VENV)/.peers  ## every question beside every peer, about 20 minutes, one thread (needs TAUPATH_DATA)
+	@$(ONE_THREAD) $(PY) benchmarks/run.py $(BENCH_ARGS)
 
 bench-growth: build  ## time of a whole path against the number of samples, one thread
 	@$(ONE_THREAD) $(PY) benchmarks/growth.py $(BENCH_ARGS)
@@ -102,14 +102,19 @@ $(VENV)/.created:
 $(VENV)/.run: pyproject.toml | $(VENV)/.created
 	$(call install,build run builder,build and run)
 # LIBLINEAR is C++: without a compiler for it nothing of this group is installed, and the tests
-# that compare with it or with statsmodels are skipped.
+# that compare with it or with others of the group are skipped.
 $(VENV)/.test: pyproject.toml | $(VENV)/.run
 	$(call install,test release,test)
 	@$(PY) tools/requirements.py bench > $@.txt
 	@$(PIP) install -r $@.txt 2> $@.log || \
-	  echo "set-up: no LIBLINEAR and statsmodels here (see $@.log); tests against them will be skipped"
+	  echo "set-up: no LIBLINEAR and other peers here (see $@.log); tests against them will be skipped"
 $(VENV)/.bench: pyproject.toml | $(VENV)/.run
 	$(call install,bench,benchmark)
+$(VENV)/.peers: pyproject.toml | $(VENV)/.run
+	@echo "set-up: packages to compare with"
+	@$(PY) tools/requirements.py peers > $@.txt
+	@$(PIP) install -r $@.txt 2> $@.log || echo "set-up: not all peers are to be had here (see $@.log)"
+	@touch $@
 $(VENV)/.docs: pyproject.toml | $(VENV)/.run
 	$(call install,docs,write the documentation)
 $(VENV)/.lint: pyproject.toml | $(VENV)/.created

@@ -1,8 +1,6 @@
 """The benchmarks: the judge is right, and reports say what was measured. No seconds here."""
 
-import importlib
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,17 +11,6 @@ from sklearn.svm import SVC
 
 import oracles
 import verify
-
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-
-
-@pytest.fixture
-def module(monkeypatch):
-    """A function that imports a benchmark by name, as `python benchmarks/name.py` would."""
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        monkeypatch.setenv(variable, "1")
-    return importlib.import_module
 
 
 @pytest.fixture
@@ -292,7 +279,7 @@ def test_lines_runs_every_part_of_a_job_as_often_as_told(lines):
 def test_the_report_on_approximate_paths_says_what_was_measured(module, monkeypatch):
     pytest.importorskip("liblinear", reason="LIBLINEAR is not installed")
     approximate = module("approximate")
-    X, y, _ = approximate.gaussian_classes(400)
+    X, y, _ = approximate.gaussian_task(400)
     monkeypatch.setitem(approximate.SETS, "200k", (lambda: (X, y, 1e-2), (0.5,)))
     row = approximate.measure("200k", 1e-2, 1, with_liblinear=True)
     assert (row.n_samples, row.n_features, row.runs) == (400, 30, 1)
