@@ -280,6 +280,13 @@ def test_class_weights_are_sample_weights():
     assert_array_equal(balanced.predict_proba(NEW), same.predict_proba(NEW))
 
 
+def test_class_weights_are_factors_of_sample_weights():
+    weight = 1.0 + np.arange(len(Y)) % 4
+    both = QuantileSVC(class_weight={"yes": 3.0}).fit(X, Y, sample_weight=weight)
+    product = QuantileSVC().fit(X, Y, sample_weight=weight * np.where(Y == "yes", 3.0, 1.0))
+    assert_array_equal(both.predict_proba(NEW), product.predict_proba(NEW))
+
+
 def test_a_class_without_weight_is_absent():
     y = np.where(np.arange(150) % 5 == 0, "maybe", Y)
     weight = np.where(y == "maybe", 0.0, 1.0)

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler, scale
 
 import taupath as tp
 from taupath import cli
+from taupath.commands.predict import read_matrix
 from taupath.preparation import Preparation
 from taupath.tables import read_table
 
@@ -267,6 +268,29 @@ def test_several_classes_take_a_cost_matrix(folder, tmp_path, capsys):
     assert sorted(tmp_path.iterdir()) == before
     page = tmp_path / "iris.html"
     assert run("report", folder / "iris.tau", folder / "iris.csv", "-o", page) == 0
+
+
+def test_a_cost_matrix_may_have_its_classes_in_any_order(tmp_path):
+    file = tmp_path / "costs.csv"
+    file.write_text("a,b,c\n0,1,2\n3,4,5\n6,7,8\n")
+    expected = read_matrix(str(file), ["a", "b", "c"])
+    file.write_text("c,a,b\n8,6,7\n2,0,1\n5,3,4\n")
+    assert np.array_equal(read_matrix(str(file), ["a", "b", "c"]), expected)
+    assert np.array_equal(expected, np.arange(9.0).reshape(3, 3))
+
+
+@pytest.mark.filterwarnings("always::taupath.IndefiniteKernelWarning")
+def test_a_certificate_that_does_not_hold_is_an_error(folder, tmp_path, capsys):
+    model, data = tmp_path / "m.tau", folder / "cancer.svm"
+    kernel = ("--kernel", "sigmoid", "--coef0", "-3", "--C", "10")
+    assert run("fit", data, "-o", model, *kernel) == 0  # a path of the nearest kernel that is one
+    said = capsys.readouterr()
+    assert "DOES NOT HOLD" in said.out
+    assert "positive semidefinite" in said.err
+    assert run("certify", model, data, "--points", "20") == 1
+    said = capsys.readouterr()
+    assert "DOES NOT HOLD" in said.out
+    assert said.err.endswith("taupath: the certificate does not hold\n")
 
 
 def test_the_positive_class_can_be_named(tmp_path, capsys):

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
-from taupath import QuantileSVC
+from taupath import QuantileSVC, QuantileSVR
 from taupath.certificate import Certificate
 from taupath.display.rates import rates_of_estimator
-from taupath.evaluation import pieces_of
+from taupath.evaluation import at_quantiles, pieces_of
+from taupath.model import Model
 from taupath.training import certificate_of
 
 
@@ -23,6 +25,25 @@ def test_costs_at_both_ends_of_every_piece_are_those_of_its_decisions():
         alarms, misses = np.mean((predicted == 1) & (y == 0)), np.mean((predicted == 0) & (y == 1))
         assert pieces["cost_from"][k] == pytest.approx(begin * alarms + (1 - begin) * misses)
         assert pieces["cost_to"][k] == pytest.approx(end * alarms + (1 - end) * misses)
+
+
+def test_losses_of_quantiles_and_the_share_below_them():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(size=(60, 1))
+    y = X[:, 0] + rng.exponential(size=60)
+    model = Model(QuantileSVR(C=10.0).fit(X, y), preparation=None)
+    quantiles = np.array([0.1, 0.5, 0.9])
+    found = at_quantiles(model, X, y, quantiles)
+    predicted = model.estimator.predict(X, quantile=quantiles)
+    off = y[:, np.newaxis] - predicted
+    assert_allclose(found["below"], (off <= 0.0).mean(axis=0))
+    assert found["below"][0] < 0.3 < 0.7 < found["below"][2]
+    loss = np.where(off > 0.0, quantiles * off, (quantiles - 1.0) * off).mean(axis=0)
+    assert_allclose(found["pinball"], loss)
+    constant = np.quantile(y, quantiles, method="inverted_cdf")
+    off = y[:, np.newaxis] - constant
+    least = np.where(off > 0.0, quantiles * off, (quantiles - 1.0) * off).mean(axis=0)
+    assert_allclose(found["d2"], 1.0 - loss / least, atol=2e-3)
 
 
 class Judged:

@@ -363,6 +363,14 @@ def test_descriptions_that_are_none_are_refused(content, tmp_path):
         tp.load(tmp_path / "file")
 
 
+def test_what_no_array_lays_claim_to_is_refused(tmp_path):
+    entry = {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]}
+    header = {"__metadata__": metadata(), "a": entry}
+    (tmp_path / "file").write_bytes(with_header(header, bytes(16)))
+    with pytest.raises(tp.ModelFileError, match="more in it than it says"):
+        tp.load(tmp_path / "file")
+
+
 def test_a_small_file_cannot_ask_for_many_columns(tmp_path):
     PATHS["sparse"].save(tmp_path / "file")
     content, arrays = read_container(tmp_path / "file")
