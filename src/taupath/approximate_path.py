@@ -1,12 +1,13 @@
 """Paths whose solutions are not exact but certified, for every value of the parameter."""
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from taupath.certificate import Certificate, Measure
-from taupath.chords import Chords
+from taupath.chords import Chords, Lines
 from taupath.continuum import Continuum, End
 from taupath.path import ClassificationPath, RegressionPath, SolutionPath
 from taupath.samples import Solution
@@ -15,6 +16,7 @@ __all__ = [
     "ApproximateClassificationPath",
     "ApproximatePath",
     "ApproximateRegressionPath",
+    "ByFunctions",
     "ByNodes",
 ]
 
@@ -106,10 +108,21 @@ class ApproximatePath(SolutionPath):
         return t
 
 
-class ByNodes(ApproximatePath):
+class ByFunctions(ApproximatePath):
+    """Decision functions that are read off w at nodes."""
+
+    _stretches: Sequence[Lines]  # type: ignore[assignment]  # lines in place of walks
+
+    def _function(self, value: float) -> Solution:
+        w = self._stretches[0].weights(value)
+        none = np.empty(0)
+        return none, none, w, 0.0
+
+
+class ByNodes(ByFunctions):
     """Nodes that were solved for; θ is made from w."""
 
-    _stretches: list[Chords]  # type: ignore[assignment]  # chords in place of walks
+    _stretches: Sequence[Chords]
 
     def _continuum(self) -> Continuum:
         return self._stretches[0].continuum
@@ -124,11 +137,6 @@ class ByNodes(ApproximatePath):
         other.taus, other.tol = self.taus[kept], tol
         other.taus.flags.writeable = False
         return other
-
-    def _function(self, value: float) -> Solution:
-        w = self._stretches[0].weights(value)
-        none = np.empty(0)
-        return none, none, w, 0.0
 
     def _measure(self, value: float) -> Measure:
         # θ at the ends of its box is so exactly, and stays so

@@ -18,10 +18,12 @@ from taupath.stretch import Sweep
 from taupath.validation import check_positive
 
 __all__ = [
+    "Simplified",
     "SimplifiedClassificationPath",
     "SimplifiedRegressionPath",
     "SimplifiedRegularizationPath",
     "fewest_nodes",
+    "simplified",
     "simplify",
 ]
 
@@ -82,7 +84,7 @@ class Thinned:
         return np.array([w for _, _, w, _ in found]), theta, multiplier
 
 
-class _Simplified(ApproximatePath):
+class Simplified(ApproximatePath):
     """Some of the kinks of an exact path, made by its `simplify`.
 
     `counters` are those of that path.
@@ -114,15 +116,15 @@ class _Simplified(ApproximatePath):
         return end, found.kkt * (float(np.abs(self._line.target0).max()) or 1.0)
 
 
-class SimplifiedClassificationPath(_Simplified, ClassificationPath):
+class SimplifiedClassificationPath(Simplified, ClassificationPath):
     """Part of a `ClassificationPath`, made by its `simplify`."""
 
 
-class SimplifiedRegressionPath(_Simplified, RegressionPath):
+class SimplifiedRegressionPath(Simplified, RegressionPath):
     """Part of a `RegressionPath`, made by its `simplify`."""
 
 
-class SimplifiedRegularizationPath(_Simplified, RegularizationPath):
+class SimplifiedRegularizationPath(Simplified, RegularizationPath):
     """Part of a `RegularizationPath`, made by its `simplify`.
 
     Gaps are in units of the objective at w = 0 and C_max.
@@ -148,7 +150,7 @@ def simplify(path: SolutionPath, tol: float) -> SolutionPath:
         kept = fewest_nodes(path.taus, lambda k: path._end(k)[0], continuum, tol)
         if isinstance(path, ByNodes):
             return path.take(kept, tol)
-        assert isinstance(path, _Simplified)
+        assert isinstance(path, Simplified)
         return type(path)(path._stretches[0].source, path.taus[kept], tol)
     continuum = _continuum_of(path)
     if tol < continuum.least():
@@ -164,7 +166,11 @@ def simplify(path: SolutionPath, tol: float) -> SolutionPath:
         value = float(path.taus[k])
         return _end_of(path._samples, whole.at(value), path._line.target0, path._to_t(value))
 
-    nodes = path.taus[fewest_nodes(path.taus, end, continuum, tol)]
+    return simplified(path, path.taus[fewest_nodes(path.taus, end, continuum, tol)], tol)
+
+
+def simplified(path: SolutionPath, nodes: np.ndarray, tol: float) -> "Simplified":
+    """Return the path through these nodes of an exact one, known to keep its gaps within `tol`."""
     if isinstance(path, ClassificationPath):
         return SimplifiedClassificationPath(path, nodes, tol)
     if isinstance(path, RegularizationPath):

@@ -20,7 +20,9 @@ from taupath.validation import check_C, check_choice, check_range
 __all__ = ["check_model", "pack_estimator", "unpack_estimator"]
 
 
-def pack_estimator(estimator: QuantileSVC | QuantileSVR, shelf: Shelf) -> dict[str, Any]:
+def pack_estimator(
+    estimator: QuantileSVC | QuantileSVR, shelf: Shelf, data: bool | None = None
+) -> dict[str, Any]:
     """Return the description of a fitted estimator; its arrays are put away."""
     names = getattr(estimator, "feature_names_in_", None)
     found: dict[str, Any] = {
@@ -31,21 +33,24 @@ def pack_estimator(estimator: QuantileSVC | QuantileSVR, shelf: Shelf) -> dict[s
         return found | {
             "estimator": "QuantileSVR",
             "parameters": _parameters(estimator.get_params(deep=False)),
-            "paths": [pack_path(estimator.path_, shelf)],
+            "paths": [pack_path(estimator.path_, shelf, data)],
             "calibration": _pack_calibration(estimator.calibration_, shelf),
         }
     parameters = estimator.get_params(deep=False)
     if isinstance(estimator, QuantileSVCCV):  # what it has chosen
         del parameters["Cs"], parameters["cv"]
         parameters["C"] = estimator.C_
+    paths = [pack_path(path, shelf, data) for path in estimator.paths_]
     return found | {
         "estimator": "QuantileSVC",
         "parameters": _parameters(parameters),
         "classes": pack_labels(estimator.classes_),
-        "paths": [pack_path(path, shelf) for path in estimator.paths_],
+        "paths": paths,
         "members": [
-            None if members is None else shelf.put("members", members.astype(np.int64))
-            for members in estimator._members
+            None
+            if members is None or not ("X" in path or path["data"])  # of no use without data
+            else shelf.put("members", members.astype(np.int64))
+            for members, path in zip(estimator._members, paths, strict=True)
         ],
     }
 
