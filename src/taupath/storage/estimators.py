@@ -64,7 +64,7 @@ def unpack_estimator(found: Any, taken: Taken) -> QuantileSVC | QuantileSVR:
         estimator = QuantileSVR(**parameters)
         if len(paths) != 1 or not isinstance(paths[0], RegressionPath):
             raise ModelFileError("a regressor has one path, of regressions")
-        estimator.path_, estimator.n_iter_ = paths[0], paths[0].n_kinks
+        estimator._set_paths(paths)
         estimator.calibration_ = _unpack_calibration(found.get("calibration"), taken)
     elif found.get("estimator") == "QuantileSVC":
         estimator = QuantileSVC(**parameters)
@@ -133,6 +133,7 @@ def _unpack_classifier(
     members = found.get("members")
     n_paths = len(estimator._tasks())
     right = len(paths) == n_paths and all(isinstance(path, ClassificationPath) for path in paths)
+    right = right and len({path.method for path in paths}) == 1
     if not right or not isinstance(members, list) or len(members) != n_paths:
         raise ModelFileError("a classifier has other paths than its classes need")
     estimator._members = []
@@ -144,10 +145,7 @@ def _unpack_classifier(
         if last >= found.get("n_features", 0):
             raise ModelFileError("the samples of a path are not there")
         estimator._members.append(own)
-    estimator.paths_ = paths
-    if len(paths) == 1:
-        estimator.path_ = paths[0]
-    estimator.n_iter_ = np.array([path.n_kinks for path in paths])
+    estimator._set_paths(paths)
 
 
 def _parameters(given: dict[str, Any]) -> dict[str, Any]:
