@@ -42,6 +42,8 @@ class ApproximatePath(SolutionPath):
 
     method = "approximate"
     tol: float
+    # what `certify` has found last
+    _certified: Certificate | None = None
 
     def __repr__(self) -> str:
         n, d = self._samples.shape
@@ -94,7 +96,7 @@ class ApproximatePath(SolutionPath):
             worst_kkt = max(worst_kkt, (kkt, float(self.taus[k])))
             begin = end
         scale = float(np.abs(continuum.target).max()) or 1.0
-        return Certificate(
+        self._certified = Certificate(
             worst_gap=worst[0],
             tau_gap=float(self._from_t(worst[1])),
             worst_kkt=worst_kkt[0] / scale,
@@ -102,7 +104,9 @@ class ApproximatePath(SolutionPath):
             n_checked=len(self.taus),
             complete=True,
             continuum=True,
+            tol=self.tol,
         )
+        return self._certified
 
     def _from_t(self, t: float) -> float:
         return t
@@ -133,6 +137,7 @@ class ByNodes(ByFunctions):
     def take(self, kept: np.ndarray, tol: float) -> "ByNodes":
         """Return the path through these nodes, whose gaps have been found to be within `tol`."""
         other = copy.copy(self)
+        other._certified = None
         other._stretches = [self._stretches[0].take(kept)]
         other.taus, other.tol = self.taus[kept], tol
         other.taus.flags.writeable = False

@@ -82,10 +82,11 @@ def _parts(
     """Return w at the nodes, what makes θ from them, and the certificate."""
     if isinstance(path, DetachedPath):
         return path._stretches[0].w, path._smoothings, path.stated
+    stated = path._certified or path.certify()
     if isinstance(path, ByFunctions):
         chords = path._stretches[0]
-        return chords.w, chords.smoothings, path.certify()  # type: ignore[attr-defined]
-    return path._stretches[0].sweep(0, path.n_kinks, False)[0], None, path.certify()
+        return chords.w, chords.smoothings, stated  # type: ignore[attr-defined]
+    return path._stretches[0].sweep(0, path.n_kinks, False)[0], None, stated
 
 
 def unpack_functions(found: dict[str, Any], taken: Taken) -> SolutionPath:
