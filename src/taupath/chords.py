@@ -116,7 +116,7 @@ class Chords(Lines):
 
     @property
     def smoothings(self) -> dict[str, np.ndarray]:
-        """What makes θ from w at each node: `width`, `shift`, and for each class, `centre` and `scale`."""
+        """What makes θ from w: of each node, and `centre` and `scale` of each class."""
         return {
             "width": self._width,
             "centre": self._centre,

@@ -1,6 +1,5 @@
-"""Paths without their training data: decision functions at nodes, and what was certified of them."""
+"""Paths without training data: decision functions at nodes, and what was certified of them."""
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -22,10 +21,8 @@ from taupath.regression import quantile_regression_path
 from taupath.samples import Intercept, Solution, make_intercept
 from taupath.shares import Node, Smoothing
 from taupath.simplify import (
-    SimplifiedClassificationPath,
-    SimplifiedRegressionPath,
-    SimplifiedRegularizationPath,
     Thinned,
+    simplified,
 )
 from taupath.stored import StoredSamples
 from taupath.validation import check_features, check_targets, check_weight
@@ -97,9 +94,7 @@ class DetachedPath(ByFunctions):
     def _continuum(self) -> Continuum:
         raise ValueError(NEEDED)
 
-    def certify(  # type: ignore[override]  # the data are what it lacks
-        self, X: Any = None, y: Any = None, sample_weight: Any = None
-    ) -> Certificate:
+    def certify(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Certificate:
         """Bound the gap of every solution of the path, from the data that are given.
 
         Parameters
@@ -147,17 +142,13 @@ class DetachedPath(ByFunctions):
         if self._smoothings is not None:
             return self._chords_on(X, y, sample_weight, constant, w)
         source = self._walk(X, y, sample_weight)
-        path = self._simplified(source)
+        path = simplified(source, self.taus, self.tol)
         path._stretches = [_Kept(source, self.taus, w)]
         return path
 
-    @abstractmethod
     def _walk(self, X: Any, y: Any, sample_weight: Any) -> SolutionPath:
         """Return the exact path on these data."""
-
-    @abstractmethod
-    def _simplified(self, source: Any) -> Any:
-        """Return the simplified path of an exact one."""
+        raise NotImplementedError
 
     def _chords_on(
         self, X: Any, y: Any, sample_weight: Any, constant: Intercept, w: np.ndarray
@@ -213,9 +204,6 @@ class DetachedClassificationPath(DetachedPath, ClassificationPath):
             tau_range=self.tau_range,
         )
 
-    def _simplified(self, source: Any) -> SimplifiedClassificationPath:
-        return SimplifiedClassificationPath(source, self.taus, self.tol)
-
     def _chords_on(
         self, X: Any, y: Any, sample_weight: Any, constant: Intercept, w: np.ndarray
     ) -> ApproximatePath:
@@ -243,9 +231,6 @@ class DetachedRegularizationPath(DetachedPath, RegularizationPath):
             sample_weight=sample_weight,
         )
 
-    def _simplified(self, source: Any) -> SimplifiedRegularizationPath:
-        return SimplifiedRegularizationPath(source, self.taus, self.tol)
-
 
 class DetachedRegressionPath(DetachedPath, RegressionPath):
     """Quantile regression for every τ, without training data."""
@@ -259,9 +244,6 @@ class DetachedRegressionPath(DetachedPath, RegressionPath):
             sample_weight=sample_weight,
             tau_range=self.tau_range,
         )
-
-    def _simplified(self, source: Any) -> SimplifiedRegressionPath:
-        return SimplifiedRegressionPath(source, self.taus, self.tol)
 
     def _chords_on(
         self, X: Any, y: Any, sample_weight: Any, constant: Intercept, w: np.ndarray

@@ -119,9 +119,7 @@ class QuantileSVCCV(QuantileSVC):
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
         single = QuantileSVC(
             **{name: value for name, value in self.get_params().items() if name not in ("Cs", "cv")}
-        ).set_params(
-            n_jobs=None, method=choose_method(self.method, self.kernel, X.shape[0])
-        )
+        ).set_params(n_jobs=None, method=choose_method(self.method, self.kernel, X.shape[0]))
         held_out = Parallel(n_jobs=self.n_jobs)(
             delayed(_held_out)(single, float(C), X, y, weight, *fold)
             for C in self.Cs_

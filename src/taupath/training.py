@@ -141,9 +141,7 @@ def _choose_for_quantiles(
     return {"Cs": CS.tolist(), "pinball loss": losses}, {**options, "C": best}
 
 
-def _about_paths(
-    estimator: QuantileSVC | QuantileSVR, certificate: Certificate
-) -> dict[str, Any]:
+def _about_paths(estimator: QuantileSVC | QuantileSVR, certificate: Certificate) -> dict[str, Any]:
     """Return what is said of the paths of an estimator."""
     return {
         "method": estimator.method_,

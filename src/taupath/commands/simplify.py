@@ -67,5 +67,6 @@ def run(arguments: argparse.Namespace) -> None:
     print_lines(
         f"{nodes} nodes in place of {kinks} kinks",
         *certificate_lines(certificate),
-        f"written to {arguments.output} ({text_of(after)}; {arguments.model} has {text_of(before)})",
+        f"written to {arguments.output} ({text_of(after)}; "
+        f"{arguments.model} has {text_of(before)})",
     )

@@ -64,7 +64,7 @@ def unpack_estimator(found: Any, taken: Taken) -> QuantileSVC | QuantileSVR:
         estimator = QuantileSVR(**parameters)
         if len(paths) != 1 or not isinstance(paths[0], RegressionPath):
             raise ModelFileError("a regressor has one path, of regressions")
-        estimator._set_paths(paths)
+        estimator._set_paths([paths[0]])
         estimator.calibration_ = _unpack_calibration(found.get("calibration"), taken)
     elif found.get("estimator") == "QuantileSVC":
         estimator = QuantileSVC(**parameters)

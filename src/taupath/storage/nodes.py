@@ -93,7 +93,7 @@ def unpack_functions(found: dict[str, Any], taken: Taken) -> SolutionPath:
     """Return the path that was described."""
     kind = found["path"].removeprefix("functions of ")
     n, d = found.get("samples"), found.get("features")
-    if not all(type(k) is int and 0 < k < MOST for k in (n, d)):
+    if type(n) is not int or type(d) is not int or not 0 < min(n, d) <= max(n, d) < MOST:
         raise ModelFileError(f"a path cannot have {n!r} samples with {d!r} features")
     constant = _constant(found)
     nodes = taken.take(found.get("nodes"), np.float64)

@@ -62,13 +62,22 @@ def pack_path(path: SolutionPath, shelf: Shelf, data: bool | None = None) -> dic
         raise ValueError("data=True: this path has no training data; use path.attach(X, y) first")
     if isinstance(path, Simplified) and (by_kernel or data):
         nodes = {"nodes": shelf.put("nodes", path.taus), "tol": path.tol}
-        return _pack_exact(path._stretches[0].source, shelf) | nodes
+        return _pack_exact(path._stretches[0].source, shelf, path.taus) | nodes
     return pack_functions(path, shelf, bool(data))
 
 
-def _pack_exact(path: SolutionPath, shelf: Shelf) -> dict[str, Any]:
-    """Return the description of an exact path."""
+def _pack_exact(
+    path: SolutionPath, shelf: Shelf, nodes: np.ndarray | None = None
+) -> dict[str, Any]:
+    """Return the description of an exact path, or of its index sets at some nodes only."""
     samples = path._samples
+
+    def record(stretch: Stretch) -> dict[str, Any]:
+        if nodes is None:
+            return pack_record(stretch.record, shelf)
+        begin, end = stretch.kinks[0], stretch.kinks[-1]
+        return pack_record(stretch.thinned(nodes[(nodes >= begin) & (nodes <= end)]), shelf)
+
     found: dict[str, Any] = {
         "X": shelf.put_matrix("X", samples.X),
         "weight": None if (path._weight == 1.0).all() else shelf.put("weight", path._weight),
@@ -87,7 +96,7 @@ def _pack_exact(path: SolutionPath, shelf: Shelf) -> dict[str, Any]:
                 {
                     "turned": stretch.turned,
                     "rise": stretch.rise,
-                    "record": pack_record(stretch.record, shelf),
+                    "record": record(stretch),
                 }
                 for stretch in stretches
             ],
@@ -98,8 +107,7 @@ def _pack_exact(path: SolutionPath, shelf: Shelf) -> dict[str, Any]:
         "y": shelf.put("y", samples.sign),
         "classes": pack_labels(path.classes),
         "walks": [
-            {"backward": stretch.backward, "record": pack_record(stretch.record, shelf)}
-            for stretch in stretches
+            {"backward": stretch.backward, "record": record(stretch)} for stretch in stretches
         ],
     }
     if isinstance(path, ClassificationPath):
