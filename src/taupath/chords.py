@@ -8,7 +8,7 @@ import numpy as np
 from taupath._core._descent import inner
 from taupath.continuum import Continuum, End
 from taupath.samples import Solution
-from taupath.shares import Node
+from taupath.shares import Node, Smoothing
 from taupath.status import FREE, LOWER, UPPER
 from taupath.stored import StoredSamples
 from taupath.stretch import Sweep
@@ -115,14 +115,12 @@ class Chords(Lines):
         return sum(array.nbytes for array in arrays)
 
     @property
-    def smoothings(self) -> dict[str, np.ndarray]:
-        """What makes θ from w: of each node, and `centre` and `scale` of each class."""
-        return {
-            "width": self._width,
-            "centre": self._centre,
-            "shift": self._shift,
-            "scale": self._scale,
-        }
+    def smoothings(self) -> list[Smoothing]:
+        """What makes θ from w at each node, up to the balance of a free intercept."""
+        return [
+            Smoothing(float(width), centre)
+            for width, centre in zip(self._width, self._centre, strict=True)
+        ]
 
     def solution(self, value: float) -> Solution:
         """Return status, θ, w and the intercept, from the data."""

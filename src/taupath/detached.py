@@ -19,7 +19,7 @@ from taupath.path import ClassificationPath, RegressionPath, RegularizationPath,
 from taupath.problem import quantile_classification, quantile_regression
 from taupath.regression import quantile_regression_path
 from taupath.samples import Intercept, Solution, make_intercept
-from taupath.shares import Node, Smoothing
+from taupath.shares import Node, Shares, Smoothing
 from taupath.simplify import (
     Thinned,
     simplified,
@@ -71,7 +71,7 @@ class DetachedPath(ByFunctions):
         lines: Lines,
         tol: float,
         stated: Certificate,
-        smoothings: dict[str, np.ndarray] | None,
+        smoothings: list[Smoothing] | None,
         **about: Any,
     ) -> None:
         self._samples, self._stretches = lines.samples, [lines]
@@ -86,7 +86,7 @@ class DetachedPath(ByFunctions):
     @property
     def nbytes(self) -> int:
         """Bytes of the nodes and of what is kept of them."""
-        return super().nbytes + sum(array.nbytes for array in (self._smoothings or {}).values())
+        return super().nbytes + sum(8 + each.centre.nbytes for each in self._smoothings or ())
 
     def _solution(self, value: float) -> Solution:
         raise ValueError(NEEDED)
@@ -165,12 +165,17 @@ class DetachedPath(ByFunctions):
         w: np.ndarray,
     ) -> Chords:
         assert self._smoothings is not None
-        continuum = make_continuum(samples.points, target, weight, boxes, samples.constant.free)
-        kept = (self._smoothings[name] for name in ("width", "centre", "shift", "scale"))
-        nodes = [
-            Node(float(tau), w_k, Smoothing(float(width), centre), float(shift), scale)
-            for tau, w_k, width, centre, shift, scale in zip(self.taus, w, *kept, strict=True)
-        ]
+        points, free = samples.points, samples.constant.free
+        continuum = make_continuum(points, target, weight, boxes, free)
+        shares = Shares(points, continuum, free) if free else None
+        nodes = []
+        for tau, w_k, smoothing in zip(self.taus.tolist(), w, self._smoothings, strict=True):
+            node = Node(tau, w_k, smoothing, 0.0, np.ones(2))
+            if shares is not None:  # of these very data: θ that are not in balance bound nothing
+                margin = points.products(w_k)
+                shares.update(margin, smoothing, afresh=True)
+                node, *_ = shares.judge(tau, w_k, margin, smoothing)
+            nodes.append(node)
         return Chords(samples, continuum, nodes, self.counters)
 
 

@@ -112,7 +112,8 @@ class Simplified(ApproximatePath):
         solution = self._stretches[0].at(value)
         t = self._to_t(value)
         end = _end_of(self._samples, solution, self._line.target0, t)
-        found = measure(solution[1], end.margin, self._line, t, 0.0, 0.0, 0.0, 1.0)
+        off = self._samples._imbalance(solution[1], self._line, t)
+        found = measure(solution[1], end.margin, self._line, t, 0.0, 0.0, off, 1.0)
         return end, found.kkt * (float(np.abs(self._line.target0).max()) or 1.0)
 
 

@@ -18,14 +18,13 @@ from taupath.detached import (
 from taupath.exceptions import ModelFileError
 from taupath.path import ClassificationPath, RegularizationPath, SolutionPath
 from taupath.samples import Intercept
+from taupath.shares import Smoothing
 from taupath.storage.labels import pack_labels, unpack_labels
 from taupath.storage.shelf import Shelf, Taken
 from taupath.validation import LARGEST, check_C, check_choice, check_positive, check_real
 
 __all__ = ["pack_functions", "unpack_functions"]
 
-# What makes θ from w, and how many of each a node has.
-SMOOTHINGS = {"width": 1, "centre": 2, "shift": 1, "scale": 2}
 # Samples or features, at most.
 MOST = 1 << 31
 
@@ -51,7 +50,10 @@ def pack_functions(path: ApproximatePath, shelf: Shelf, data: bool) -> dict[str,
         "data": None,
     }
     if smoothings is not None:
-        found["smoothings"] = {name: shelf.put(name, smoothings[name]) for name in SMOOTHINGS}
+        found["smoothings"] = {
+            "width": shelf.put("width", np.array([each.width for each in smoothings])),
+            "centre": shelf.put("centre", np.array([each.centre for each in smoothings])),
+        }
     if data:
         assert isinstance(path, ByNodes)
         classes = isinstance(path, ClassificationPath)
@@ -78,7 +80,7 @@ def pack_functions(path: ApproximatePath, shelf: Shelf, data: bool) -> dict[str,
 
 def _parts(
     path: ApproximatePath,
-) -> tuple[np.ndarray, dict[str, np.ndarray] | None, Certificate]:
+) -> tuple[np.ndarray, list[Smoothing] | None, Certificate]:
     """Return w at the nodes, what makes θ from them, and the certificate."""
     if isinstance(path, DetachedPath):
         return path._stretches[0].w, path._smoothings, path.stated
@@ -153,33 +155,24 @@ def _constant(found: dict[str, Any]) -> Intercept:
     return Intercept(bias)
 
 
-def _smoothings(found: Any, taken: Taken, n_nodes: int) -> dict[str, np.ndarray] | None:
+def _smoothings(found: Any, taken: Taken, n_nodes: int) -> list[Smoothing] | None:
     if found is None:
         return None
-    arrays = {}
-    for name, each in SMOOTHINGS.items():
-        array = taken.take(found.get(name), np.float64, n_nodes, ndim=each)
-        if (each == 2 and array.shape[1] != 2) or not np.isfinite(array).all():
-            raise ModelFileError("what makes the dual side of a path is not there")
-        arrays[name] = array
-    if (arrays["width"] <= 0.0).any():
+    width = taken.take(found.get("width"), np.float64, n_nodes)
+    centre = taken.take(found.get("centre"), np.float64, n_nodes, ndim=2)
+    finite = (np.abs(centre) <= LARGEST).all() and (width < np.inf).all()
+    if centre.shape[1] != 2 or not finite or not (width > 0.0).all():
         raise ModelFileError("what makes the dual side of a path is not there")
-    return arrays
+    return [Smoothing(float(each), both) for each, both in zip(width, centre, strict=True)]
 
 
 def _certificate(found: Any) -> Certificate:
     names = {field.name for field in fields(Certificate)}
     if not isinstance(found, dict) or set(found) != names:
         raise ModelFileError("the certificate of a path is missing")
-    right = {
-        name: type(value) is bool
-        if name in ("complete", "continuum")
-        else type(value) is int
-        if name == "n_checked"
-        else type(value) is float
-        for name, value in found.items()
-    }
-    if not all(right.values()):
+    kinds = {"complete": bool, "continuum": bool, "n_checked": int}
+    right = all(type(value) is kinds.get(name, float) for name, value in found.items())
+    if not right:
         raise ModelFileError("the certificate of a path is none")
     return Certificate(**found)
 
