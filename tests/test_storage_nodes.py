@@ -96,9 +96,9 @@ def test_without_data_a_path_predicts_the_same(case, tmp_path):
     assert (other.n_kinks, other.tol, other.method) == (path.n_kinks, path.tol, "approximate")
     assert other.counters == path.counters
     assert other.nbytes > other.taus.nbytes
-    for tau in values_of(path):
-        assert_array_equal(other.coef(tau), path.coef(tau))
-        assert other.intercept(tau) == path.intercept(tau)
+    for tau in values_of(path):  # those of a simplified path are computed each time
+        assert_allclose(other.coef(tau), path.coef(tau), rtol=1e-12, atol=1e-13)
+        assert_allclose(other.intercept(tau), path.intercept(tau), rtol=1e-12, atol=1e-13)
     values = values_of(path)
     assert_allclose(
         other.decision_function(features, values),
@@ -132,7 +132,7 @@ def test_the_certificate_is_found_again_from_data_that_are_given(case, tmp_path)
     attached = other.attach(*data)
     for tau in values_of(path):
         assert_allclose(attached.alpha(tau), path.alpha(tau), atol=1e-12)
-        assert_array_equal(attached.coef(tau), path.coef(tau))
+        assert_array_equal(attached.coef(tau), other.coef(tau))
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,8 @@ def test_a_simplified_path_with_a_kernel_comes_back(name, tmp_path):
         atol=1e-9,
     )
     path._stretches[0].source.save(tmp_path / "exact.tau")
-    exact, small = ((tmp_path / f"{name}.tau").stat().st_size for name in ("exact", "path"))
+    path.simplify(1e-2).save(tmp_path / "small.tau")
+    exact, small = ((tmp_path / f"{name}.tau").stat().st_size for name in ("exact", "small"))
     assert small < exact
 
 
@@ -288,14 +289,19 @@ def test_data_that_are_not_there_are_not_stored(tmp_path):
     assert tp.load(tmp_path / "other.tau").certify().holds()
 
 
+FEW, ROUGH = slice(None, 50), {"method": "approximate", "tol": 1e-2}
 DAMAGED = {
-    "approximate": (MADE["free"][0], None),
-    "approximate with data": (MADE["weights"][0], True),
-    "sparse with data": (MADE["sparse single"][0], True),
-    "simplified": (MADE["simplified"][0], None),
-    "simplified with data": (MADE["simplified"][0], True),
-    "over C": (MADE["over C"][0], None),
-    "kernel": (KERNELS["rbf, free"], None),
+    "approximate": (tp.quantile_path(X[FEW], Y[FEW], intercept="free", **ROUGH), None),
+    "approximate with data": (
+        tp.quantile_path(X[FEW], Y[FEW], sample_weight=1.0 + WEIGHT[FEW], **ROUGH),
+        True,
+    ),
+    "sparse with data": (tp.quantile_path(SPARSE[FEW], Y[FEW], **ROUGH), True),
+    "regression": (tp.quantile_regression_path(X[FEW], RESPONSE[FEW], **ROUGH), True),
+    "simplified": (tp.quantile_path(X[FEW], Y[FEW]).simplify(1e-2), None),
+    "simplified with data": (tp.quantile_path(X[FEW], Y[FEW]).simplify(1e-2), True),
+    "over C": (tp.regularization_path(X[FEW], Y[FEW], C_max=5.0).simplify(1e-2), None),
+    "kernel": (tp.quantile_path(X[FEW], Y[FEW], kernel="rbf").simplify(1e-2), None),
 }
 
 
@@ -326,7 +332,7 @@ def test_numbers_altered_with_their_checksum_never_crash(kind, tmp_path):
     path.save(tmp_path / "one.tau", data=data)
     content, arrays = read_container(tmp_path / "one.tau")
     rng = np.random.default_rng(3)
-    for _ in range(150):
+    for _ in range(80):
         write_container(tmp_path / "other.tau", content, flipped(arrays, rng))
         try:
             other = tp.load(tmp_path / "other.tau")
@@ -338,7 +344,7 @@ def test_numbers_altered_with_their_checksum_never_crash(kind, tmp_path):
                 if data or kind == "kernel":
                     other.certify()
                 elif kind == "approximate":
-                    other.certify(X, Y)
+                    other.certify(X[FEW], Y[FEW])
         except (ValueError, RuntimeError):
             pass
 

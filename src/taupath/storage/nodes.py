@@ -23,7 +23,7 @@ from taupath.storage.labels import pack_labels, unpack_labels
 from taupath.storage.shelf import Shelf, Taken
 from taupath.validation import LARGEST, check_C, check_choice, check_positive, check_real
 
-__all__ = ["pack_functions", "unpack_functions"]
+__all__ = ["check_nodes", "pack_functions", "unpack_functions"]
 
 # Samples or features, at most.
 MOST = 1 << 31
@@ -102,10 +102,7 @@ def unpack_functions(found: dict[str, Any], taken: Taken) -> SolutionPath:
     w = taken.take(found.get("w"), np.float64, len(nodes), ndim=2)
     if w.shape[1] != d + (constant.bias != 0.0) or not (np.abs(w) <= LARGEST).all():
         raise ModelFileError("the functions of a path are none of its features")
-    increasing = len(nodes) > 1 and bool((np.diff(nodes) > 0.0).all())  # not true of NaN
-    furthest = LARGEST if kind == "regularization" else 1.0
-    if not increasing or nodes[0] < 0.0 or nodes[-1] > furthest:
-        raise ModelFileError("the nodes of a path are not in order")
+    check_nodes(nodes, 0.0, LARGEST if kind == "regularization" else 1.0)
     smoothings = _smoothings(found.get("smoothings"), taken, len(nodes))
     counters = _counters(found.get("counters"))
     lines = Lines(AbsentSamples((n, d), constant), nodes, w, counters)
@@ -131,6 +128,13 @@ def unpack_functions(found: dict[str, Any], taken: Taken) -> SolutionPath:
                 raise ModelFileError(f"there is no path over C at tau={tau!r}")
             path = DetachedRegularizationPath(**given, tau=tau)
     return path if found.get("data") is None else _attached(path, found["data"], taken)
+
+
+def check_nodes(nodes: np.ndarray, first: float, last: float) -> None:
+    """Refuse nodes that do not follow one another from `first` to `last`, or between them."""
+    inside = bool(((nodes >= first) & (nodes <= last)).all())  # not true of NaN
+    if not inside or len(nodes) < 2 or (np.diff(nodes) <= 0.0).any():
+        raise ModelFileError("the nodes of a path are not in order")
 
 
 def _attached(path: DetachedPath, found: Any, taken: Taken) -> SolutionPath:

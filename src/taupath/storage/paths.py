@@ -16,7 +16,7 @@ from taupath.samples import MEGABYTE, KernelSamples, Samples
 from taupath.simplify import Simplified, simplified
 from taupath.solver import Record
 from taupath.storage.labels import pack_labels, unpack_labels
-from taupath.storage.nodes import pack_functions, unpack_functions
+from taupath.storage.nodes import check_nodes, pack_functions, unpack_functions
 from taupath.storage.records import pack_record, unpack_record
 from taupath.storage.shelf import Shelf, Taken
 from taupath.stretch import Stretch
@@ -128,9 +128,9 @@ def unpack_path(found: Any, taken: Taken) -> SolutionPath:
     if "nodes" not in found:
         return path
     nodes = taken.take(found["nodes"], np.float64)
-    increasing = len(nodes) > 1 and bool((np.diff(nodes) > 0.0).all())
-    if not increasing or (nodes[0], nodes[-1]) != path.tau_range:
-        raise ModelFileError("the nodes of a path are not in order")
+    check_nodes(nodes, *path.tau_range)
+    if (nodes[0], nodes[-1]) != path.tau_range:
+        raise ModelFileError("the nodes of a path do not reach its ends")
     return simplified(path, nodes, check_positive(found.get("tol"), "tol"))
 
 
