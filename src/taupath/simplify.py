@@ -29,6 +29,8 @@ __all__ = [
 
 # A chord is not made longer by less than one part in so many.
 AS_LONG_AS_CAN_BE = 32
+# Part of the largest parameter that is further from a kink than its rounding, and next to nothing.
+BESIDE = 4e-15
 
 
 class Thinned:
@@ -163,11 +165,30 @@ def simplify(path: SolutionPath, tol: float) -> SolutionPath:
         raise ValueError("the kernel is indefinite: gaps between nodes have no bound")
     whole = Thinned(path, path.taus)
 
-    def end(k: int) -> End:
-        value = float(path.taus[k])
-        return _end_of(path._samples, whole.at(value), path._line.target0, path._to_t(value))
+    def fewest(nodes: np.ndarray) -> np.ndarray:
+        def end(k: int) -> End:
+            value = float(nodes[k])
+            return _end_of(path._samples, whole.at(value), path._line.target0, path._to_t(value))
 
-    return simplified(path, path.taus[fewest_nodes(path.taus, end, continuum, tol)], tol)
+        return nodes[fewest_nodes(nodes, end, continuum, tol)]
+
+    try:
+        nodes = fewest(path.taus)
+    except ValueError:
+        if not path._samples.constant.free:
+            raise
+        nodes = fewest(_with_jumps(path.taus))
+    return simplified(path, nodes, tol)
+
+
+def _with_jumps(kinks: np.ndarray) -> np.ndarray:
+    """Return the kinks and places on both sides of each: a free intercept may jump at a kink.
+
+    On its way from the one side to the other it is optimal all along.
+    """
+    aside = BESIDE * kinks[-1]
+    far = np.diff(kinks) > 4.0 * aside
+    return np.sort(np.concatenate((kinks, kinks[1:][far] - aside, kinks[:-1][far] + aside)))
 
 
 def simplified(path: SolutionPath, nodes: np.ndarray, tol: float) -> "Simplified":
@@ -219,7 +240,9 @@ def fewest_nodes(
             guess = int(np.searchsorted(nodes, nodes[first] + step, side="right")) - 1
             if bad <= last and not good < guess < bad:
                 guess = (good + bad) // 2
-        if good == first:  # exact solutions at neighbouring kinks: only rounding is in the way
+        if (
+            good == first
+        ):  # exact solutions at neighbouring kinks: rounding is in the way, or a jump
             raise ValueError(
                 f"tol={tol:g} is less than the gap of the path itself at {nodes[first]!r}"
             )
