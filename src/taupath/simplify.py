@@ -170,7 +170,7 @@ def simplify(path: SolutionPath, tol: float) -> SolutionPath:
             value = float(nodes[k])
             return _end_of(path._samples, whole.at(value), path._line.target0, path._to_t(value))
 
-        return nodes[fewest_nodes(nodes, end, continuum, tol)]
+        return np.asarray(nodes[fewest_nodes(nodes, end, continuum, tol)])
 
     try:
         nodes = fewest(path.taus)
