@@ -150,6 +150,10 @@ class DetachedPath(ByFunctions):
         """Return the exact path on these data."""
         raise NotImplementedError
 
+    def _asked(self, sample_weight: Any) -> dict[str, Any]:
+        """Return what any path is asked for with."""
+        return {"intercept": self._samples.constant.kind, "sample_weight": sample_weight}
+
     def _chords_on(
         self, X: Any, y: Any, sample_weight: Any, constant: Intercept, w: np.ndarray
     ) -> ApproximatePath:
@@ -200,14 +204,7 @@ class DetachedClassificationPath(DetachedPath, ClassificationPath):
 
     def _walk(self, X: Any, y: Any, sample_weight: Any) -> SolutionPath:
         self._labels(X, y, sample_weight)
-        return quantile_path(
-            X,
-            y,
-            C=self.C,
-            intercept=self._samples.constant.kind,
-            sample_weight=sample_weight,
-            tau_range=self.tau_range,
-        )
+        return quantile_path(X, y, C=self.C, tau_range=self.tau_range, **self._asked(sample_weight))
 
     def _chords_on(
         self, X: Any, y: Any, sample_weight: Any, constant: Intercept, w: np.ndarray
@@ -227,27 +224,17 @@ class DetachedRegularizationPath(DetachedPath, RegularizationPath):
 
     def _walk(self, X: Any, y: Any, sample_weight: Any) -> SolutionPath:
         _same_classes(Labels(X, y, sample_weight), self.classes)
-        return regularization_path(
-            X,
-            y,
-            tau=self.tau,
-            C_max=self.tau_range[1],
-            intercept=self._samples.constant.kind,
-            sample_weight=sample_weight,
-        )
+        C_max = self.tau_range[1]
+        return regularization_path(X, y, self.tau, C_max=C_max, **self._asked(sample_weight))
 
 
 class DetachedRegressionPath(DetachedPath, RegressionPath):
     """Quantile regression for every τ, without training data."""
 
     def _walk(self, X: Any, y: Any, sample_weight: Any) -> SolutionPath:
+        walked = self.tau_range
         return quantile_regression_path(
-            X,
-            y,
-            C=self.C,
-            intercept=self._samples.constant.kind,
-            sample_weight=sample_weight,
-            tau_range=self.tau_range,
+            X, y, C=self.C, tau_range=walked, **self._asked(sample_weight)
         )
 
     def _chords_on(
