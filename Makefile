@@ -16,7 +16,7 @@ BENCH_ARGS ?=
 TEST_ARGS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all checked asan lint format bench bench-growth bench-lines bench-reading bench-approximate figures docs build clean
+.PHONY: help demo test test-all checked asan double oldest lint format bench bench-growth bench-lines bench-reading bench-approximate figures picture docs build dist clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -29,13 +29,13 @@ demo: build  ## fit a whole path on data that ships with scikit-learn, print it 
 test: build $(VENV)/.test  ## the tests, without the slow ones
 	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) -m "not slow" --cov --cov-report=term $(TEST_ARGS)
 
-test-all: build $(VENV)/.test  ## all tests, then the core's on the checked and the sanitised build
+test-all: build $(VENV)/.test $(VENV)/.peers  ## all tests, then the core's on the checked and the sanitised build
 	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) --cov --cov-report=term $(TEST_ARGS)
 	@$(MAKE) --no-print-directory checked
 	@$(MAKE) --no-print-directory asan
 
-bench: build $(VENV)/.bench  ## the paper's Table 2, one thread (needs TAUPATH_DATA)
-	@$(ONE_THREAD) $(PY) benchmarks/table2.py $(BENCH_ARGS)
+bench: build $(VENV)/.bench $(VENV)/.peers  ## every question beside every peer, about 20 minutes, one thread (needs TAUPATH_DATA)
+	@$(ONE_THREAD) $(PY) benchmarks/run.py $(BENCH_ARGS)
 
 bench-growth: build  ## time of a whole path against the number of samples, one thread
 	@$(ONE_THREAD) $(PY) benchmarks/growth.py $(BENCH_ARGS)
@@ -52,6 +52,9 @@ bench-approximate: build $(VENV)/.bench  ## certified approximate paths beside L
 figures: build $(VENV)/.test  ## all displays as pictures, in build/figures
 	@$(PY) benchmarks/figures.py -o build/figures
 
+picture: build $(VENV)/.test  ## the picture of the README, in docs/figures
+	@$(ONE_THREAD) $(PY) tools/readme_picture.py
+
 docs: build $(VENV)/.docs  ## the documentation, in build/docs; warnings are errors
 	@$(ONE_THREAD) $(PY) -m sphinx -W --keep-going -E -a -q -b html -d build/doctrees docs build/docs
 	@echo "open build/docs/index.html"
@@ -67,6 +70,10 @@ format: $(VENV)/.lint  ## let ruff put the files in order
 
 build: $(VENV)/.installed  ## compile what has changed
 	@ninja -C $(BUILD) --quiet
+
+dist: $(VENV)/.test  ## source distribution and wheel of the last commit, in dist
+	@rm -rf dist
+	@$(PY) -m build --outdir dist
 
 clean:  ## remove everything the other targets have made
 	rm -rf $(VENV) build dist docs/gallery docs/sg_execution_times.rst .coverage .hypothesis .pytest_cache .ruff_cache .mypy_cache
@@ -95,14 +102,19 @@ $(VENV)/.created:
 $(VENV)/.run: pyproject.toml | $(VENV)/.created
 	$(call install,build run builder,build and run)
 # LIBLINEAR is C++: without a compiler for it nothing of this group is installed, and the tests
-# that compare with it or with statsmodels are skipped.
+# that compare with it or with others of the group are skipped.
 $(VENV)/.test: pyproject.toml | $(VENV)/.run
-	$(call install,test,test)
+	$(call install,test release,test)
 	@$(PY) tools/requirements.py bench > $@.txt
 	@$(PIP) install -r $@.txt 2> $@.log || \
-	  echo "set-up: no LIBLINEAR and statsmodels here (see $@.log); tests against them will be skipped"
+	  echo "set-up: no LIBLINEAR and other peers here (see $@.log); tests against them will be skipped"
 $(VENV)/.bench: pyproject.toml | $(VENV)/.run
 	$(call install,bench,benchmark)
+$(VENV)/.peers: pyproject.toml | $(VENV)/.run
+	@echo "set-up: packages to compare with"
+	@$(PY) tools/requirements.py peers > $@.txt
+	@$(PIP) install -r $@.txt 2> $@.log || echo "set-up: not all peers are to be had here (see $@.log)"
+	@touch $@
 $(VENV)/.docs: pyproject.toml | $(VENV)/.run
 	$(call install,docs,write the documentation)
 $(VENV)/.lint: pyproject.toml | $(VENV)/.created
@@ -145,3 +157,46 @@ asan: build $(VENV)/.test  ## the core's tests under the address sanitiser
 	$(call second_build,asan,-Db_sanitize=address -Db_lundef=false -Dbuildtype=debugoptimized)
 	@LD_PRELOAD="$(LIBASAN) $(LIBCXX)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 	  build/asan-venv/bin/python $(CORE_TESTS)
+
+# The same source with plain doubles: what long double is with MSVC and on Apple's processors.
+PLAIN := build/double-source
+
+$(PLAIN)/.written: meson.build meson.options $(wildcard src/taupath/*.build src/taupath/*.py src/taupath/*/*)
+	@rm -rf $(PLAIN) && mkdir -p $(PLAIN) && cp -pR meson.build meson.options src tools $(PLAIN)
+	@for file in $(PLAIN)/src/taupath/_core/*.p[yx][xd]; do \
+	  sed 's/long double/double/g; s/LDBL_/DBL_/g; s/np\.longdouble/np.float64/g' $$file > $(PLAIN)/sums && mv $(PLAIN)/sums $$file; \
+	done
+	@touch $@
+
+# All tests of the core and of the solutions themselves.
+NUMERICS := $(shell grep -l "mark.core" tests/test_*.py) $(addprefix tests/test_,$(addsuffix .py,\
+  bad_input bad_kernels bad_responses classifier conformal constructed exactness input_storage kernel_invariance \
+  kernels oracle_agreement regression regression_invariance regressor regularization selection))
+
+double: build $(VENV)/.test $(PLAIN)/.written  ## tests with sums in plain double, as on other platforms
+	$(call second_build,double,$(PLAIN))
+	@$(ONE_THREAD) build/double-venv/bin/python $(PYTEST) $(PARALLEL) -m "not slow" -p no:cacheprovider \
+	  $(sort $(NUMERICS)) $(TEST_ARGS)
+
+# --- the oldest requirements, in an environment of their own -------------------------------------
+
+OLD := build/oldest-venv
+
+$(OLD)/.installed: pyproject.toml tools/requirements.py | $(VENV)/.created
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11) and \
+	  "the oldest requirements need Python 3.11; try: make oldest PYTHON=python3.11")'
+	@echo "set-up: the oldest requirements, in $(OLD)"
+	@$(PYTHON) -m venv --clear $(OLD)
+	@$(PY) tools/requirements.py --oldest run plot parquet test > build/oldest.txt
+	@$(OLD)/bin/python -m pip --disable-pip-version-check -qq install -r build/oldest.txt
+	@touch $@
+
+# What is compiled with the newest must run with the oldest. These use each other in ways that have
+# been deprecated since (matplotlib pyparsing, pandas numpy), which is not ours to mend; and
+# matplotlib 3.8 was about to deprecate `allsegs`, which it has kept.
+oldest: build $(OLD)/.installed  ## the tests, without the slow ones, with the oldest requirements
+	@rm -rf build/oldest && $(PIP) wheel --no-deps --no-build-isolation \
+	  --config-settings=build-dir=$(BUILD) --wheel-dir build/oldest .
+	@$(OLD)/bin/python -m pip --disable-pip-version-check -qq install --no-deps --force-reinstall build/oldest/*.whl
+	@$(ONE_THREAD) $(OLD)/bin/python $(PYTEST) $(PARALLEL) -m "not slow" -p no:cacheprovider \
+	  -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning $(TEST_ARGS)

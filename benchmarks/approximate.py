@@ -29,6 +29,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 
 import numpy as np
 from common import Stopwatch, error, machine, n_threads, number, table
+from datasets.gaussian import gaussian_classes
 from judge import Problem
 from scipy.sparse import csr_matrix
 
@@ -80,15 +81,9 @@ def sparse_classes(n_samples: int = 50_000, seed: int = 0) -> tuple[csr_matrix, 
     return X, np.where(score > np.quantile(score, 0.97), 1.0, -1.0), 1.0 / n_samples
 
 
-def gaussian_classes(n_samples: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, float]:
+def gaussian_task(n_samples: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Return X, y and λ of a dense set."""
-    n_features = 30
-    rng = np.random.default_rng(seed)
-    direction = rng.standard_normal(n_features)
-    direction /= np.linalg.norm(direction)
-    X = rng.standard_normal((n_samples, n_features))
-    noise = rng.standard_normal(n_samples)
-    return X, np.where(X @ direction + noise > 0.0, 1.0, -1.0), 1e-4
+    return *gaussian_classes(n_samples, 30), 1e-4
 
 
 def a9a() -> tuple[csr_matrix, np.ndarray, float]:
@@ -102,8 +97,8 @@ MANY_TAUS = tuple(k / 10 for k in range(1, 10))
 SETS: dict[str, tuple[Callable[[], tuple[Any, np.ndarray, float]], tuple[float, ...]]] = {
     "a9a": (a9a, MANY_TAUS),
     "sparse": (sparse_classes, MANY_TAUS),
-    "200k": (lambda: gaussian_classes(200_000), (0.1, 0.5, 0.9)),
-    "2M": (lambda: gaussian_classes(2_000_000), (0.5,)),
+    "200k": (lambda: gaussian_task(200_000), (0.1, 0.5, 0.9)),
+    "2M": (lambda: gaussian_task(2_000_000), (0.5,)),
 }
 
 

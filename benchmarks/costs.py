@@ -32,8 +32,9 @@ from dataclasses import asdict, dataclass
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import numpy as np
+from calibrators.base import CS, inner_folds
 from common import Stopwatch, machine, n_threads, number, table
-from probability import CS, inner_folds, load, scaled
+from probability import load, scaled
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold

@@ -1,11 +1,9 @@
 """How the work for a whole path grows with the number of samples.
 
-Two overlapping classes: x has d = 20 independent standard normal entries; β is a random vector of
-length 1, and y = sign(β.x + ε) with ε standard normal, so that a quarter of the labels lie on the
-wrong side of the true boundary. λ = 10/n, that is C = 1/10, so that the problem stays as hard as
-it is while n grows. Seconds are CPU seconds, the best of several runs where they are short; sizes
-are run in turn, so that all meet the machine in the same states.
-Errors are measured by `judge.py` on a sample of the path.
+Two overlapping classes of Gaussian samples with d = 20, see `datasets/gaussian.py`. λ = 10/n, that
+is C = 1/10, so that the problem stays as hard as it is while n grows. Seconds are CPU seconds, the
+best of several runs where they are short; sizes are run in turn, so that all meet the machine in
+the same states. Errors are measured by `judge.py` on a sample of the path.
 """
 
 import argparse
@@ -20,6 +18,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 
 import numpy as np
 from common import Stopwatch, Work, error, machine, n_threads, number, table, work, work_columns
+from datasets.gaussian import gaussian_classes
 from judge import Problem, kinks_and_midpoints
 
 from taupath import quantile_path
@@ -50,16 +49,6 @@ class Row:
     work: Work
 
 
-def gaussian_classes(n_samples: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return X and y as the head of this file says."""
-    rng = np.random.default_rng(seed)
-    direction = rng.standard_normal(N_FEATURES)
-    direction /= np.linalg.norm(direction)
-    X = rng.standard_normal((n_samples, N_FEATURES))
-    noise = rng.standard_normal(n_samples)
-    return X, np.where(X @ direction + noise > 0.0, 1.0, -1.0)
-
-
 def measure(
     sizes: Sequence[int], repeats: int | None = None, n_judged: int = N_JUDGED
 ) -> list[Row]:
@@ -68,7 +57,7 @@ def measure(
     watch, rows = Stopwatch(), []
     for n_samples in sizes:
         print(f"measuring {n_samples} samples ...", file=sys.stderr, flush=True)
-        X, y = gaussian_classes(n_samples)
+        X, y = gaussian_classes(n_samples, N_FEATURES)
         lam = 10.0 / n_samples
         path = watch.time(n_samples, quantile_path, X, y, lam=lam)
         verdict = Problem(X, y, lam).worst(path.alpha, kinks_and_midpoints(path.taus, n_judged))
@@ -87,7 +76,7 @@ def measure(
         for n_samples in sizes:
             if repeats is None and watch.spent(n_samples) > SECONDS:
                 continue
-            X, y = gaussian_classes(n_samples)
+            X, y = gaussian_classes(n_samples, N_FEATURES)
             watch.time(n_samples, quantile_path, X, y, lam=10.0 / n_samples)
     return [
         replace(row, runs=watch.runs(row.n_samples), seconds=watch.best(row.n_samples))

@@ -9,6 +9,9 @@ of a grid, the one with the least pinball loss at the quantiles 0.1 and 0.9 toge
 plain           ``predict_interval(X, coverage=0.8)``
 conformal k     the same of ``QuantileSVR(conformal=k)``, in k folds
 
+forest          quantiles 0.1 and 0.9 of a random forest of 300 trees with leaves of 5 samples, by
+                the package quantile-forest; left out where that is not installed
+
 Other rules to learn from 10 folds, for comparison; none of them is part of the package, since
 intervals of one coverage need not lie within those of a larger one, or are wide:
 
@@ -24,7 +27,8 @@ levels          the quantiles of another coverage; where the path ends, moved fu
 Beside the coverage stands the band that 99 % of binomial shares with n samples and p = 0.8 lie in.
 A sample on an end of its interval is inside. "in training" is the share of training samples inside
 their intervals; those on the ends, as many as the model has free points, take it above 80 %.
-Widths are means in units of the deviation of y.
+Widths are means in units of the deviation of y, and so are pinball losses: the mean of those at the
+quantiles 0.1 and 0.9, the ends of the intervals.
 
 Crossings are counted among the quantiles 0.01, ..., 0.99 of each held-out sample: of those that are
 predicted and, for comparison, of those of the path before they are rearranged ("before": those by
@@ -34,7 +38,6 @@ Data are read from the folder named by the environment variable TAUPATH_DATA.
 """
 
 import argparse
-import csv
 import json
 import os
 import sys
@@ -46,6 +49,8 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 
 import numpy as np
 from common import machine, n_threads, table
+from datasets.tables import read_table
+from forest import forest_quantiles, installed
 from scipy.stats import binom
 from sklearn.metrics import mean_pinball_loss
 from sklearn.model_selection import KFold
@@ -59,16 +64,15 @@ ENDS = (0.5 - 0.5 * COVERAGE, 0.5 + 0.5 * COVERAGE)
 CS = (0.01, 0.1, 1.0, 10.0, 100.0)
 QUANTILES = [k / 100 for k in range(1, 100)]
 SETS = ("engel", "mcycle", "GAGurine", "geyser", "Boston", "crabs", "birthwt")
-LEFT_OUT = {"birthwt": ("low",), "crabs": ("index",)}
-CATEGORIES = {"birthwt": ("race",), "crabs": ("sp", "sex")}
 # Decrease, in deviations of y, that is no matter of last digits.
 VISIBLE = 1e-6
 # Folds that intervals learn from, and those of the rules beside them.
 FOLDS = (5, 10, 20)
 RULE_FOLDS = 10
 RULES = ("one step", "two steps", "CV+", "levels")
-KINDS = ("plain", *(f"conformal {k}" for k in FOLDS), *RULES)
-PACKAGES = ("numpy", "scipy", "scikit-learn", "taupath")
+FOREST = "forest"
+KINDS = ("plain", *(f"conformal {k}" for k in FOLDS), *RULES, *([FOREST] if installed() else []))
+PACKAGES = ("numpy", "scipy", "scikit-learn", "taupath", "quantile-forest")
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ class Row:
         Its size.
     C : list of float
         What was chosen on each fold.
-    coverage, width : dict of str to float
+    coverage, width, loss : dict of str to float
         Of intervals of each kind, on held-out samples.
     below, above : float
         Shares of held-out samples below and above plain intervals.
@@ -101,6 +105,7 @@ class Row:
     C: list[float]
     coverage: dict[str, float]
     width: dict[str, float]
+    loss: dict[str, float]
     below: float
     above: float
     band: tuple[float, float]
@@ -111,24 +116,6 @@ class Row:
     def holds(self, kind: str) -> bool:
         """Return whether the coverage lies in its band."""
         return self.band[0] <= self.coverage[kind] <= self.band[1]
-
-
-def load(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Return x and y of a set."""
-    with open(folder / "regression" / f"{name}.csv", newline="") as file:
-        head, *lines = csv.reader(file)
-    columns = dict(zip(head, zip(*lines, strict=True), strict=True))
-    y = np.array(columns.pop(head[-1]), dtype=np.float64)
-    features = []
-    for column, cells in columns.items():
-        if column in LEFT_OUT.get(name, ()):
-            continue
-        if column in CATEGORIES.get(name, ()):
-            values = sorted(set(cells))[1:]
-            features += [[float(cell == value) for cell in cells] for value in values]
-        else:
-            features.append([float(cell) for cell in cells])
-    return np.column_stack(features), y
 
 
 def binomial_band(
@@ -143,6 +130,13 @@ def inside(y: np.ndarray, interval: np.ndarray) -> np.ndarray:
     """Return which samples lie in their interval, its ends included up to rounding."""
     slack = 1e-9 * (1.0 + np.abs(y))
     return np.asarray((y >= interval[:, 0] - slack) & (y <= interval[:, 1] + slack))
+
+
+def pinball(y: np.ndarray, interval: np.ndarray) -> np.ndarray:
+    """Return the pinball loss of each sample, mean of both ends."""
+    residual = y[:, np.newaxis] - interval
+    quantile = np.array(ENDS)
+    return np.maximum(quantile * residual, (quantile - 1.0) * residual).mean(axis=1)
 
 
 def conformal_step(outside: np.ndarray, coverage: float = COVERAGE) -> float:
@@ -223,6 +217,7 @@ def measure(name: str, X: np.ndarray, y: np.ndarray) -> Row:
     n = len(y)
     hit = {kind: np.empty(n, dtype=bool) for kind in KINDS}
     width = {kind: np.empty(n) for kind in KINDS}
+    loss = {kind: np.empty(n) for kind in KINDS}
     below, above = np.empty(n, dtype=bool), np.empty(n, dtype=bool)
     Cs, training, crossings, before = [], [], 0, 0
     for train, test in KFold(10, shuffle=True, random_state=0).split(X):
@@ -235,12 +230,15 @@ def measure(name: str, X: np.ndarray, y: np.ndarray) -> Row:
         model = QuantileSVR(C, kernel="rbf").fit(X_train, y_train)
         plain = model.predict_interval(X_test, COVERAGE)
         found = {"plain": plain, **by_rules(C, X_train, y_train, X_test, model)}
+        if FOREST in KINDS:
+            found[FOREST] = forest_quantiles(X_train, y_train, X_test, ENDS)
         for k in FOLDS:
             calibrated = QuantileSVR(C, kernel="rbf", conformal=k).fit(X_train, y_train)
             found[f"conformal {k}"] = calibrated.predict_interval(X_test, COVERAGE)
         for kind, interval in found.items():
             hit[kind][test] = inside(y_test, interval)
             width[kind][test] = (interval[:, 1] - interval[:, 0]) * unit / y.std()
+            loss[kind][test] = pinball(y_test, interval) * unit / y.std()
         below[test] = ~hit["plain"][test] & (y_test < plain[:, 0])
         above[test] = ~hit["plain"][test] & (y_test > plain[:, 1])
         training.append(inside(y_train, model.predict_interval(X_train, COVERAGE)).mean())
@@ -252,6 +250,7 @@ def measure(name: str, X: np.ndarray, y: np.ndarray) -> Row:
         Cs,
         {kind: float(values.mean()) for kind, values in hit.items()},
         {kind: float(values.mean()) for kind, values in width.items()},
+        {kind: float(values.mean()) for kind, values in loss.items()},
         float(below.mean()),
         float(above.mean()),
         binomial_band(n),
@@ -284,6 +283,7 @@ def report(rows: Sequence[Row], about: dict[str, str]) -> list[str]:
     ]
     shares = [(kind, [covered(row, kind) for row in rows]) for kind in KINDS]
     widths = [(kind, [f"{row.width[kind]:.3f}" for row in rows]) for kind in KINDS]
+    losses = [(kind, [f"{row.loss[kind]:.4f}" for row in rows]) for kind in KINDS]
     path = [
         ("below", [f"{100.0 * row.below:.1f}" for row in rows]),
         ("above", [f"{100.0 * row.above:.1f}" for row in rows]),
@@ -302,6 +302,8 @@ def report(rows: Sequence[Row], about: dict[str, str]) -> list[str]:
         ),
         "",
         *table("Mean widths, in deviations of y", [names, *widths]),
+        "",
+        *table("Mean pinball loss at both ends, in deviations of y", [names, *losses]),
         "",
         *table("Plain intervals", [names, *path]),
         "",
@@ -326,6 +328,8 @@ def main() -> int:
     parser.add_argument("--datasets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args()
+    if FOREST not in KINDS:
+        print("coverage: left out: quantile-forest is not installed", file=sys.stderr)
     if n_threads() > 1:
         print(f"coverage: {n_threads()} threads may run, wanted is one", file=sys.stderr)
         return 1
@@ -337,7 +341,7 @@ def main() -> int:
     for name in arguments.datasets:
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
         try:
-            rows.append(measure(name, *load(name, Path(folder))))
+            rows.append(measure(name, *read_table(name, Path(folder))))
         except FileNotFoundError as missing:
             print(f"coverage: {missing}", file=sys.stderr)
             return 1

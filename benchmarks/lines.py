@@ -2,8 +2,7 @@
 
 1. Classification over τ with the RBF kernel, beside `sklearn.svm.SVC` at 99 values of τ.
 2. Quantile regression over τ on made-up data, beside `sklearn.linear_model.QuantileRegressor` at 9
-   and at 99 values of τ, and statsmodels' `QuantReg` at 99. X is standard normal, and so are β
-   and ε; y = Xβ + ε (1 + 0.3 |x_0|).
+   and at 99 values of τ, and statsmodels' `QuantReg` at 99; see `datasets/quantiles.py`.
 3. Classification over C with the RBF kernel, beside `SVC` at 100 values of C, even on a
    logarithmic scale from the path's first kink to its last, and at as many as there are kinks.
 
@@ -25,20 +24,22 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import numpy as np
-from common import Stopwatch, error, machine, n_threads, number, table
+from common import error, machine, n_threads, number, table
+from datasets.quantiles import heteroscedastic
 from judge import Verdict, classification, kinks_and_midpoints, linear, rbf, regression, worst
 from sklearn.linear_model import QuantileRegressor
 from sklearn.svm import SVC
+from solvers.svc import svc_dual
 from statsmodels.regression.quantile_regression import QuantReg
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, IterationLimitWarning
+from turns import Done, Job, run_in_turn
 
 from taupath import (
     SolutionPath,
@@ -55,10 +56,6 @@ FEW_TAUS = [k / 10 for k in range(1, 10)]
 N_COSTS = 100
 # Kinks and midpoints to judge.
 N_JUDGED = 200
-# Without --repeats, all jobs of a table are run again, each as often as the others, until so many
-# seconds are spent on them, within these limits.
-SECONDS = 20.0
-FEWEST_RUNS, MOST_RUNS = 5, 10
 # A grid that would take longer, in seconds, is estimated.
 LONGEST_GRID = 60.0
 PACKAGES = ("numpy", "scipy", "scikit-learn", "statsmodels", "taupath")
@@ -122,44 +119,6 @@ class Comparison:
 
 
 # -- running ---------------------------------------------------------------------------------------
-
-# Things to do, each by a name of its own, that make up one job.
-Job = Mapping[Hashable, Callable[[], Any]]
-
-
-@dataclass(frozen=True)
-class Done:
-    """What came out of a job: by name what each part returned; its runs and best seconds."""
-
-    results: dict[Any, Any]
-    runs: int
-    seconds: float
-
-
-def run_in_turn(jobs: Mapping[str, Job], repeats: int | None) -> dict[str, Done]:
-    """Run every job `repeats` times, by default as often as time allows."""
-    watch, results = Stopwatch(), {name: {} for name in jobs}
-    parts = [(name, part) for name, job in jobs.items() for part in job]
-    while another_run(watch, parts, repeats):
-        for name, part in parts:
-            results[name][part] = watch.time((name, part), jobs[name][part])
-    return {
-        name: Done(
-            results=results[name],
-            runs=watch.runs(parts[0]),
-            seconds=sum(watch.best((name, part)) for part in job),
-        )
-        for name, job in jobs.items()
-    }
-
-
-def another_run(watch: Stopwatch, parts: Sequence[Hashable], repeats: int | None) -> bool:
-    """Return whether everything is to be run once more."""
-    done = watch.runs(parts[0])
-    if repeats is not None:
-        return done < repeats
-    spent = sum(watch.spent(part) for part in parts)
-    return done < FEWEST_RUNS or (done < MOST_RUNS and spent < SECONDS)
 
 
 def path_jobs(follow: Callable[[str], SolutionPath]) -> dict[str, Job]:
@@ -245,24 +204,7 @@ def over_tau(
     )
 
 
-def svc_dual(model: SVC, n_samples: int) -> np.ndarray:
-    """Return θ of a fitted SVC."""
-    theta = np.zeros(n_samples)
-    theta[model.support_] = np.abs(model.dual_coef_[0])
-    return theta
-
-
 # -- quantile regression ---------------------------------------------------------------------------
-
-
-def heteroscedastic(
-    n_samples: int, n_features: int, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return X and y as the head of this file says."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n_samples, n_features))
-    beta, noise = rng.standard_normal(n_features), rng.standard_normal(n_samples)
-    return X, X @ beta + noise * (1.0 + 0.3 * np.abs(X[:, 0]))
 
 
 def over_quantiles(

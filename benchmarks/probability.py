@@ -10,6 +10,7 @@
 
 `QuantileSVC` reads probabilities off its path. The others are `CalibratedClassifierCV(SVC)`, with
 a sigmoid (Platt) and isotonic; it averages five SVMs, each calibrated on a fifth of the samples.
+"venn-abers", for two classes and where that package is installed, does so with Venn-Abers pairs.
 All choose C in the same way: of a grid, the one with the least Brier score in 3 folds of the
 training samples, or of 500 of them where there are more. RBF kernels have gamma="scale".
 
@@ -35,28 +36,24 @@ from dataclasses import asdict, dataclass
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import numpy as np
+from calibrators.base import Found
+from calibrators.path import by_path
+from calibrators.scikit_learn import by_calibration
+from calibrators.venn_abers import by_venn_abers, installed
 from common import machine, n_threads, table
-from scipy.special import expit, logit
+from scipy.special import expit
 from scipy.stats import multivariate_normal, norm
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 
-from taupath import QuantileSVC, QuantileSVCCV
 from taupath.datasets import DataNotFound, load_classification, load_paper
 
-METHODS = ("path", "recalibrated", "sigmoid", "isotonic")
 PEERS = ("sigmoid", "isotonic")
-CS = {"linear": (1e-3, 1e-2, 1e-1, 1.0, 10.0), "rbf": (1e-2, 1e-1, 1.0, 10.0, 100.0)}
-# Samples that C is chosen on, at most.
-MOST_FOR_CHOICE = 500
+VENN_ABERS = "venn-abers"
+METHODS = ("path", "recalibrated", *PEERS, *([VENN_ABERS] if installed() else []))
 # Where log-loss takes probabilities to.
 CLIP = 1e-6
-# Where recalibration takes probabilities to: the logit of 0 is no number.
-FIRM = 1e-3
 # How much worse, relatively, is about as good.
 NEARLY = 0.02
 # How often each size is drawn.
@@ -69,87 +66,19 @@ MOST_ROWS = 2000
 LINEAR_SETS = ("a1a", "a9a", "australian", "breast cancer", "diabetes", "dna.scale", "fourclass")
 LINEAR_SETS += ("heart_scale", "ionosphere")
 RBF_SETS = ("australian", "breast cancer", "diabetes", "fourclass", "heart_scale", "ionosphere")
-PACKAGES = ("numpy", "scipy", "scikit-learn", "taupath")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "taupath", "venn-abers")
 
 
 # -- methods ---------------------------------------------------------------------------------------
 
 
-def inner_folds() -> StratifiedKFold:
-    """Return the folds that C is chosen on."""
-    return StratifiedKFold(3, shuffle=True, random_state=0)
-
-
-def calibrated_svc(method: str, kernel: str, C: float = 1.0) -> CalibratedClassifierCV:
-    """Return a calibrated SVM that is not fitted yet."""
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    return CalibratedClassifierCV(SVC(C=C, kernel=kernel), method=method, cv=folds)
-
-
-def for_choice(y: np.ndarray) -> np.ndarray:
-    """Return the samples that C is chosen on."""
-    return np.random.default_rng(0).permutation(len(y))[:MOST_FOR_CHOICE]
-
-
-@dataclass(frozen=True)
-class Found:
-    """Probabilities of all classes on test samples, and the C that was chosen."""
-
-    proba: np.ndarray
-    C: float
-
-
-def by_calibration(
-    method: str, kernel: str, X: np.ndarray, y: np.ndarray, X_test: np.ndarray
-) -> Found:
-    """Choose C of a calibrated SVM, then fit it to all samples."""
-    some = for_choice(y)
-    search = GridSearchCV(
-        calibrated_svc(method, kernel),
-        {"estimator__C": CS[kernel]},
-        scoring="neg_brier_score",
-        cv=inner_folds(),
-        refit=False,
-        error_score="raise",
-    ).fit(X[some], y[some])
-    C = float(search.best_params_["estimator__C"])
-    return Found(calibrated_svc(method, kernel, C).fit(X, y).predict_proba(X_test), C)
-
-
-def by_path(
-    kernel: str, X: np.ndarray, y: np.ndarray, X_test: np.ndarray, multi_class: str = "ovo"
-) -> dict[str, Found]:
-    """Choose C of a path, then follow that of all samples; return P̂ as it is and recalibrated."""
-    some = for_choice(y)
-    search = QuantileSVCCV(CS[kernel], cv=inner_folds(), kernel=kernel, multi_class=multi_class)
-    search.fit(X[some], y[some])
-    C = search.C_
-    model = QuantileSVC(C, kernel=kernel, multi_class=multi_class).fit(X, y)
-    proba = model.predict_proba(X_test)
-    found = {"path": Found(proba, C)}
-    if len(model.classes_) == 2:
-        held_out = search.probabilities_[int(np.flatnonzero(search.Cs_ == C)[0])]
-        truth = np.concatenate([y[some][test] for _, test in inner_folds().split(X[some], y[some])])
-        again = recalibrate(held_out, truth == model.classes_[1], proba[:, 1])
-        found["recalibrated"] = Found(np.column_stack((1.0 - again, again)), C)
-    return found
-
-
-def recalibrate(held_out: np.ndarray, truth: np.ndarray, proba: np.ndarray) -> np.ndarray:
-    """Return 1 / (1 + exp(-a logit P̂ - b)), a and b fitted to held-out P̂."""
-
-    def scores(p: np.ndarray) -> np.ndarray:
-        return logit(np.clip(p, FIRM, 1.0 - FIRM))[:, np.newaxis]
-
-    return np.asarray(
-        LogisticRegression(C=np.inf).fit(scores(held_out), truth).predict_proba(scores(proba))[:, 1]
-    )
-
-
 def all_methods(kernel: str, X: np.ndarray, y: np.ndarray, X_test: np.ndarray) -> dict[str, Found]:
-    """Return what each method finds; "recalibrated" only for two classes."""
-    peers = {peer: by_calibration(peer, kernel, X, y, X_test) for peer in PEERS}
-    return {**by_path(kernel, X, y, X_test), **peers}
+    """Return what each method finds; "recalibrated" and "venn-abers" only for two classes."""
+    found = by_path(kernel, X, y, X_test)
+    found |= {peer: by_calibration(peer, kernel, X, y, X_test) for peer in PEERS}
+    if VENN_ABERS in METHODS and len(np.unique(y)) == 2:
+        found[VENN_ABERS] = by_venn_abers(kernel, X, y, X_test)
+    return found
 
 
 def brier(proba: np.ndarray, truth: np.ndarray) -> float:
@@ -433,7 +362,7 @@ class Study:
             f"{score}, {ours}, beside {peer}": standing(self.real, score, ours, peer)
             for score in ("brier", "log_loss")
             for ours in METHODS[:2]
-            for peer in PEERS
+            for peer in METHODS[2:]
         }
 
 
@@ -543,6 +472,8 @@ def main() -> int:
     parser.add_argument("--parts", nargs="+", choices=every, default=list(every))
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args()
+    if VENN_ABERS not in METHODS:
+        print("probability: left out: venn-abers is not installed", file=sys.stderr)
     if n_threads() > 1:
         print(f"probability: {n_threads()} threads may run, wanted is one", file=sys.stderr)
         return 1

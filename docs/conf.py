@@ -5,6 +5,7 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+sys.path.insert(1, str(Path(__file__).parents[1] / "benchmarks"))  # shows its own results
 
 project = "taupath"
 author = "the taupath developers"
@@ -18,6 +19,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "mathml",
     "plain_docstrings",
+    "bench",
 ]
 exclude_patterns = ["_ext", "gallery/*.ipynb", "gallery/*.py", "gallery/*.md5"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

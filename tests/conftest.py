@@ -1,9 +1,11 @@
 """Fixtures shared by all tests."""
 
+import importlib
 import os
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import settings
@@ -28,6 +30,15 @@ def data_dir() -> Path:
 def paper_data(data_dir: Path) -> Callable[[str], PaperData]:
     """A function from a name of the paper's Table 1 to its data, each read once."""
     return cache(lambda name: load_paper(name, data_dir))
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    """A function that imports a benchmark by name, as `python benchmarks/name.py` would."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(variable, "1")
+    return importlib.import_module
 
 
 @pytest.fixture

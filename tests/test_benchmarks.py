@@ -1,8 +1,7 @@
 """The benchmarks: the judge is right, and reports say what was measured. No seconds here."""
 
-import importlib
 import json
-from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,17 +11,6 @@ from sklearn.svm import SVC
 
 import oracles
 import verify
-
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-
-
-@pytest.fixture
-def module(monkeypatch):
-    """A function that imports a benchmark by name, as `python benchmarks/name.py` would."""
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        monkeypatch.setenv(variable, "1")
-    return importlib.import_module
 
 
 @pytest.fixture
@@ -291,7 +279,7 @@ def test_lines_runs_every_part_of_a_job_as_often_as_told(lines):
 def test_the_report_on_approximate_paths_says_what_was_measured(module, monkeypatch):
     pytest.importorskip("liblinear", reason="LIBLINEAR is not installed")
     approximate = module("approximate")
-    X, y, _ = approximate.gaussian_classes(400)
+    X, y, _ = approximate.gaussian_task(400)
     monkeypatch.setitem(approximate.SETS, "200k", (lambda: (X, y, 1e-2), (0.5,)))
     row = approximate.measure("200k", 1e-2, 1, with_liblinear=True)
     assert (row.n_samples, row.n_features, row.runs) == (400, 30, 1)
@@ -324,3 +312,47 @@ def test_the_sparse_set_is_like_w8a(module):
     assert set(X.data) == {1.0}
     assert_allclose((y > 0).mean(), 0.03, atol=0.002)
     assert lam == 1 / 2000
+
+
+# -- remarks and limits ----------------------------------------------------------------------------
+
+
+class Drawn:
+    """A path through given values of f at given τ."""
+
+    def __init__(self, taus, values):
+        self.values = np.asarray(taus), np.asarray(values)
+
+    def values_at_nodes(self, X):
+        return self.values
+
+
+def test_only_kinks_that_change_the_slope_are_counted(module):
+    turns = module("remarks").turns
+    taus = [0.0, 0.3, 0.5, 1.0]
+    straight, bent = [1.0, 0.7, 0.5, 0.0], [1.0, 0.7, 0.6, 0.0]
+    assert turns(Drawn(taus, [straight, straight]), np.zeros(2)) == (0, 2)
+    assert turns(Drawn(taus, [straight, bent]), np.zeros(2)) == (2, 2)
+
+
+def test_remarks_say_what_is_missing(module, monkeypatch, capsys):
+    monkeypatch.delenv("TAUPATH_DATA", raising=False)
+    remarks = module("remarks")
+    monkeypatch.setattr(remarks, "simulated", lambda: None)
+    remarks.main([])
+    assert "set TAUPATH_DATA" in capsys.readouterr().out
+
+
+def test_limits_count_gaps_that_are_missed_and_walks_that_are_given_up(module):
+    limits = module("limits")
+    outcomes = iter([1e-12, 3e-9, limits.WalkFailed("stuck", 0.5), 2e-7])
+
+    def make(rng):
+        found = next(outcomes)
+        if isinstance(found, Exception):
+            raise found
+        return SimpleNamespace(certify=lambda points: SimpleNamespace(worst_gap=found))
+
+    assert limits.count(make, 4) == "2 of 4 above 1e-09, the worst 2.0e-07; 1 gave up"
+    for kind in limits.KINDS.values():
+        assert kind(np.random.default_rng(0)).n_kinks > 2

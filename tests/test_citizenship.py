@@ -242,7 +242,7 @@ def test_they_show_themselves():
         for each in (model, clone(model).fit(X, y), make_pipeline(StandardScaler(), model)):
             html = each._repr_html_()
             assert type(model).__name__ in html and "2.5" in html
-            assert "</style>" in html and "<script" in html
+            assert "</style>" in html
 
 
 def test_tags_say_what_they_take():

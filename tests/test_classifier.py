@@ -70,6 +70,32 @@ def test_costs_are_a_tau():
     assert_array_equal(FITTED.predict(NEW, cost_matrix=dear), FITTED.predict(NEW, tau=0.75))
 
 
+@pytest.mark.parametrize("size", [1e308, 5e-324])
+def test_costs_of_any_size_are_a_tau(size):
+    assert_array_equal(FITTED.predict(NEW, cost_fp=size, cost_fn=size), FITTED.predict(NEW))
+    each = np.full(len(NEW), size)
+    assert_array_equal(FITTED.predict(NEW, cost_fp=each, cost_fn=size), FITTED.predict(NEW))
+
+
+def test_what_lies_on_the_boundary_is_positive():
+    model = QuantileSVC(intercept="none").fit(X, Y)
+    nothing = np.zeros((1, X.shape[1]))
+    assert model.decision_function(nothing) == 0.0
+    for classifier in (model, model.at(0.5)):
+        assert classifier.predict(nothing) == ["yes"]
+
+
+def test_probabilities_of_a_part_of_the_path_are_as_far_as_it_goes():
+    begin, end = 0.2, 0.7
+    model = QuantileSVC(C=0.7, tau_range=(begin, end)).fit(X, Y)
+    first, last = FITTED.predict_proba_interval(NEW).T
+    once = first == last  # where boundaries do not cross
+    whole, part = (each.predict_proba(NEW)[once, 1] for each in (FITTED, model))
+    assert (part == begin).any() and (part == end).any()
+    assert_allclose(part, np.clip(whole, begin, end), rtol=0, atol=1e-9)
+    assert ((part > begin) & (part < end)).any()
+
+
 @pytest.mark.parametrize("few", [True, False])
 @pytest.mark.parametrize("model", [FITTED, QuantileSVC(kernel="rbf").fit(X, Y)])
 def test_costs_of_each_sample_are_its_own(model, few):

@@ -45,9 +45,8 @@ def distances(X, Y, level, weight=None, model=None):
     far = np.empty((len(Y), len(level)))
     for train, test in drawn_folds(len(Y)):
         path = model.fit(X[train], Y[train], sample_weight=weight[train])
-        for k, t in enumerate(level):
-            low, high = path.predict(X[test], quantile=[0.5 - 0.5 * t, 0.5 + 0.5 * t]).T
-            far[test, k] = np.maximum(low - Y[test], Y[test] - high)
+        low, high = (path.predict(X[test], quantile=0.5 + side * level) for side in (-0.5, 0.5))
+        far[test] = np.maximum(low - Y[test, None], Y[test, None] - high)
     return far
 
 
@@ -93,6 +92,18 @@ def test_steps_are_those_of_conformal_quantile_regression_as_long_as_these_grow(
     alone = far[ranks - 1, np.arange(51)]
     assert_allclose(found.step, np.maximum(np.maximum.accumulate(alone), 0.0), rtol=0, atol=1e-9)
     assert np.mean(np.diff(alone) < 0.0) > 0.1  # by themselves, steps shrink now and then
+
+
+def test_steps_of_many_samples_count_the_one_to_come():
+    many, responses = fans(450, 2)
+    smooth = QuantileSVR(C=0.1)
+    found = QuantileSVR(C=0.1, conformal=FOLDS).fit(many, responses).calibration_
+    assert len(found.level) < 450
+    far = np.sort(distances(many, responses, found.level, model=smooth), axis=0)
+    # of 450 samples and one to come, so many must lie within
+    ranks = np.minimum(np.ceil(451 * found.level - 1e-9).astype(int), 450)
+    alone = far[ranks - 1, np.arange(len(ranks))]
+    assert_allclose(found.step, np.maximum(np.maximum.accumulate(alone), 0.0), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize(

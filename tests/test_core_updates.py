@@ -79,7 +79,7 @@ class TestRows:
 
 def test_gram_matrices_of_very_sparse_rows():
     # so few entries that no dense block is made of them
-    X = sparse.random_array((40, 900), density=0.01, rng=3, format="csr")
+    X = sparse.random(40, 900, density=0.01, random_state=3, format="csr")
     rows = make_rows(sparse.csr_array(X), np.ones(40), 1.0)
     members = np.arange(39, -1, -3, dtype=np.int32)
     Z = np.column_stack([X.toarray(), np.ones(40)])[members]

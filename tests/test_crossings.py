@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
 import taupath
+from platforms import needs_extended_sums
 from taupath import crossings
 
 pytestmark = pytest.mark.core
@@ -152,6 +153,7 @@ def test_a_level_that_fits_no_sample_is_refused(level, message):
         path.crossings(np.zeros((3, 3)), level)
 
 
+@needs_extended_sums
 @pytest.mark.parametrize("intercept", ["augmented", "free", "none"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
 def test_what_functions_can_move_is_measured_in_full(kernel, intercept):

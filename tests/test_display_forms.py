@@ -198,7 +198,7 @@ def test_labels_at_line_ends_are_in_order_and_apart():
     assert y[0] < y[1] < y[3] < y[2] < y[4] <= 1.0
     ordered = sorted(boxes, key=lambda box: box.y0)
     for lower, upper in pairwise(ordered):
-        assert lower.y0 + 9 <= upper.y0
+        assert lower.y0 + 8.9 <= upper.y0  # pixels; earlier matplotlib sets text 0.04 lower
 
 
 # --- bad input -----------------------------------------------------------------------------------

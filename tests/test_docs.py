@@ -16,7 +16,6 @@ import shlex
 import subprocess
 import sys
 import textwrap
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -120,6 +119,22 @@ def test_an_example_runs_and_draws(example, tmp_path, monkeypatch):
         plt.close("all")
 
 
+def test_the_picture_of_the_readme_says_what_it_would_say_today(tmp_path):
+    """Text in it is text: words, numbers and the ticks of the axes."""
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    draw = runpy.run_path(str(ROOT / "tools" / "readme_picture.py"))["main"]
+    draw(["-o", str(tmp_path)])
+    drawn = sorted(tmp_path.iterdir())
+    assert [file.name for file in drawn] == ["costs-dark.svg", "costs-light.svg"]
+    alternative = re.search(r'alt="(.*?)"', (ROOT / "README.md").read_text("utf-8"), re.DOTALL)[1]
+    for file in drawn:
+        said = re.findall(r">([^<>]*)</t(?:ext|span)>", file.read_text("utf-8"))
+        kept = (DOCS / "figures" / file.name).read_text("utf-8")
+        assert said == re.findall(r">([^<>]*)</t(?:ext|span)>", kept)
+        percentages = [int(n) for n in re.findall(r"(\d+) % (?:found|cleared)", " ".join(said))]
+        assert percentages == [int(n) for n in re.findall(r"(\d+) %", alternative)]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_a_page_names_only_make_targets_that_exist(page):
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
@@ -133,7 +148,8 @@ def test_a_page_names_only_make_targets_that_exist(page):
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_a_page_names_only_files_that_exist(page):
     text = page.read_text("utf-8")
-    linked = [link for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text) if ":" not in link]
+    linked = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text) + re.findall(r'src(?:set)?="([^"]+)"', text)
+    linked = [link for link in linked if ":" not in link]
     made = [link for link in linked if "gallery/" in link]  # by `make docs`, from an example
     for link in linked:
         assert link in made or (page.parent / link).exists(), link
@@ -206,11 +222,3 @@ def test_imports_go_the_way_that_the_page_for_contributors_says():
         if own in floor and other in floor and floor[other] < floor[own]
     ]
     assert not upward
-
-
-def test_the_citation_is_that_of_this_version():
-    text = (ROOT / "CITATION.cff").read_text("utf-8")
-    with (ROOT / "pyproject.toml").open("rb") as stream:
-        project = tomllib.load(stream)["project"]
-    assert f"version: {project['version']}\n" in text
-    assert f"license: {project['license']}\n" in text

@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 import taupath
+from platforms import needs_extended_sums
 from real_data import CLASSIFICATION, load_dense
 
 pytestmark = pytest.mark.core
@@ -173,6 +174,7 @@ def test_real_data():
     certified(taupath.quantile_path(X, y, C=10.0, kernel="rbf", intercept="free"), 100)
 
 
+@needs_extended_sums
 @pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
 @pytest.mark.parametrize("gamma", ["scale", 0.1, 10.0])
 @pytest.mark.parametrize("name", CLASSIFICATION)

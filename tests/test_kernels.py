@@ -22,6 +22,7 @@ import problems
 import taupath
 from agreement import assert_same_function, blobs, low_rank
 from canonical import Task, assert_optimal, assert_quantile_path, judge
+from platforms import needs_extended_sums
 from real_data import load_dense, slow
 from taupath import samples
 
@@ -356,6 +357,7 @@ def rings(n):
     return rng.standard_normal((n, 2)) * np.where(wide, 3.0, 1.0), ~wide[:, 0]
 
 
+@needs_extended_sums
 @pytest.mark.parametrize("intercept", ["augmented", "free"])
 def test_a_smooth_kernel_with_a_large_C_is_certified(intercept):
     X, y = rings(1000)

@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import laplacian_kernel
 import taupath
 from agreement import assert_same_function, kinks_of, waves
 from canonical import Task, assert_regression_path
+from platforms import needs_extended_sums
 from real_data import slow
 
 TAUS = np.array([0.0, 1e-6, 0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1.0 - 1e-6, 1.0])
@@ -264,6 +265,7 @@ def test_nothing_to_predict_is_predicted_with_more_samples_than_dimensions():
     assert path.certify(None).holds()
 
 
+@needs_extended_sums
 @pytest.mark.parametrize("C", [1.0, 30.0])
 def test_a_function_without_noise_is_certified(C):
     # with C = 1000, rounding of 500 margins alone costs 1e-9 of an objective without any loss
@@ -291,6 +293,7 @@ def least_pinball(X: np.ndarray, y: np.ndarray, tau: float) -> tuple[float, np.n
     return float(found.fun), found.x[: d + 1]
 
 
+@needs_extended_sums
 @pytest.mark.parametrize("name", FILES)
 def test_a_large_C_gives_the_quantiles_of_linear_programming(name, data_dir):
     X, y = load(name, data_dir)
@@ -304,6 +307,7 @@ def test_a_large_C_gives_the_quantiles_of_linear_programming(name, data_dir):
         assert -1e-9 * least <= loss - least <= weights @ weights / (2.0 * C) + 1e-9 * least
 
 
+@needs_extended_sums
 @pytest.mark.parametrize("name", FILES)
 def test_with_a_large_C_the_fraction_below_is_tau(name, data_dir):
     X, y = load(name, data_dir)

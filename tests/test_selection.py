@@ -56,6 +56,16 @@ def test_over_all_tau_it_is_the_brier_score():
     assert pytest.approx(CS[FITTED.brier_.mean(axis=1).argmin()]) == FITTED.C_
 
 
+def test_every_held_out_sample_counts_alike_whatever_the_size_of_its_fold():
+    order = np.random.default_rng(2).permutation(len(Y))
+    small, large = order[:8], order[8:70]
+    folds = [(np.setdiff1d(order, test), test) for test in (small, large)]
+    model = QuantileSVCCV(CS, cv=folds).fit(X, Y)
+    by_samples = model.brier_ @ [len(small), len(large)]
+    assert CS[by_samples.argmin()] != CS[model.brier_.mean(axis=1).argmin()]  # or this says nothing
+    assert CS[by_samples.argmin()] == model.C_
+
+
 def test_what_is_left_is_the_model_of_all_samples():
     same = QuantileSVC(FITTED.C_).fit(X, Y)
     assert_array_equal(FITTED.predict_proba(X), same.predict_proba(X))

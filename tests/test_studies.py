@@ -1,5 +1,6 @@
 """The studies of probabilities, costs and coverage: their building blocks are right."""
 
+import importlib
 import importlib.util
 import json
 import sys
@@ -97,12 +98,43 @@ def test_log_loss_of_a_certain_error_is_that_of_the_clip(study):
 
 
 def test_recalibration_undoes_a_change_of_the_logit(study):
-    probability = study("probability")
+    study("probability")
+    recalibrate = importlib.import_module("calibrators.path").recalibrate
     rng = np.random.default_rng(5)
     eta = rng.uniform(0.02, 0.98, 100_000)
     truth = rng.uniform(size=len(eta)) < eta
     distorted = 1.0 / (1.0 + np.exp(-(0.5 * np.log(eta / (1.0 - eta)) - 0.3)))
-    assert_allclose(probability.recalibrate(distorted, truth, distorted), eta, atol=0.02)
+    assert_allclose(recalibrate(distorted, truth, distorted), eta, atol=0.02)
+
+
+def test_venn_abers_probabilities_are_those_of_one_fold_where_all_folds_agree(study, monkeypatch):
+    study("probability")
+    module = importlib.import_module("calibrators.venn_abers")
+    if not module.installed():
+        pytest.skip("venn-abers is not installed")
+    # five folds of the same samples: the mean of equal pairs is p1 / (p1 + 1 - p0)
+    rng = np.random.default_rng(6)
+    block = rng.standard_normal((30, 2))
+    labels = (block[:, 0] + rng.standard_normal(30) > 0.0).astype(int)
+    X, y = np.tile(block, (5, 1)), np.tile(labels, 5)
+
+    class Folds:
+        def split(self, X, y):
+            every = np.arange(150)
+            return [(every[every // 30 != k], every[every // 30 == k]) for k in range(5)]
+
+    monkeypatch.setattr(module, "outer_folds", Folds)
+    model = module.VennAbersSVC(module.SVC(kernel="linear")).fit(X, y)
+    found = model.predict_proba(block)
+    svm, calibrator = model.folds_[0]
+    p0, p1 = calibrator.predict_proba(module._scores(svm, block))[1].T
+    assert np.all((p0 <= p1) & (p0 >= 0.0) & (p1 <= 1.0)) and np.any(p0 < p1)
+    assert_allclose(found[:, 1], p1 / (1.0 - p0 + p1))
+    assert_allclose(found.sum(axis=1), 1.0)
+    # more to the right is more probable, and on the whole as many as there are positives
+    order = np.argsort(svm.decision_function(block))
+    assert np.all(np.diff(found[order, 1]) >= -1e-12)
+    assert abs(found[:, 1].mean() - labels.mean()) < 0.05
 
 
 def test_standing_counts_rows(study):
@@ -221,6 +253,29 @@ def test_ends_of_an_interval_are_inside(study):
     assert found.tolist() == [False, True, True, False]
 
 
+def test_pinball_loss_is_that_of_scikit_learn(study):
+    coverage = study("intervals")
+    rng = np.random.default_rng(10)
+    y, interval = rng.standard_normal(50), np.sort(rng.standard_normal((50, 2)), axis=1)
+    both = [
+        coverage.mean_pinball_loss(y, end, alpha=q)
+        for q, end in zip(coverage.ENDS, interval.T, strict=True)
+    ]
+    assert_allclose(coverage.pinball(y, interval).mean(), np.mean(both))
+
+
+def test_a_forest_knows_where_quantiles_are(study):
+    study("intervals")
+    forest = importlib.import_module("forest")
+    if not forest.installed():
+        pytest.skip("quantile-forest is not installed")
+    rng = np.random.default_rng(11)
+    X = rng.integers(2, size=(600, 1)).astype(float)
+    y = rng.uniform(0.0, 1.0, 600) * (1.0 + 9.0 * X[:, 0])
+    found = forest.forest_quantiles(X, y, np.array([[0.0], [1.0]]), (0.1, 0.9))
+    assert_allclose(found, [[0.1, 0.9], [1.0, 9.0]], rtol=0.25)
+
+
 def test_decreases_are_counted_in_rows(study):
     quantiles = np.array([[1.0, 2.0, 2.0], [3.0, 2.0, 1.9]])
     assert study("intervals").decreases(quantiles) == 2
@@ -229,7 +284,7 @@ def test_decreases_are_counted_in_rows(study):
 
 def test_sets_have_the_columns_they_should(study, data_dir):
     coverage = study("intervals")
-    shapes = {name: coverage.load(name, data_dir)[0].shape for name in coverage.SETS}
+    shapes = {name: coverage.read_table(name, data_dir)[0].shape for name in coverage.SETS}
     assert shapes == {
         "engel": (235, 1),
         "mcycle": (133, 1),
@@ -246,13 +301,16 @@ def test_coverage_of_made_up_data(study, monkeypatch):
     monkeypatch.setattr(coverage, "CS", (0.1, 1.0))
     monkeypatch.setattr(coverage, "QUANTILES", [k / 10 for k in range(1, 10)])
     monkeypatch.setattr(coverage, "FOLDS", (5,))
-    monkeypatch.setattr(coverage, "KINDS", ("plain", "conformal 5", *coverage.RULES))
+    forest = coverage.KINDS[coverage.KINDS.index(coverage.RULES[-1]) + 1 :]
+    monkeypatch.setattr(coverage, "KINDS", ("plain", "conformal 5", *coverage.RULES, *forest))
     rng = np.random.default_rng(8)
     X = rng.uniform(-1.0, 1.0, (60, 1))
     row = coverage.measure("noise", X, rng.standard_normal(60) * (1.5 + X[:, 0]))
     assert row.crossings == 0
     assert_allclose(row.coverage["plain"] + row.below + row.above, 1.0)
-    assert set(row.coverage) == set(row.width) == set(coverage.KINDS)
+    assert set(row.coverage) == set(row.width) == set(row.loss) == set(coverage.KINDS)
+    # that of the quantiles of y alone, about which nothing can be learnt here but its spread
+    assert all(0.1 < loss < 0.4 for loss in row.loss.values())
     assert all(0.5 < share <= 1.0 for share in row.coverage.values())
     assert any("noise" in line for line in coverage.report([row], {}))
     assert json.loads(coverage.as_json([row], {}))["rows"][0]["crossings"] == 0

@@ -169,7 +169,7 @@ def test_sparse_matrices_are_read_as_scipy_saves_them(tmp_path):
     file = tmp_path / "t.npz"
     file.write_bytes(npz(**sparse_parts()))
     check(read_table(file))
-    X = sp.random_array((20, 30), density=0.1, format="csr", rng=np.random.default_rng(0))
+    X = sp.csr_array(sp.random(20, 30, density=0.1, random_state=0))
     sp.save_npz(file, X)
     table = read_table(file)
     assert (table.matrix != X).nnz == 0

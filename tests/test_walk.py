@@ -37,9 +37,11 @@ def gaussian(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 # Uninterrupted, this takes many seconds. It says when the walk is under way, and how it ended.
 LONG_WALK = """
+import signal
 import numpy as np
 import taupath
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which jobs in the background ignore
 n = 100_000
 rng = np.random.default_rng(0)
 y = np.where(rng.random(n) < 0.5, 1, -1)
@@ -140,7 +142,7 @@ def test_a_callback_changes_nothing():
 PROBLEMS = {
     "few features": lambda: gaussian(150, 4),
     "many features": lambda: gaussian(60, 100),
-    "sparse": lambda: (sparse.random_array((120, 90), density=0.1, rng=0), gaussian(120, 1)[1]),
+    "sparse": lambda: (sparse.random(120, 90, 0.1, random_state=0), gaussian(120, 1)[1]),
     "lattice": lambda: (np.round(gaussian(80, 3)[0]), gaussian(80, 3)[1]),
 }
 

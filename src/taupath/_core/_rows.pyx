@@ -12,6 +12,12 @@ from scipy.linalg.blas import dsyrk
 from taupath._core._blas cimport norm
 from taupath._core._pairs cimport pair_of, pair_plus, pair_t, pair_times
 
+cdef extern from "float.h":
+    const int LDBL_MANT_DIG
+
+# Bits of the sums that are called extended: 64 on x86 but for MSVC, whose long double has 53.
+SUM_BITS = LDBL_MANT_DIG
+
 # Gram matrices go through a dense block and BLAS while that has at most so many entries.
 cdef Py_ssize_t DENSE_BLOCK = 1 << 22
 # Squared lengths are differences of vectors.

@@ -1,5 +1,6 @@
 """The paper's comparators: solvers for one τ at a time, at the paper's settings."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,15 @@ class Liblinear:
     ----------
     problem : Problem
         What to solve. It is handed over once; `train` is LIBLINEAR's own work.
+    taus : sequence of float
+        The τ to be trained at; the paper's.
+    tolerance : float
+        LIBLINEAR's -e; the paper's.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(
+        self, problem: Problem, taus: Sequence[float] = TAUS, tolerance: float = TOLERANCE
+    ) -> None:
         from liblinear import liblinearutil
 
         self._util = liblinearutil
@@ -33,10 +40,10 @@ class Liblinear:
         C = 1.0 / (len(problem.y) * problem.lam)
         self._parameters = {
             tau: liblinearutil.parameter(
-                f"-s 3 -B 1 -e {TOLERANCE!r} -w1 {2.0 * (1.0 - tau)!r} -w-1 {2.0 * tau!r} "
+                f"-s 3 -B 1 -e {tolerance!r} -w1 {2.0 * (1.0 - tau)!r} -w-1 {2.0 * tau!r} "
                 f"-c {C!r} -q"
             )
-            for tau in TAUS
+            for tau in taus
         }
 
     @classmethod
@@ -48,7 +55,7 @@ class Liblinear:
             return None
 
     def train(self, tau: float) -> Any:
-        """Return LIBLINEAR's model at one of the paper's τ."""
+        """Return LIBLINEAR's model at one of these τ."""
         return self._util.train(self._data, self._parameters[tau])
 
     @staticmethod

@@ -1,0 +1,1 @@
+"""Ways from an SVM to probabilities, a file for each package."""
