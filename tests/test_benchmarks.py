@@ -292,6 +292,17 @@ def test_the_report_on_approximate_paths_says_what_was_measured(module, monkeypa
     assert approximate.ratio(alone) is None
 
 
+def test_files_of_simplified_paths_are_measured(module, monkeypatch, data_dir):
+    pytest.importorskip("liblinear", reason="LIBLINEAR is not installed")
+    approximate = module("approximate")
+    monkeypatch.setenv("TAUPATH_DATA", str(data_dir))
+    found = approximate.measure_files("diabetes")
+    assert found.nodes < 0.5 * found.kinks
+    assert found.simplified < found.with_data < found.exact
+    lines = "\n".join(approximate.report_files([found]))
+    assert str(found.exact) in lines and str(found.simplified) in lines
+
+
 def test_the_sparse_set_is_like_w8a(module):
     pytest.importorskip("liblinear", reason="LIBLINEAR is not installed")
     X, y, lam = module("approximate").sparse_classes(2000)

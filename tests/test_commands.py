@@ -47,8 +47,11 @@ def columns_of(text):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return a folder with small files and models of them."""
-    folder = tmp_path_factory.mktemp("files")
+    return write_files(tmp_path_factory.mktemp("files"))
+
+
+def write_files(folder):
+    """Return the folder, with small files and models of them."""
     X, y = load_breast_cancer(return_X_y=True)
     X = scale(X)[:150, :4]
     y = y[:150]
@@ -187,7 +190,7 @@ def test_start_up_imports_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "command", ["demo", "fit", "predict", "evaluate", "report", "certify", "reproduce"]
+    "command", ["demo", "fit", "predict", "evaluate", "report", "certify", "simplify", "reproduce"]
 )
 def test_every_command_explains_itself(command, capsys):
     with pytest.raises(SystemExit) as stopped:

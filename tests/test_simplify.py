@@ -100,6 +100,17 @@ def test_no_node_could_be_left_out(name):
     assert min(joined) > tol
 
 
+@pytest.mark.parametrize("seed", [4, 11, 23, 31])
+def test_a_free_intercept_may_jump(seed):
+    """At some k / n the optimal intercepts are an interval, and the path jumps across it."""
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.standard_normal((60, 2)))
+    job = Job(x, x[:, 0] + rng.standard_normal(60), C=0.5, intercept="free", regression=True)
+    simple = job.path().simplify(1e-5)
+    assert_bounded(job, simple, 200)
+    assert simple.certify().worst_gap <= 1e-5
+
+
 def test_a_smaller_tolerance_keeps_more_nodes():
     path = JOBS["classification"].path()
     sizes = [path.simplify(tol).n_kinks for tol in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)]

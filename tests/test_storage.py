@@ -14,6 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.preprocessing import scale
 
 import taupath as tp
+from damage import ANYTHING, altered, entries, flipped
 from taupath.storage.container import NO_DIGEST, VERSION, read_container, write_container
 from taupath.storage.shelf import Shelf, Taken
 
@@ -170,7 +171,11 @@ def test_files_of_every_version_stay_readable(file):
     X = np.array(truth["X"])
     if isinstance(model, tp.SolutionPath):
         found = model.decision_function(X, truth["taus"])
-        assert model.certify().worst_gap < 1e-9
+        if hasattr(model, "stated"):
+            certificate = model.certify(np.array(truth["trained"]["X"]), truth["trained"]["y"])
+            assert certificate.holds() and model.stated.holds()
+        else:
+            assert model.certify().holds()
     else:
         classifies = hasattr(model, "predict_proba")
         found = model.predict_proba(X) if classifies else model.predict_interval(X, 0.8)
@@ -225,13 +230,7 @@ def test_numbers_altered_with_their_checksum_never_crash(stored, tmp_path, seed)
     rng = np.random.default_rng(seed)
     refused = 0
     for _ in range(40):
-        changed = {name: array.copy() for name, array in arrays.items()}
-        name = str(rng.choice(sorted(changed)))
-        flat = changed[name].reshape(-1)
-        if flat.size:
-            raw = flat.view(np.uint8)
-            raw[rng.integers(len(raw))] ^= np.uint8(1 << rng.integers(8))
-        rewritten(content, changed, tmp_path / "model.tau")
+        rewritten(content, flipped(arrays, rng), tmp_path / "model.tau")
         try:
             model = tp.load(tmp_path / "model.tau")
         except tp.ModelFileError:
@@ -246,27 +245,6 @@ def test_numbers_altered_with_their_checksum_never_crash(stored, tmp_path, seed)
     assert refused > 0
 
 
-def entries(content, prefix=()):
-    """Yield the place of every entry of nested dicts and lists."""
-    items = content.items() if isinstance(content, dict) else enumerate(content)
-    for key, value in items:
-        yield (*prefix, key)
-        if isinstance(value, (dict, list)):
-            yield from entries(value, (*prefix, key))
-
-
-def altered(content, place, value):
-    content = json.loads(json.dumps(content))
-    inner = content
-    for key in place[:-1]:
-        inner = inner[key]
-    if value is ...:
-        del inner[place[-1]]
-    else:
-        inner[place[-1]] = value
-    return content
-
-
 @pytest.mark.parametrize("kind", ["classifier", "regressor", "C path", "rbf"])
 def test_descriptions_with_anything_in_any_place_are_refused_or_harmless(kind, stored, tmp_path):
     file, _, X = stored
@@ -279,7 +257,7 @@ def test_descriptions_with_anything_in_any_place_are_refused_or_harmless(kind, s
         X = PATHS[kind]._samples.X
     content, arrays = read_container(file)
     for place in entries(content):
-        for value in (..., None, -1, 2**70, 1.5, "x", [], {}, [0, 1], {"dense": "x"}, True):
+        for value in ANYTHING:
             rewritten(altered(content, place, value), arrays, tmp_path / "model.tau")
             try:
                 model = tp.load(tmp_path / "model.tau")
@@ -315,7 +293,7 @@ def test_foreign_files_are_told_so(content, says, tmp_path):
 
 def test_a_later_version_asks_for_a_newer_taupath(stored, tmp_path):
     _, content, _ = stored
-    later = content.replace(b'"version":"1"', b'"version":"9"', 1)
+    later = content.replace(f'"version":"{VERSION}"'.encode(), b'"version":"9"', 1)
     (tmp_path / "file").write_bytes(later)
     with pytest.raises(tp.ModelFileError, match="install a newer taupath"):
         tp.load(tmp_path / "file")
@@ -388,18 +366,6 @@ def test_kernels_that_are_functions_are_refused_and_nothing_is_left(tmp_path):
     path = tp.quantile_path(X, y, kernel=lambda A, B: A @ B.T)
     with pytest.raises(ValueError, match="Python function"):
         path.save(tmp_path / "path.tau")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_paths_that_are_not_exact_are_refused_and_nothing_is_left(tmp_path):
-    X, y = cancer(60)
-    for path in (
-        tp.quantile_path(X, y, method="approximate"),
-        tp.quantile_path(X, y).simplify(1e-3),
-        tp.quantile_regression_path(X[:, 1:], X[:, 0], method="approximate"),
-    ):
-        with pytest.raises(ValueError, match="approximate and simplified"):
-            path.save(tmp_path / "path.tau")
     assert list(tmp_path.iterdir()) == []
 
 

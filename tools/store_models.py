@@ -31,11 +31,24 @@ def main() -> None:
         "quantiles": taupath.quantile_regression_path(X, z, C=3.0, intercept="free"),
         "classifier": taupath.QuantileSVC(C=0.5, class_weight="balanced").fit(X, y),
         "regressor": taupath.QuantileSVR(C=2.0, conformal=3).fit(X, z),
+        "approximate": taupath.quantile_path(X, y, method="approximate", intercept="free"),
+        "simplified": taupath.quantile_path(X, y).simplify(1e-3),
+        "simplified-C-path": taupath.regularization_path(X, y, C_max=2.0).simplify(1e-3),
+        "simplified-kernel": taupath.quantile_path(X, y, kernel="rbf").simplify(1e-3),
+        "approximate-quantiles": taupath.quantile_regression_path(X, z, method="approximate"),
+        "approximate-classifier": taupath.QuantileSVC(method="approximate").fit(X, y),
     }
-    for name, model in models.items():
+    # and a file with training data of float32
+    with_data = {
+        "approximate-data": taupath.quantile_path(
+            sparse.astype(np.float32), y, method="approximate"
+        )
+    }
+    for name, model in (models | with_data).items():
         file = FOLDER / f"v{VERSION}-{name}.tau"
-        model.save(file)
+        model.save(file, data=True if name in with_data else None)
         truth = {"X": X[:5].tolist(), "taus": [0.1, 0.4, 0.9]}
+        truth["trained"] = {"X": X.tolist(), "y": (z if "quantiles" in name else y).tolist()}
         if isinstance(model, taupath.SolutionPath):
             values = model.decision_function(X[:5], truth["taus"])
         elif hasattr(model, "predict_proba"):

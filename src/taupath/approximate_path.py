@@ -1,12 +1,13 @@
 """Paths whose solutions are not exact but certified, for every value of the parameter."""
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from taupath.certificate import Certificate, Measure
-from taupath.chords import Chords
+from taupath.chords import Chords, Lines
 from taupath.continuum import Continuum, End
 from taupath.path import ClassificationPath, RegressionPath, SolutionPath
 from taupath.samples import Solution
@@ -15,6 +16,7 @@ __all__ = [
     "ApproximateClassificationPath",
     "ApproximatePath",
     "ApproximateRegressionPath",
+    "ByFunctions",
     "ByNodes",
 ]
 
@@ -40,6 +42,8 @@ class ApproximatePath(SolutionPath):
 
     method = "approximate"
     tol: float
+    # what `certify` has found last
+    _certified: Certificate | None = None
 
     def __repr__(self) -> str:
         n, d = self._samples.shape
@@ -92,7 +96,7 @@ class ApproximatePath(SolutionPath):
             worst_kkt = max(worst_kkt, (kkt, float(self.taus[k])))
             begin = end
         scale = float(np.abs(continuum.target).max()) or 1.0
-        return Certificate(
+        self._certified = Certificate(
             worst_gap=worst[0],
             tau_gap=float(self._from_t(worst[1])),
             worst_kkt=worst_kkt[0] / scale,
@@ -100,16 +104,29 @@ class ApproximatePath(SolutionPath):
             n_checked=len(self.taus),
             complete=True,
             continuum=True,
+            tol=self.tol,
         )
+        return self._certified
 
     def _from_t(self, t: float) -> float:
         return t
 
 
-class ByNodes(ApproximatePath):
+class ByFunctions(ApproximatePath):
+    """Decision functions that are read off w at nodes."""
+
+    _stretches: Sequence[Lines]  # type: ignore[assignment]  # lines in place of walks
+
+    def _function(self, value: float) -> Solution:
+        w = self._stretches[0].weights(value)
+        none = np.empty(0)
+        return none, none, w, 0.0
+
+
+class ByNodes(ByFunctions):
     """Nodes that were solved for; θ is made from w."""
 
-    _stretches: list[Chords]  # type: ignore[assignment]  # chords in place of walks
+    _stretches: Sequence[Chords]
 
     def _continuum(self) -> Continuum:
         return self._stretches[0].continuum
@@ -120,15 +137,11 @@ class ByNodes(ApproximatePath):
     def take(self, kept: np.ndarray, tol: float) -> "ByNodes":
         """Return the path through these nodes, whose gaps have been found to be within `tol`."""
         other = copy.copy(self)
+        other._certified = None
         other._stretches = [self._stretches[0].take(kept)]
         other.taus, other.tol = self.taus[kept], tol
         other.taus.flags.writeable = False
         return other
-
-    def _function(self, value: float) -> Solution:
-        w = self._stretches[0].weights(value)
-        none = np.empty(0)
-        return none, none, w, 0.0
 
     def _measure(self, value: float) -> Measure:
         # θ at the ends of its box is so exactly, and stays so

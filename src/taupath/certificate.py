@@ -15,6 +15,10 @@ AT_BOUND = 1e-12
 VANISHING = 1e-6
 # Rows shorter than this are zero.
 SHORTEST = 1e-100
+# What is promised of an exact path: gap, and violation of a condition.
+EXACT_GAP, EXACT_KKT = 1e-9, 1e-7
+# Sums in another order may make a bound larger by this factor.
+SAME_GAP = 1.0 + 1e-6
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -57,6 +61,8 @@ class Certificate:
     continuum : bool
         Whether `worst_gap` bounds the gaps at all τ, whether looked at or not. It is then part of
         the objective at w = 0 and τ = ½ instead of the primal objective at its τ.
+    tol : float or None
+        Of an approximate path: what no gap was to exceed.
     """
 
     worst_gap: float
@@ -66,9 +72,19 @@ class Certificate:
     n_checked: int
     complete: bool
     continuum: bool = False
+    tol: float | None = None
 
-    def holds(self, gap: float = 1e-9, kkt: float = 1e-7) -> bool:
-        """Return whether both are within these limits."""
+    def holds(self, gap: float | None = None, kkt: float | None = None) -> bool:
+        """Return whether both are within these limits.
+
+        Where none are given, within those that the path was made for: 1e-9 and 1e-7 of an exact
+        one; of an approximate path a gap of `tol`, and conditions are not asked for.
+        """
+        approximate = self.tol is not None
+        if gap is None:
+            gap = EXACT_GAP if self.tol is None else SAME_GAP * self.tol
+        if kkt is None:
+            kkt = np.inf if approximate else EXACT_KKT
         return self.worst_gap <= gap and self.worst_kkt <= kkt
 
 

@@ -8,12 +8,12 @@ import numpy as np
 from taupath._core._descent import inner
 from taupath.continuum import Continuum, End
 from taupath.samples import Solution
-from taupath.shares import Node
+from taupath.shares import Node, Smoothing
 from taupath.status import FREE, LOWER, UPPER
 from taupath.stored import StoredSamples
 from taupath.stretch import Sweep
 
-__all__ = ["Chords", "between", "chord_at"]
+__all__ = ["Chords", "Lines", "between", "chord_at"]
 
 
 def chord_at(nodes: np.ndarray, value: float) -> tuple[int, float]:
@@ -27,7 +27,47 @@ def between(begin: np.ndarray, end: np.ndarray, s: float) -> np.ndarray:
     return np.asarray((1.0 - s) * begin + s * end)
 
 
-class Chords:
+class Lines:
+    """The decision functions of a path: w at nodes, straight lines in between.
+
+    Parameters
+    ----------
+    samples : StoredSamples
+        What makes functions of w.
+    nodes : ndarray of shape (n_nodes,)
+        Where the nodes are, increasing.
+    w : ndarray of shape (n_nodes, n_cols)
+        The primal points.
+    counters : dict
+        What it took to find them.
+    """
+
+    def __init__(
+        self, samples: StoredSamples, nodes: np.ndarray, w: np.ndarray, counters: dict[str, int]
+    ) -> None:
+        self.samples, self.counters = samples, counters
+        self.kinks = self.nodes = nodes
+        self.w = w
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is kept of the nodes, their places not counted."""
+        return self.w.nbytes
+
+    def weights(self, value: float) -> np.ndarray:
+        """Return w."""
+        k, s = chord_at(self.nodes, value)
+        return between(self.w[k], self.w[k + 1], s)
+
+    def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
+        """Return w and intercept at the nodes first, ..., last - 1."""
+        assert not with_theta
+        w = self.w[first:last].copy()
+        bias = self.samples.constant.bias
+        return w, None, bias * w[:, -1] if bias else np.zeros(len(w))
+
+
+class Chords(Lines):
     """Nodes of a smoothed problem, in terms of a path.
 
     θ at a node is made from w there and the data, whenever it is asked for: what is kept are
@@ -52,9 +92,9 @@ class Chords:
         nodes: Sequence[Node],
         counters: dict[str, int],
     ) -> None:
-        self.samples, self.continuum, self.counters = samples, continuum, counters
-        self.kinks = self.nodes = np.array([node.tau for node in nodes])
-        self._w = np.array([node.w for node in nodes])
+        taus = np.array([node.tau for node in nodes])
+        super().__init__(samples, taus, np.array([node.w for node in nodes]), counters)
+        self.continuum = continuum
         self._width = np.array([node.smoothing.width for node in nodes])
         self._centre = np.array([node.smoothing.centre for node in nodes])
         self._shift = np.array([node.shift for node in nodes])
@@ -64,20 +104,23 @@ class Chords:
         """Return the chords between these nodes."""
         other = copy.copy(self)
         other.kinks = other.nodes = self.nodes[kept]
-        other._w, other._width, other._centre = self._w[kept], self._width[kept], self._centre[kept]
+        other.w, other._width, other._centre = self.w[kept], self._width[kept], self._centre[kept]
         other._shift, other._scale = self._shift[kept], self._scale[kept]
         return other
 
     @property
     def nbytes(self) -> int:
         """Bytes of what is kept of the nodes."""
-        arrays = (self._w, self._width, self._centre, self._shift, self._scale)
+        arrays = (self.w, self._width, self._centre, self._shift, self._scale)
         return sum(array.nbytes for array in arrays)
 
-    def weights(self, value: float) -> np.ndarray:
-        """Return w."""
-        k, s = chord_at(self.nodes, value)
-        return between(self._w[k], self._w[k + 1], s)
+    @property
+    def smoothings(self) -> list[Smoothing]:
+        """What makes θ from w at each node, up to the balance of a free intercept."""
+        return [
+            Smoothing(float(width), centre)
+            for width, centre in zip(self._width, self._centre, strict=True)
+        ]
 
     def solution(self, value: float) -> Solution:
         """Return status, θ, w and the intercept, from the data."""
@@ -109,7 +152,7 @@ class Chords:
 
     def _dual(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return θ at a node, and which are at their lower and which at their upper end."""
-        share = self._share(k, self.samples.points.products(self._w[k]))
+        share = self._share(k, self.samples.points.products(self.w[k]))
         theta = self._theta(k, share)
         boxes, tau = self.continuum.boxes, float(self.nodes[k])
         own = (self.samples.points.sign < 0).astype(np.intp)
@@ -129,7 +172,7 @@ class Chords:
         """
         samples = self.samples
         points, continuum = samples.points, self.continuum
-        w = self._w[k]
+        w = self.w[k]
         margin = points.products(w)
         share = self._share(k, margin)
         theta = self._theta(k, share)
@@ -142,9 +185,3 @@ class Chords:
         if samples.constant.free:
             w, v = w[:-1], v[:-1]
         return End(tau, margin, aim, (w, w), (v, v)), float(off.max(initial=0.0))
-
-    def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
-        """Return w and intercept at the nodes first, ..., last - 1."""
-        assert not with_theta
-        w = self._w[first:last].copy()
-        return w, None, self.samples.constant.bias * w[:, -1]

@@ -1,6 +1,6 @@
 """The classifier: costs are chosen when it predicts, and probabilities agree with predictions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from taupath.approximate import choose_method
 from taupath.classification import quantile_path
 from taupath.costs import (
     check_cost_matrix,
@@ -73,6 +74,12 @@ class QuantileSVC(ClassifierMixin, PathEstimator):
         coupled, or one for each class against the rest.
     cache_size : float, default=1000.0
         Megabytes for a kernel matrix.
+    method : {"exact", "approximate", "auto"}, default="exact"
+        "approximate", for the linear kernel and large data: a path whose duality gaps are at most
+        `tol` at every τ, certified. Features of float32 stay as they are. "auto" takes this from
+        20 000 samples on; `method_` says which it was.
+    tol : float, default=1e-3
+        Of approximate paths: largest gap, as part of the objective at w = 0 and τ = ½.
     n_jobs : int, default=None
         Paths of several classes that are walked at a time (joblib). Of two classes, 2 or more
         walk the path from both ends, in two threads.
@@ -86,8 +93,10 @@ class QuantileSVC(ClassifierMixin, PathEstimator):
     paths_ : list of ClassificationPath
         All paths: of pairs (0, 1), (0, 2), ..., (1, 2), ... of classes, the second one positive;
         with "ovr" of each class, positive, against the rest.
+    method_ : str
+        "exact" or "approximate": what the paths are.
     n_iter_ : ndarray of int
-        Kinks of each path.
+        Kinks, or nodes, of each path.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
@@ -121,6 +130,8 @@ class QuantileSVC(ClassifierMixin, PathEstimator):
         class_weight: Any = None,
         multi_class: str = "ovo",
         cache_size: float = 1000.0,
+        method: str = "exact",
+        tol: float = 1e-3,
         n_jobs: int | None = None,
     ) -> None:
         self.C = C
@@ -136,6 +147,8 @@ class QuantileSVC(ClassifierMixin, PathEstimator):
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.cache_size = cache_size
+        self.method = method
+        self.tol = tol
         self.n_jobs = n_jobs
 
     # -- training ------------------------------------------------------------------------------
@@ -184,22 +197,28 @@ class QuantileSVC(ClassifierMixin, PathEstimator):
         begin_and_end = check_range(self.tau_range)
         if len(present) == 2:
             check_within(self.tau, "tau", begin_and_end)
+        method = choose_method(self.method, self.kernel, X.shape[0])
         # samples of each path; None for all
         self._members = [self._members_of(y, classes) for classes, _ in self._tasks()]
         jobs = [
-            self._job(X, y, weight, members, positive) | {"C": C, "lam": lam}
+            self._job(X, y, weight, members, positive) | {"C": C, "lam": lam, "method": method}
             for members, (_, positive) in zip(self._members, self._tasks(), strict=True)
         ]
         if len(jobs) == 1:
             jobs[0] |= {"n_jobs": self.n_jobs, "progress": self._progress}
-        self.paths_: list[ClassificationPath] = Parallel(n_jobs=self.n_jobs)(
-            delayed(quantile_path)(**job) for job in jobs
-        )
-        if len(present) == 2:
+        self._set_paths(Parallel(n_jobs=self.n_jobs)(delayed(quantile_path)(**job) for job in jobs))
+
+    def _all_paths(self) -> list[ClassificationPath]:
+        return self.paths_
+
+    def _set_paths(self, paths: Sequence[ClassificationPath]) -> None:
+        self.paths_ = list(paths)
+        if len(self.classes_) == 2:
             self.path_ = self.paths_[0]
         elif hasattr(self, "path_"):
             del self.path_
         self.n_iter_ = np.array([path.n_kinks for path in self.paths_])
+        self.method_ = self.paths_[0].method
 
     def _tasks(self) -> list[tuple[np.ndarray, int]]:
         """Return for each path its classes and which of them is positive."""
@@ -233,6 +252,7 @@ class QuantileSVC(ClassifierMixin, PathEstimator):
                     "intercept",
                     "tau_range",
                     "cache_size",
+                    "tol",
                 )
             },
         }

@@ -12,12 +12,12 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from taupath.commands import certify, demo, evaluate, fit, predict, report, reproduce
+from taupath.commands import certify, demo, evaluate, fit, predict, report, reproduce, simplify
 from taupath.commands.common import Failed
 
 __all__ = ["main"]
 
-COMMANDS = (demo, fit, predict, evaluate, report, certify, reproduce)
+COMMANDS = (demo, fit, predict, evaluate, report, certify, simplify, reproduce)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

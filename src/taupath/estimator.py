@@ -1,13 +1,16 @@
 """What the estimators have in common: which samples they take."""
 
+import copy
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
+
+from taupath.path import SolutionPath
 
 __all__ = ["PathEstimator"]
 
@@ -16,6 +19,8 @@ class PathEstimator(BaseEstimator):
     """An estimator that follows a path, with a kernel named by its parameter `kernel`."""
 
     kernel: Any
+    method: str
+    method_: str
     # called as ``_progress(fraction, n_events)`` while one path is walked, where a caller sets it
     _progress: Callable[[float, int], None] | None = None
 
@@ -25,21 +30,48 @@ class PathEstimator(BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def save(self, file: str | os.PathLike[str]) -> None:
+    def save(self, file: str | os.PathLike[str], data: bool | None = None) -> None:
         """Write the fitted estimator to a file that `taupath.load` reads.
 
-        It holds the training data and the paths, nothing that is run, and a checksum. A file of
-        that name is replaced, or stays as it is if anything goes wrong.
+        It holds the paths, and the training data where predictions take them; nothing that is run,
+        and a checksum. A file of that name is replaced, or stays as it is if anything goes wrong.
 
         Parameters
         ----------
         file : path
             Where to.
+        data : bool, optional
+            Whether the file is to hold the training data. By default it does where nothing can be
+            predicted without them: for exact paths, and for kernels.
         """
         from taupath.storage import save  # which knows all kinds of models
 
         check_is_fitted(self)
-        save(self, file)
+        save(self, file, data)
+
+    def simplify(self, tol: float) -> Self:
+        """Return the same estimator with as few nodes of its paths as keep gaps within `tol`.
+
+        Smaller, and with the linear kernel its file holds no training data.
+
+        Parameters
+        ----------
+        tol : float
+            What no duality gap shall exceed, at any τ, as part of the objective at w = 0 and
+            τ = ½.
+        """
+        check_is_fitted(self)
+        other = copy.copy(self)
+        other._set_paths([path.simplify(tol) for path in self._all_paths()])
+        return other
+
+    def _all_paths(self) -> Sequence[SolutionPath]:
+        """Return all paths."""
+        raise NotImplementedError
+
+    def _set_paths(self, paths: Sequence[Any]) -> None:
+        """Take these for the paths, of one method, and say so."""
+        raise NotImplementedError
 
     def _check_training(self, X: Any, y: Any, **how: Any) -> Any:
         """Return samples to train on, and y."""
@@ -51,8 +83,11 @@ class PathEstimator(BaseEstimator):
         return self._check_samples(X, reset=False)
 
     def _check_samples(self, X: Any, *y: Any, **how: Any) -> Any:
+        # before `fit` has chosen, `method` tells whether float32 may be of use
+        exact = getattr(self, "method_" if how.get("reset") is False else "method") == "exact"
+        dtype = np.float64 if exact else [np.float64, np.float32]
         try:
-            return validate_data(self, X, *y, accept_sparse="csr", dtype=np.float64, **how)
+            return validate_data(self, X, *y, accept_sparse="csr", dtype=dtype, **how)
         except (TypeError, ValueError) as error:
             column = _column_without_numbers(X)
             if column is None:

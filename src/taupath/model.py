@@ -38,8 +38,8 @@ class Model:
         """The labels of a classifier as the file had them, in the order of its classes."""
         return list(self.preparation.classes or ())
 
-    def save(self, file: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `taupath.load` reads."""
+    def save(self, file: str | os.PathLike[str], data: bool | None = None) -> None:
+        """Write the model to a file that `taupath.load` reads; `data` as in `QuantileSVC.save`."""
         from taupath.storage import save  # which knows all kinds of models
 
-        save(self, file)
+        save(self, file, data)

@@ -348,20 +348,24 @@ class SolutionPath:
 
     # -- files ---------------------------------------------------------------------------------
 
-    def save(self, file: str | os.PathLike[str]) -> None:
+    def save(self, file: str | os.PathLike[str], data: bool | None = None) -> None:
         """Write the path to a file that `taupath.load` reads.
 
-        It holds the training data and the record, nothing that is run, and a checksum. A file of
-        that name is replaced, or stays as it is if anything goes wrong.
+        It holds the record and the training data, or, of an approximate or a simplified path with
+        the linear kernel, the functions at the nodes; nothing that is run, and a checksum. A file
+        of that name is replaced, or stays as it is if anything goes wrong.
 
         Parameters
         ----------
         file : path
             Where to.
+        data : bool, optional
+            Whether the file is to hold the training data. By default it does where nothing can be
+            predicted without them: for exact paths, and for kernels.
         """
         from taupath.storage import save  # which knows all kinds of paths
 
-        save(self, file)
+        save(self, file, data)
 
     # -- certificates --------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """The regressor: quantiles are chosen when it predicts, and they never cross."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.metrics import d2_pinball_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from taupath.approximate import choose_method
 from taupath.conformal import Calibration, calibrate
 from taupath.estimator import PathEstimator
 from taupath.path import RegressionPath
@@ -58,6 +60,8 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         `cdf`, `sample` and `score` are those of the path in any case.
     cache_size : float, default=1000.0
         Megabytes for a kernel matrix.
+    method, tol
+        As in `QuantileSVC`.
 
     Attributes
     ----------
@@ -65,8 +69,10 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         The path, of all samples.
     calibration_ : Calibration or None
         Which intervals hold which share of held-out samples: `level`, `step`, `share`.
+    method_ : str
+        "exact" or "approximate": what the path is.
     n_iter_ : int
-        Its kinks.
+        Its kinks, or its nodes.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
@@ -93,6 +99,8 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         quantile: float = 0.5,
         conformal: Any = None,
         cache_size: float = 1000.0,
+        method: str = "exact",
+        tol: float = 1e-3,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -103,6 +111,8 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         self.quantile = quantile
         self.conformal = conformal
         self.cache_size = cache_size
+        self.method = method
+        self.tol = tol
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVR":
         """Follow the path.
@@ -125,16 +135,28 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         X, y = self._check_training(X, y, y_numeric=True)
         _check_quantiles(self.quantile)
         weight = check_weight(sample_weight, X.shape[0])
+        method = choose_method(self.method, self.kernel, X.shape[0])
         self.calibration_: Calibration | None = None
         if self.conformal is not None:
             self.calibration_ = calibrate(
-                self._follow, X, y, weight, self.conformal, self.kernel == "precomputed"
+                partial(self._follow, method),
+                X,
+                y,
+                weight,
+                self.conformal,
+                self.kernel == "precomputed",
             )
-        self.path_ = self._follow(X, y, weight)
-        self.n_iter_ = self.path_.n_kinks
+        self._set_paths([self._follow(method, X, y, weight)])
         return self
 
-    def _follow(self, X: Any, y: np.ndarray, weight: np.ndarray) -> RegressionPath:
+    def _all_paths(self) -> list[RegressionPath]:
+        return [self.path_]
+
+    def _set_paths(self, paths: Sequence[RegressionPath]) -> None:
+        (self.path_,) = paths
+        self.n_iter_, self.method_ = self.path_.n_kinks, self.path_.method
+
+    def _follow(self, method: str, X: Any, y: np.ndarray, weight: np.ndarray) -> RegressionPath:
         """Return the path of checked samples."""
         return quantile_regression_path(
             X,
@@ -147,6 +169,8 @@ class QuantileSVR(RegressorMixin, PathEstimator):
             intercept=self.intercept,
             sample_weight=weight,
             cache_size=self.cache_size,
+            method=method,
+            tol=self.tol,
             progress=self._progress,
         )
 

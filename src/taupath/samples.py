@@ -66,6 +66,13 @@ class Intercept:
     bias: float
     free: bool = False
 
+    @property
+    def kind(self) -> str:
+        """What users call it."""
+        if self.free:
+            return "free"
+        return "augmented" if self.bias else "none"
+
 
 # Status, θ, w, and the multiplier of the balance where there is one.
 Solution = tuple[np.ndarray, np.ndarray, np.ndarray, float]

@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from taupath.approximate import choose_method
 from taupath.classifier import QuantileSVC
 from taupath.costs import check_taus
 from taupath.validation import check_C, check_weight
@@ -37,8 +38,8 @@ class QuantileSVCCV(QuantileSVC):
         As in scikit-learn; for an integer, folds are stratified.
     kernel, gamma, degree, coef0, intercept, tau, tau_range, monotone
         As in `QuantileSVC`.
-    class_weight, multi_class, cache_size
-        As in `QuantileSVC`.
+    class_weight, multi_class, cache_size, method, tol
+        As in `QuantileSVC`. Paths of folds are what the path of all samples is.
     n_jobs : int, default=None
         Paths that are walked at a time (joblib).
 
@@ -54,7 +55,7 @@ class QuantileSVCCV(QuantileSVC):
     probabilities_ : list of ndarray
         For two classes: the probability of the positive class of all held-out samples, fold after
         fold, for each C.
-    path_, paths_, classes_, n_iter_, n_features_in_, feature_names_in_
+    path_, paths_, classes_, method_, n_iter_, n_features_in_, feature_names_in_
         As in `QuantileSVC`, for C_ and all samples.
     """
 
@@ -74,6 +75,8 @@ class QuantileSVCCV(QuantileSVC):
         class_weight: Any = None,
         multi_class: str = "ovo",
         cache_size: float = 1000.0,
+        method: str = "exact",
+        tol: float = 1e-3,
         n_jobs: int | None = None,
     ) -> None:
         self.Cs = Cs
@@ -89,6 +92,8 @@ class QuantileSVCCV(QuantileSVC):
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.cache_size = cache_size
+        self.method = method
+        self.tol = tol
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVCCV":
@@ -114,7 +119,7 @@ class QuantileSVCCV(QuantileSVC):
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
         single = QuantileSVC(
             **{name: value for name, value in self.get_params().items() if name not in ("Cs", "cv")}
-        ).set_params(n_jobs=None)
+        ).set_params(n_jobs=None, method=choose_method(self.method, self.kernel, X.shape[0]))
         held_out = Parallel(n_jobs=self.n_jobs)(
             delayed(_held_out)(single, float(C), X, y, weight, *fold)
             for C in self.Cs_

@@ -18,15 +18,19 @@ from taupath.stretch import Sweep
 from taupath.validation import check_positive
 
 __all__ = [
+    "Simplified",
     "SimplifiedClassificationPath",
     "SimplifiedRegressionPath",
     "SimplifiedRegularizationPath",
     "fewest_nodes",
+    "simplified",
     "simplify",
 ]
 
 # A chord is not made longer by less than one part in so many.
 AS_LONG_AS_CAN_BE = 32
+# Part of the largest parameter that is further from a kink than its rounding, and next to nothing.
+BESIDE = 4e-15
 
 
 class Thinned:
@@ -82,7 +86,7 @@ class Thinned:
         return np.array([w for _, _, w, _ in found]), theta, multiplier
 
 
-class _Simplified(ApproximatePath):
+class Simplified(ApproximatePath):
     """Some of the kinks of an exact path, made by its `simplify`.
 
     `counters` are those of that path.
@@ -110,19 +114,20 @@ class _Simplified(ApproximatePath):
         solution = self._stretches[0].at(value)
         t = self._to_t(value)
         end = _end_of(self._samples, solution, self._line.target0, t)
-        found = measure(solution[1], end.margin, self._line, t, 0.0, 0.0, 0.0, 1.0)
+        off = self._samples._imbalance(solution[1], self._line, t)
+        found = measure(solution[1], end.margin, self._line, t, 0.0, 0.0, off, 1.0)
         return end, found.kkt * (float(np.abs(self._line.target0).max()) or 1.0)
 
 
-class SimplifiedClassificationPath(_Simplified, ClassificationPath):
+class SimplifiedClassificationPath(Simplified, ClassificationPath):
     """Part of a `ClassificationPath`, made by its `simplify`."""
 
 
-class SimplifiedRegressionPath(_Simplified, RegressionPath):
+class SimplifiedRegressionPath(Simplified, RegressionPath):
     """Part of a `RegressionPath`, made by its `simplify`."""
 
 
-class SimplifiedRegularizationPath(_Simplified, RegularizationPath):
+class SimplifiedRegularizationPath(Simplified, RegularizationPath):
     """Part of a `RegularizationPath`, made by its `simplify`.
 
     Gaps are in units of the objective at w = 0 and C_max.
@@ -148,7 +153,7 @@ def simplify(path: SolutionPath, tol: float) -> SolutionPath:
         kept = fewest_nodes(path.taus, lambda k: path._end(k)[0], continuum, tol)
         if isinstance(path, ByNodes):
             return path.take(kept, tol)
-        assert isinstance(path, _Simplified)
+        assert isinstance(path, Simplified)
         return type(path)(path._stretches[0].source, path.taus[kept], tol)
     continuum = _continuum_of(path)
     if tol < continuum.least():
@@ -160,11 +165,34 @@ def simplify(path: SolutionPath, tol: float) -> SolutionPath:
         raise ValueError("the kernel is indefinite: gaps between nodes have no bound")
     whole = Thinned(path, path.taus)
 
-    def end(k: int) -> End:
-        value = float(path.taus[k])
-        return _end_of(path._samples, whole.at(value), path._line.target0, path._to_t(value))
+    def fewest(nodes: np.ndarray) -> np.ndarray:
+        def end(k: int) -> End:
+            value = float(nodes[k])
+            return _end_of(path._samples, whole.at(value), path._line.target0, path._to_t(value))
 
-    nodes = path.taus[fewest_nodes(path.taus, end, continuum, tol)]
+        return np.asarray(nodes[fewest_nodes(nodes, end, continuum, tol)])
+
+    try:
+        nodes = fewest(path.taus)
+    except ValueError:
+        if not path._samples.constant.free:
+            raise
+        nodes = fewest(_with_jumps(path.taus))
+    return simplified(path, nodes, tol)
+
+
+def _with_jumps(kinks: np.ndarray) -> np.ndarray:
+    """Return the kinks and places on both sides of each: a free intercept may jump at a kink.
+
+    On its way from the one side to the other it is optimal all along.
+    """
+    aside = BESIDE * kinks[-1]
+    far = np.diff(kinks) > 4.0 * aside
+    return np.sort(np.concatenate((kinks, kinks[1:][far] - aside, kinks[:-1][far] + aside)))
+
+
+def simplified(path: SolutionPath, nodes: np.ndarray, tol: float) -> "Simplified":
+    """Return the path through these nodes of an exact one, known to keep its gaps within `tol`."""
     if isinstance(path, ClassificationPath):
         return SimplifiedClassificationPath(path, nodes, tol)
     if isinstance(path, RegularizationPath):
@@ -212,7 +240,9 @@ def fewest_nodes(
             guess = int(np.searchsorted(nodes, nodes[first] + step, side="right")) - 1
             if bad <= last and not good < guess < bad:
                 guess = (good + bad) // 2
-        if good == first:  # exact solutions at neighbouring kinks: only rounding is in the way
+        if (
+            good == first
+        ):  # exact solutions at neighbouring kinks: rounding is in the way, or a jump
             raise ValueError(
                 f"tol={tol:g} is less than the gap of the path itself at {nodes[first]!r}"
             )

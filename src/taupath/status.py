@@ -2,7 +2,18 @@
 
 from enum import IntEnum
 
-__all__ = ["FREE", "FREE_TO_LOWER", "FREE_TO_UPPER", "LOWER", "UPPER", "Outcome"]
+import numpy as np
+
+__all__ = [
+    "AFTER",
+    "BEFORE",
+    "FREE",
+    "FREE_TO_LOWER",
+    "FREE_TO_UPPER",
+    "LOWER",
+    "UPPER",
+    "Outcome",
+]
 
 LOWER = 0  # θ = l, slack ≥ 0: well classified, the paper's R
 FREE = 1  # slack = 0: on the margin, M
@@ -11,6 +22,10 @@ UPPER = 2  # θ = h, slack ≤ 0: in error, L
 # moves of a free point, as they are recorded
 FREE_TO_LOWER = 2
 FREE_TO_UPPER = 3
+# What each recorded move leads from and to. The last two, from bound to bound, are made by no
+# walk: they are in records that have some of the index sets only.
+BEFORE = np.array([LOWER, UPPER, FREE, FREE, LOWER, UPPER], dtype=np.int8)
+AFTER = np.array([FREE, FREE, LOWER, UPPER, UPPER, LOWER], dtype=np.int8)
 
 
 class Outcome(IntEnum):

@@ -2,6 +2,7 @@
 
 import threading
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from taupath._core._replay import Replay
 from taupath.problem import Line
 from taupath.samples import Samples, Solution
 from taupath.solver import COUNTED, ORTHOGONAL_UP_TO, RAISE, Record
-from taupath.status import FREE, LOWER, UPPER
+from taupath.status import AFTER, BEFORE, FREE, LOWER, UPPER
 
 __all__ = ["Rest", "Stretch", "Sweep"]
 
@@ -198,9 +199,33 @@ class Stretch:
                 self._last = (value, self._solve(value / self.scale))
             return self._last[1]
 
+    def thinned(self, values: np.ndarray) -> Record:
+        """Return a record that has the index sets at these values of the parameter only."""
+        record, places = self.record, values / self.scale
+        status, statuses, over = record.status.copy(), [record.status], 0
+        times = np.sort(1.0 - places) if self.backward else places
+        with self._lock:
+            for t in times:
+                _, position = self._at_its_kink(float(t))
+                for k in range(over, position):
+                    status[record.index[k]] = AFTER[record.move[k]]
+                over = max(over, position)
+                statuses.append(status.copy())
+        moves = [_moves(*pair) for pair in pairwise(statuses)]
+        return Record(
+            record.begin,
+            record.end,
+            record.status,
+            record.free,
+            np.repeat(times, [len(index) for index, _ in moves]),
+            np.concatenate([index for index, _ in moves]),
+            np.concatenate([move for _, move in moves]),
+            record.counters,
+        )
+
     def _solve(self, place: float) -> Solution:
         t = 1.0 - place if self.backward else place
-        status, theta, w, multiplier = self._at_its_kink(t)
+        (status, theta, w, multiplier), _ = self._at_its_kink(t)
         empty = (self.line.width(t) == 0.0) & (status != FREE)
         if empty.any():  # on either side of the margin its θ is the same
             members = np.flatnonzero(empty).astype(np.int32)
@@ -210,8 +235,10 @@ class Stretch:
             status = np.where(status == FREE, FREE, LOWER + UPPER - status).astype(np.int8)
         return status, self.factor * theta, self.factor * w, self.factor * multiplier
 
-    def _at_its_kink(self, t: float) -> Solution:
+    def _at_its_kink(self, t: float) -> tuple[Solution, int]:
         """Return the walk's solution at t, by the sets that fit best where t is all but a kink.
+
+        And after how many events these are the sets.
 
         A kink is recorded to the last digit of t or two, and where rows are long that much of t
         moves w visibly. The points that change sides thereabouts tell before from after.
@@ -222,7 +249,7 @@ class Stretch:
         first = int(np.searchsorted(times, t - near, side="left"))
         last = int(np.searchsorted(times, t + near, side="right"))
         if first == last:
-            return self._by_sets(position, t)[0]
+            return self._by_sets(position, t)[0], position
         movers = np.unique(self.record.index[first:last])
         candidates = sorted(range(first, last + 1), key=lambda k: abs(k - position))
         least = np.inf
@@ -233,7 +260,7 @@ class Stretch:
             wrong = np.where(side == UPPER, slack, np.where(side == LOWER, -slack, 0.0))
             most_wrong = wrong.max(initial=0.0)
             if most_wrong < least:
-                least, best = most_wrong, found
+                least, best = most_wrong, (found, k)
             if most_wrong <= RIGHT_SIDE:
                 break
         return best
@@ -260,3 +287,13 @@ class Stretch:
         short = target - margin
         gap = np.maximum((upper - theta) * short, (lower - theta) * short).sum()
         return float(gap), float(gap + target @ theta - 0.5 * (theta @ margin))
+
+
+def _moves(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which points are elsewhere, and their moves; those that leave the free set first."""
+    index = np.flatnonzero(before != after)
+    move = np.empty(len(index), dtype=np.int8)
+    for k, (one, other) in enumerate(zip(BEFORE, AFTER, strict=True)):
+        move[(before[index] == one) & (after[index] == other)] = k
+    order = np.argsort(AFTER[move] == FREE, kind="stable")
+    return index[order].astype(np.int32), move[order]

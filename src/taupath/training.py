@@ -1,7 +1,7 @@
 """Training on a prepared table, with its certificate."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import mean_pinball_loss
 from sklearn.model_selection import KFold
+from sklearn.utils.class_weight import compute_sample_weight
 
 import taupath
+from taupath.approximate import choose_method
 from taupath.certificate import Certificate
 from taupath.classifier import QuantileSVC
+from taupath.detached import DetachedPath
 from taupath.model import Model
 from taupath.preparation import Preparation
 from taupath.regressor import QuantileSVR
 from taupath.selection import QuantileSVCCV
 from taupath.tables import Table, TableError
 
-__all__ = ["certificate_of", "differences", "name_of", "train"]
+__all__ = ["certificate_of", "differences", "has_data", "name_of", "simplified", "train"]
 
 # Values of C to choose from.
 CS = np.logspace(-4.0, 4.0, 9)
@@ -88,13 +91,11 @@ def train(
                 "rows": int(X.shape[0]),
                 "features": int(X.shape[1]),
                 "task": preparation.task,
-                "C": float(_paths(estimator)[0].C),
+                "C": float(estimator._all_paths()[0].C),
                 "kernel": estimator.kernel,
                 "intercept": estimator.intercept,
-                "kinks": int(np.sum(estimator.n_iter_)),
                 "seconds": seconds,
-                "record bytes": sum(path.nbytes for path in _paths(estimator)),
-                "certificate": {**asdict(certificate), "holds": certificate.holds()},
+                **_about_paths(estimator, certificate),
                 "cross-validation": chosen,
                 "taupath": taupath.__version__,
             },
@@ -121,11 +122,13 @@ def _choose_for_quantiles(
     X: Any, y: np.ndarray, options: dict[str, Any], folds: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     splits = list(KFold(folds, shuffle=True, random_state=0).split(X))
+    method = choose_method(options.get("method", "exact"), options["kernel"], X.shape[0])
     losses = []
     for C in CS:
         loss = 0.0
         for learn, test in splits:
-            model = QuantileSVR(**{**options, "C": float(C)}).fit(X[learn], y[learn])
+            given = {**options, "C": float(C), "method": method}
+            model = QuantileSVR(**given).fit(X[learn], y[learn])
             predicted = model.predict(X[test], quantile=QUANTILES)
             loss += sum(
                 len(test) * mean_pinball_loss(y[test], predicted[:, k], alpha=tau)
@@ -136,13 +139,38 @@ def _choose_for_quantiles(
     return {"Cs": CS.tolist(), "pinball loss": losses}, {**options, "C": best}
 
 
-def _paths(estimator: QuantileSVC | QuantileSVR) -> list[Any]:
-    return [estimator.path_] if isinstance(estimator, QuantileSVR) else list(estimator.paths_)
+def _about_paths(estimator: QuantileSVC | QuantileSVR, certificate: Certificate) -> dict[str, Any]:
+    """Return what is said of the paths of an estimator."""
+    return {
+        "method": estimator.method_,
+        "tol": certificate.tol,
+        "kinks": int(np.sum(estimator.n_iter_)),
+        "record bytes": sum(path.nbytes for path in estimator._all_paths()),
+        "certificate": {**asdict(certificate), "holds": certificate.holds()},
+    }
 
 
-def certificate_of(estimator: QuantileSVC | QuantileSVR, points: int | None) -> Certificate:
-    """Return the worst of all paths of an estimator."""
-    found = [path.certify(points) for path in _paths(estimator)]
+def simplified(model: Model, tol: float) -> tuple[Model, Certificate]:
+    """Return a model with fewer nodes, whose gaps are at most `tol`, and its certificate."""
+    estimator = model.estimator.simplify(tol)
+    certificate = certificate_of(estimator, None)
+    trained = {**model.trained, **_about_paths(estimator, certificate)}
+    return Model(estimator, model.preparation, trained), certificate
+
+
+def certificate_of(
+    estimator: QuantileSVC | QuantileSVR, points: int | None, X: Any = None, y: Any = None
+) -> Certificate:
+    """Return the worst of all paths of an estimator; X and y are for those without data."""
+    if X is not None and isinstance(estimator._all_paths()[0], DetachedPath):
+        found = [
+            path.certify(X if own is None else X[own], *given)
+            for path, (own, *given) in zip(
+                estimator._all_paths(), _training_sets(estimator, y), strict=True
+            )
+        ]
+    else:
+        found = [path.certify(points) for path in estimator._all_paths()]
     gap = max(found, key=lambda each: each.worst_gap)
     kkt = max(found, key=lambda each: each.worst_kkt)
     return Certificate(
@@ -152,7 +180,33 @@ def certificate_of(estimator: QuantileSVC | QuantileSVR, points: int | None) -> 
         tau_kkt=kkt.tau_kkt,
         n_checked=sum(each.n_checked for each in found),
         complete=all(each.complete for each in found),
+        continuum=all(each.continuum for each in found),
+        tol=max((each.tol for each in found if each.tol is not None), default=None),
     )
+
+
+def _training_sets(
+    estimator: QuantileSVC | QuantileSVR, y: np.ndarray
+) -> Iterator[tuple[np.ndarray | None, np.ndarray, np.ndarray | None]]:
+    """Yield which samples (None: all) each path was trained on, with what response and weight."""
+    if isinstance(estimator, QuantileSVR):
+        yield None, y, None
+        return
+    weight = None
+    if estimator.class_weight is not None:
+        weight = compute_sample_weight(estimator.class_weight, y)
+    for classes, positive in estimator._tasks():
+        own = estimator._members_of(y, classes)
+        labels = (y == estimator.classes_[positive]).astype(int)
+        if own is None:
+            yield None, labels, weight
+        else:
+            yield own, labels[own], None if weight is None else weight[own]
+
+
+def has_data(model: Model) -> bool:
+    """Return whether a model knows what it was trained on."""
+    return not isinstance(model.estimator._all_paths()[0], DetachedPath)
 
 
 def differences(model: Model, table: Table) -> str | None:
@@ -168,6 +222,8 @@ def differences(model: Model, table: Table) -> str | None:
     if X.shape[0] != rows:
         return f"it has {X.shape[0]} rows, training had {rows}"
     estimator = model.estimator
+    if not has_data(model):
+        return None  # its certificate will tell
     if isinstance(estimator, QuantileSVR):
         members: list[np.ndarray | None] = [None]
         truth = [(y, estimator.path_._line.target0)]
@@ -178,7 +234,7 @@ def differences(model: Model, table: Table) -> str | None:
         ):
             labels = y if own is None else y[own]
             truth.append((np.where(labels == positive, 1.0, -1.0), path._samples.sign))
-    for own, (response, known), path in zip(members, truth, _paths(estimator), strict=True):
+    for own, (response, known), path in zip(members, truth, estimator._all_paths(), strict=True):
         order = np.arange(X.shape[0]) if own is None else own
         wrong = _first_difference(X[order], path._samples.X)
         if wrong is None and not np.array_equal(response, known):

@@ -10,11 +10,17 @@ cdef enum:
     UPPER_TO_FREE = 1
     FREE_TO_LOWER = 2
     FREE_TO_UPPER = 3
+    LOWER_TO_UPPER = 4  # in records of some index sets only
+    UPPER_TO_LOWER = 5
 
 
 cdef inline int status_before(int move) noexcept nogil:
-    return 2 * move if move < FREE_TO_LOWER else FREE
+    if move < FREE_TO_LOWER:
+        return 2 * move
+    return FREE if move < LOWER_TO_UPPER else 2 * (move - LOWER_TO_UPPER)
 
 
 cdef inline int status_after(int move) noexcept nogil:
-    return FREE if move < FREE_TO_LOWER else 2 * (move - FREE_TO_LOWER)
+    if move < FREE_TO_LOWER:
+        return FREE
+    return 2 * (move - FREE_TO_LOWER) if move < LOWER_TO_UPPER else 2 * (UPPER_TO_LOWER - move)

@@ -25,8 +25,9 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         help="check a model against its training file",
         description=(
             "Check that a model was trained on this file, and that it is optimal along the whole "
-            "path: duality gap and optimality conditions are computed from the data. Exit status "
-            "1 if it is not."
+            "path: duality gap and optimality conditions are computed from the data. An "
+            "approximate or simplified model, which may hold no data, is judged by this file "
+            "alone, for every τ at once. Exit status 1 if it is not."
         ),
         epilog="example:\n  taupath certify model.tau train.csv --points 1000",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -45,7 +46,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.points < 2:
         raise Failed("--points must be at least 2")
     from taupath.commands.progress import Bar
-    from taupath.training import certificate_of, differences
+    from taupath.evaluation import truth_of
+    from taupath.training import certificate_of, differences, has_data
 
     model = load_model(arguments.model)
     table = read_data(arguments, arguments.train)
@@ -53,12 +55,17 @@ def run(arguments: argparse.Namespace) -> None:
         found = differences(model, table)
         if found is not None:
             raise Failed(f"{arguments.model} was not trained on {table.source}: {found}")
-        certificate = certificate_of(model.estimator, None if arguments.all else arguments.points)
+        points = None if arguments.all else arguments.points
+        X, y = truth_of(model, table)
+        certificate = certificate_of(model.estimator, points, X, y)
     if arguments.json:
         print_json({"holds": certificate.holds(), **asdict(certificate)})
     else:
         print_lines(
-            f"{arguments.model} was trained on these {table.n_rows} rows",
+            f"{arguments.model} was trained on these {table.n_rows} rows"
+            if has_data(model)
+            else f"{arguments.model} holds no training data: it is judged by these "
+            f"{table.n_rows} rows",
             *certificate_lines(certificate),
         )
     if not certificate.holds():

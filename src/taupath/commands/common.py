@@ -142,6 +142,13 @@ def print_lines(*lines: str) -> None:
 
 def certificate_lines(certificate: "Certificate") -> list[str]:
     """Return what a certificate says."""
+    if certificate.continuum:
+        verdict = "holds" if certificate.holds() else "DOES NOT HOLD"
+        return [
+            f"certificate {verdict}: for every value, from {certificate.n_checked} nodes,",
+            f"  duality gap ≤ {certificate.worst_gap:.1e} of the objective at w = 0 "
+            f"(near {certificate.tau_gap:.4f}), asked for was {certificate.tol:g}",
+        ]
     extent = "every kink and every midpoint" if certificate.complete else "evenly along the path"
     verdict = "holds" if certificate.holds() else "DOES NOT HOLD"
     return [

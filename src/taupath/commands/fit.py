@@ -22,7 +22,7 @@ EXAMPLES = """examples:
   taupath fit train.csv -o model.tau --target churned --standardize --cv
   taupath fit a1a.svm -o model.tau --C 0.1
   taupath fit houses.parquet -o prices.tau --task regress --target price --kernel rbf
-  zcat big.csv.gz | taupath fit - -o model.tau
+  zcat big.csv.gz | taupath fit - -o model.tau --method auto --tol 1e-4
 """
 
 
@@ -35,7 +35,8 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         description=(
             "Train the SVM of every misclassification cost (or, with --task regress, all "
             "quantiles) on a file and write it, with what has been done to the columns, to one "
-            "model file. Text columns are one-hot encoded. The model file holds the training data."
+            "model file. Text columns are one-hot encoded. The model file holds the training data, "
+            "except for --method approximate."
         ),
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -76,6 +77,21 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         choices=("augmented", "free", "none"),
         help="augmented: regularised like a feature (default for classify); free: not regularised "
         "(default for regress)",
+    )
+    svm.add_argument(
+        "--method",
+        choices=("exact", "approximate", "auto"),
+        default="exact",
+        help="approximate: within --tol of optimal at every τ, for many rows and the linear "
+        "kernel; such a model file holds no training data. auto: that from 20 000 rows on",
+    )
+    svm.add_argument(
+        "--tol",
+        type=float,
+        default=1e-3,
+        metavar="T",
+        help="of approximate paths: largest duality gap, as part of the objective at w = 0 and "
+        "τ = ½ (default 1e-3)",
     )
     svm.add_argument(
         "--tau-range", type=float, nargs=2, metavar=("A", "B"), help="only this part of [0, 1]"
@@ -142,10 +158,18 @@ def run(arguments: argparse.Namespace) -> None:
         f"{target}{classes}",
         f"C = {trained['C']:g}{' (cross-validated)' if arguments.cv else ''}, "
         f"{trained['kernel']} kernel, {trained['intercept']} intercept",
-        f"{trained['kinks']} kinks in {trained['seconds']:.2g} s, "
-        f"record of {text_of(trained['record bytes'])}",
+        paths_in_words(trained),
         *certificate_lines(certificate),
         f"written to {arguments.output} ({text_of(size)})",
+    )
+
+
+def paths_in_words(trained: dict[str, Any]) -> str:
+    """Return how long the path is, and how long it took."""
+    kind = "exact path: {} kinks" if trained["method"] == "exact" else "approximate path: {} nodes"
+    return (
+        f"{kind.format(trained['kinks'])} in {trained['seconds']:.2g} s, "
+        f"record of {text_of(trained['record bytes'])}"
     )
 
 
@@ -164,6 +188,8 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         "coef0": arguments.coef0,
         "intercept": arguments.intercept,
         "tau_range": None if arguments.tau_range is None else tuple(arguments.tau_range),
+        "method": arguments.method,
+        "tol": arguments.tol,
         "monotone": arguments.monotone or None,
         "conformal": arguments.conformal,
         "n_jobs": arguments.n_jobs,

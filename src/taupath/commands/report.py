@@ -78,13 +78,15 @@ def run(arguments: argparse.Namespace) -> None:
 def provenance(model: Any) -> dict[str, str]:
     """Return how a model was trained, line by line."""
     trained = model.trained
+    approximate = trained.get("method") == "approximate" and trained.get("tol") is not None
     shown = {
         "trained on": f"{trained.get('file')}, {trained.get('rows')} rows",
         "features": trained.get("features"),
         "kernel": trained.get("kernel"),
         "C": f"{trained['C']:g}" if "C" in trained else None,
         "intercept": trained.get("intercept"),
-        "kinks": trained.get("kinks"),
+        "nodes" if approximate else "kinks": trained.get("kinks"),
+        "duality gap within": f"{trained['tol']:g}" if approximate else None,
         "seconds to train": f"{trained['seconds']:.2g}" if "seconds" in trained else None,
         "taupath": trained.get("taupath"),
     }

@@ -395,7 +395,7 @@ startPage([
       mistakeTable, more, mistakeNote)),
   originSection(),
   glossary([
-    ["τ", "Cost of a false alarm, divided by the sum of both costs. The model is an exact support vector machine for every τ; moving the slider moves between all of them. " + rule],
+    ["τ", "Cost of a false alarm, divided by the sum of both costs. The model has a support vector machine for every τ; moving the slider moves between all of them. " + rule],
     ["False alarm, miss", `A ${negative} case taken for ${positive}; a ${positive} case taken for ${negative}.`],
     ["Expected cost", "What mistakes cost per case, on average over cases like these, in the unit of the two costs."],
     ["Best τ", `The τ with the least expected cost on these ${sayCount(n)} cases. It was chosen with hindsight: on new cases the τ of the costs themselves may be as good.`],

@@ -199,6 +199,7 @@ def check_certificate(certificate: Any) -> dict[str, Any] | None:
         "kktTau": float(certificate.tau_kkt),
         "checked": int(certificate.n_checked),
         "complete": bool(certificate.complete),
+        "continuum": bool(certificate.continuum),
         "holds": certificate.holds(),
     }
 

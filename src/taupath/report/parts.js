@@ -204,15 +204,19 @@ function originSection() {
   }
   const { certificate } = data;
   if (certificate) {
-    const where = certificate.complete ? "every kink of the path and every midpoint between kinks" : "a sample of the path";
+    const { continuum } = certificate;
+    const where = continuum ? "the nodes of the path; what is said of the gap holds for every τ"
+      : certificate.complete ? "every kink of the path and every midpoint between kinks" : "a sample of the path";
     parts.push(element("div", { class: "card" },
       element("h3", {}, "Certificate"),
       element("p", { class: certificate.holds ? "verdict good" : "verdict bad" }, certificate.holds
-        ? "The solutions are optimal, as far as doubles reach."
+        ? continuum ? "The solutions are as near to optimal as was asked for, at every τ."
+          : "The solutions are optimal, as far as doubles reach."
         : "The solutions are less exact than promised: see the numbers."),
       element("dl", { class: "facts" },
         element("dt", {}, "Checked at"), element("dd", {}, `${sayCount(certificate.checked)} values of τ (${where}), from the training data alone`),
-        element("dt", {}, "Relative duality gap"), element("dd", {}, `at most ${say(certificate.gap, 2)}, at τ = ${say(certificate.gapTau, 4)}`),
+        element("dt", {}, continuum ? "Duality gap, as part of the objective at w = 0" : "Relative duality gap"),
+        element("dd", {}, `at most ${say(certificate.gap, 2)}, at τ = ${say(certificate.gapTau, 4)}`),
         element("dt", {}, "Optimality conditions"), element("dd", {}, `violated by at most ${say(certificate.kkt, 2)}, at τ = ${say(certificate.kktTau, 4)}`))));
   }
   return parts.length ? section("origin", "Where the model comes from", element("div", { class: "pair" }, ...parts)) : null;

@@ -9,7 +9,7 @@ from taupath.storage.container import read_container, write_container
 __all__ = ["load", "save"]
 
 
-def save(model: Any, file: "str | os.PathLike[str]") -> None:
+def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -> None:
     """Write a path, a fitted estimator or a trained model to a file.
 
     Parameters
@@ -18,6 +18,9 @@ def save(model: Any, file: "str | os.PathLike[str]") -> None:
         What to store.
     file : path
         Where to. A file of that name is replaced, or stays as it is if anything goes wrong.
+    data : bool or None
+        Whether the file is to hold the training data. None: where nothing can be predicted
+        without them, for exact paths and for kernels.
     """
     from taupath.model import Model
     from taupath.path import SolutionPath
@@ -27,15 +30,15 @@ def save(model: Any, file: "str | os.PathLike[str]") -> None:
 
     shelf = Shelf()
     if isinstance(model, SolutionPath):
-        content = pack_path(model, shelf)
+        content = pack_path(model, shelf, data)
     elif isinstance(model, Model):
         content = {
-            **pack_estimator(model.estimator, shelf),
+            **pack_estimator(model.estimator, shelf, data),
             "preparation": model.preparation.state(),
             "trained": model.trained,
         }
     else:
-        content = pack_estimator(model, shelf)
+        content = pack_estimator(model, shelf, data)
     write_container(file, content, shelf.arrays)
 
 

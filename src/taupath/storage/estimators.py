@@ -20,7 +20,9 @@ from taupath.validation import check_C, check_choice, check_range
 __all__ = ["check_model", "pack_estimator", "unpack_estimator"]
 
 
-def pack_estimator(estimator: QuantileSVC | QuantileSVR, shelf: Shelf) -> dict[str, Any]:
+def pack_estimator(
+    estimator: QuantileSVC | QuantileSVR, shelf: Shelf, data: bool | None = None
+) -> dict[str, Any]:
     """Return the description of a fitted estimator; its arrays are put away."""
     names = getattr(estimator, "feature_names_in_", None)
     found: dict[str, Any] = {
@@ -31,21 +33,24 @@ def pack_estimator(estimator: QuantileSVC | QuantileSVR, shelf: Shelf) -> dict[s
         return found | {
             "estimator": "QuantileSVR",
             "parameters": _parameters(estimator.get_params(deep=False)),
-            "paths": [pack_path(estimator.path_, shelf)],
+            "paths": [pack_path(estimator.path_, shelf, data)],
             "calibration": _pack_calibration(estimator.calibration_, shelf),
         }
     parameters = estimator.get_params(deep=False)
     if isinstance(estimator, QuantileSVCCV):  # what it has chosen
         del parameters["Cs"], parameters["cv"]
         parameters["C"] = estimator.C_
+    paths = [pack_path(path, shelf, data) for path in estimator.paths_]
     return found | {
         "estimator": "QuantileSVC",
         "parameters": _parameters(parameters),
         "classes": pack_labels(estimator.classes_),
-        "paths": [pack_path(path, shelf) for path in estimator.paths_],
+        "paths": paths,
         "members": [
-            None if members is None else shelf.put("members", members.astype(np.int64))
-            for members in estimator._members
+            None
+            if members is None or not ("X" in path or path["data"])  # of no use without data
+            else shelf.put("members", members.astype(np.int64))
+            for members, path in zip(estimator._members, paths, strict=True)
         ],
     }
 
@@ -59,7 +64,7 @@ def unpack_estimator(found: Any, taken: Taken) -> QuantileSVC | QuantileSVR:
         estimator = QuantileSVR(**parameters)
         if len(paths) != 1 or not isinstance(paths[0], RegressionPath):
             raise ModelFileError("a regressor has one path, of regressions")
-        estimator.path_, estimator.n_iter_ = paths[0], paths[0].n_kinks
+        estimator._set_paths([paths[0]])
         estimator.calibration_ = _unpack_calibration(found.get("calibration"), taken)
     elif found.get("estimator") == "QuantileSVC":
         estimator = QuantileSVC(**parameters)
@@ -128,6 +133,7 @@ def _unpack_classifier(
     members = found.get("members")
     n_paths = len(estimator._tasks())
     right = len(paths) == n_paths and all(isinstance(path, ClassificationPath) for path in paths)
+    right = right and len({path.method for path in paths}) == 1
     if not right or not isinstance(members, list) or len(members) != n_paths:
         raise ModelFileError("a classifier has other paths than its classes need")
     estimator._members = []
@@ -139,10 +145,7 @@ def _unpack_classifier(
         if last >= found.get("n_features", 0):
             raise ModelFileError("the samples of a path are not there")
         estimator._members.append(own)
-    estimator.paths_ = paths
-    if len(paths) == 1:
-        estimator.path_ = paths[0]
-    estimator.n_iter_ = np.array([path.n_kinks for path in paths])
+    estimator._set_paths(paths)
 
 
 def _parameters(given: dict[str, Any]) -> dict[str, Any]:

@@ -6,17 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from taupath.approximate_path import ApproximatePath
 from taupath.classification import TwoClasses
+from taupath.detached import DetachedPath
 from taupath.exceptions import IndefiniteKernelWarning, ModelFileError
 from taupath.path import ClassificationPath, RegressionPath, RegularizationPath, SolutionPath
 from taupath.regression import Responses
 from taupath.samples import MEGABYTE, KernelSamples, Samples
+from taupath.simplify import Simplified, simplified
 from taupath.solver import Record
 from taupath.storage.labels import pack_labels, unpack_labels
+from taupath.storage.nodes import check_nodes, pack_functions, unpack_functions
 from taupath.storage.records import pack_record, unpack_record
 from taupath.storage.shelf import Shelf, Taken
 from taupath.stretch import Stretch
-from taupath.validation import check_C, check_range, check_real
+from taupath.validation import check_C, check_positive, check_range, check_real
 
 __all__ = ["pack_path", "unpack_path"]
 
@@ -30,22 +34,54 @@ WAYS = [
     [True, True],
     [True, False, True],
 ]
+KINDS = ("classification", "regularization", "regression")
+FUNCTIONS = tuple(f"functions of {kind}" for kind in KINDS)
 # Megabytes for a kernel matrix that a file can ask for.
 LARGEST_CACHE = 2000.0
 
 
-def pack_path(path: SolutionPath, shelf: Shelf) -> dict[str, Any]:
-    """Return the description of a path; its arrays are put away."""
-    if path.method != "exact":
-        raise ValueError(
-            "approximate and simplified paths cannot be stored in a model file; store the exact "
-            "path, or pickle this one"
+def pack_path(path: SolutionPath, shelf: Shelf, data: bool | None = None) -> dict[str, Any]:
+    """Return the description of a path; its arrays are put away.
+
+    `data` tells whether to put the training data away, too; None: where nothing can be predicted
+    without.
+    """
+    by_kernel = isinstance(path._samples, KernelSamples)
+    if data is False and (by_kernel or path.method == "exact"):
+        why = (
+            "with a kernel, functions are made of training samples; of two classes, "
+            "`QuantileSVC.at` keeps those of one τ"
+            if by_kernel
+            else "solutions of an exact path are computed from them; store path.simplify(tol) "
+            "without them"
         )
+        raise ValueError(f"data=False: this path needs its training data: {why}")
+    if not isinstance(path, ApproximatePath):
+        return _pack_exact(path, shelf)
+    if data and isinstance(path, DetachedPath):
+        raise ValueError("data=True: this path has no training data; use path.attach(X, y) first")
+    if isinstance(path, Simplified) and (by_kernel or data):
+        nodes = {"nodes": shelf.put("nodes", path.taus), "tol": path.tol}
+        return _pack_exact(path._stretches[0].source, shelf, path.taus) | nodes
+    return pack_functions(path, shelf, bool(data))
+
+
+def _pack_exact(
+    path: SolutionPath, shelf: Shelf, nodes: np.ndarray | None = None
+) -> dict[str, Any]:
+    """Return the description of an exact path, or of its index sets at some nodes only."""
     samples = path._samples
+
+    def record(stretch: Stretch) -> dict[str, Any]:
+        if nodes is None:
+            return pack_record(stretch.record, shelf)
+        begin, end = stretch.kinks[0], stretch.kinks[-1]
+        return pack_record(stretch.thinned(nodes[(nodes >= begin) & (nodes <= end)]), shelf)
+
     found: dict[str, Any] = {
         "X": shelf.put_matrix("X", samples.X),
         "weight": None if (path._weight == 1.0).all() else shelf.put("weight", path._weight),
-        "intercept": _intercept(samples),
+        "intercept": samples.constant.kind,
         **_kernel(samples),
     }
     stretches = [stretch for stretch in path._stretches if isinstance(stretch, Stretch)]
@@ -60,7 +96,7 @@ def pack_path(path: SolutionPath, shelf: Shelf) -> dict[str, Any]:
                 {
                     "turned": stretch.turned,
                     "rise": stretch.rise,
-                    "record": pack_record(stretch.record, shelf),
+                    "record": record(stretch),
                 }
                 for stretch in stretches
             ],
@@ -71,8 +107,7 @@ def pack_path(path: SolutionPath, shelf: Shelf) -> dict[str, Any]:
         "y": shelf.put("y", samples.sign),
         "classes": pack_labels(path.classes),
         "walks": [
-            {"backward": stretch.backward, "record": pack_record(stretch.record, shelf)}
-            for stretch in stretches
+            {"backward": stretch.backward, "record": record(stretch)} for stretch in stretches
         ],
     }
     if isinstance(path, ClassificationPath):
@@ -85,8 +120,22 @@ def unpack_path(found: Any, taken: Taken) -> SolutionPath:
     if not isinstance(found, dict):
         raise ModelFileError("a path is not described")
     kind = found.get("path")
-    if kind not in ("classification", "regularization", "regression"):
+    if kind in FUNCTIONS:
+        return unpack_functions(found, taken)
+    if kind not in KINDS:
         raise ModelFileError(f"it holds a path of an unknown kind, {kind!r}")
+    path = _unpack_exact(found, taken, kind)
+    if "nodes" not in found:
+        return path
+    nodes = taken.take(found["nodes"], np.float64)
+    check_nodes(nodes, *path.tau_range)
+    if (nodes[0], nodes[-1]) != path.tau_range:
+        raise ModelFileError("the nodes of a path do not reach its ends")
+    return simplified(path, nodes, check_positive(found.get("tol"), "tol"))
+
+
+def _unpack_exact(found: dict[str, Any], taken: Taken, kind: str) -> SolutionPath:
+    """Return the exact path that was described."""
     arguments = _arguments(found, taken)
     with warnings.catch_warnings():  # whoever trained it was warned
         warnings.simplefilter("ignore", IndefiniteKernelWarning)
@@ -177,12 +226,6 @@ def _sizes(samples: Samples) -> tuple[int, int]:
     n_samples, n_features = samples.shape
     by_kernel = isinstance(samples, KernelSamples)
     return n_samples, n_samples if by_kernel else min(n_samples, n_features + 1)
-
-
-def _intercept(samples: Samples) -> str:
-    if samples.constant.free:
-        return "free"
-    return "augmented" if samples.constant.bias else "none"
 
 
 def _kernel(samples: Samples) -> dict[str, Any]:

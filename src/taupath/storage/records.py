@@ -6,14 +6,11 @@ import numpy as np
 
 from taupath.exceptions import ModelFileError
 from taupath.solver import COUNTED, Record
-from taupath.status import FREE, LOWER, UPPER
+from taupath.status import AFTER, BEFORE, FREE, LOWER, UPPER
 from taupath.storage.shelf import Shelf, Taken
 
 __all__ = ["pack_record", "unpack_record"]
 
-# What each move leads from and to: see `_core/_status.pxd`.
-BEFORE = np.array([LOWER, UPPER, FREE, FREE], dtype=np.int8)
-AFTER = np.array([FREE, FREE, LOWER, UPPER], dtype=np.int8)
 # Bytes of the factor of the free points, at most.
 LARGEST_FACTOR = 16e9
 
@@ -53,10 +50,12 @@ def unpack_record(found: Any, taken: Taken, n: int, most_free: int) -> Record:
         raise ModelFileError("the free points of a record are not those of its index sets")
     if len(t) and not (t[0] >= begin and t[-1] <= end and (np.diff(t) >= 0.0).all()):
         raise ModelFileError("the kinks of a record are not in order")
-    if len(t) and (index.min() < 0 or index.max() >= n or move.min() < 0 or move.max() > 3):
+    if len(t) and (
+        index.min() < 0 or index.max() >= n or move.min() < 0 or move.max() >= len(AFTER)
+    ):
         raise ModelFileError("a record moves what is not there")
     _check_moves(status, index, move)
-    freed = np.cumsum(np.where(AFTER[move] == FREE, 1, -1))
+    freed = np.cumsum((AFTER[move] == FREE).astype(int) - (BEFORE[move] == FREE))
     largest = len(free) + int(freed.max(initial=0))
     if largest > most_free or 8.0 * largest**2 > LARGEST_FACTOR:
         raise ModelFileError(f"a record cannot have {largest} free points at a time")

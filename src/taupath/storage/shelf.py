@@ -66,20 +66,20 @@ class Taken:
         if array is None:
             raise ModelFileError(f"array {name!r} is missing")
         if array.dtype != dtype:
-            if dtype != np.float64 or array.dtype not in _NARROW:
+            if dtype not in (np.float64, np.float32) or array.dtype not in _NARROW:
                 raise ModelFileError(f"array {name!r} holds numbers of another kind")
-            array = array.astype(np.float64)
+            array = array.astype(dtype)
         if array.ndim != ndim or (length is not None and len(array) != length):
             raise ModelFileError(f"array {name!r} has the unexpected shape {array.shape}")
         return array
 
-    def take_matrix(self, found: Any) -> Any:
+    def take_matrix(self, found: Any, dtype: Any = np.float64) -> Any:
         """Return a dense or a CSR matrix. What is in it is for others to check."""
         if not isinstance(found, dict):
             raise ModelFileError("a matrix is not described")
         if "dense" in found:
-            return self.take(found["dense"], np.float64, ndim=2)
-        data = self.take(found.get("data"), np.float64)
+            return self.take(found["dense"], dtype, ndim=2)
+        data = self.take(found.get("data"), dtype)
         indices = self.take(found.get("indices"), np.int32, len(data))
         indptr = self.take(found.get("indptr"), np.int64)
         n_features = found.get("n_features")

@@ -1,0 +1,72 @@
+"""``taupath simplify``: the same model within a tolerance, in a smaller file."""
+
+import argparse
+import os
+from typing import Any
+
+from taupath.commands.common import (
+    Failed,
+    certificate_lines,
+    check_output,
+    load_model,
+    print_json,
+    print_lines,
+    text_of,
+)
+
+__all__ = ["add"]
+
+
+def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+    """Add the command to a parser."""
+    parser = commands.add_parser(
+        "simplify",
+        parents=parents,
+        help="make a model smaller, within a certified tolerance",
+        description=(
+            "Keep as few kinks of a model as leave its duality gap within a tolerance at every τ, "
+            "and write that to a file of its own. With the linear kernel, that file holds no "
+            "training data."
+        ),
+        epilog="example:\n  taupath simplify model.tau -o small.tau --tol 1e-6",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
+    parser.add_argument(
+        "-o", "--output", metavar="SMALL", required=True, help="model file to write"
+    )
+    parser.add_argument(
+        "--tol",
+        type=float,
+        default=1e-6,
+        metavar="T",
+        help="largest duality gap, as part of the objective at w = 0 and τ = ½ (default 1e-6)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Simplify, say what came out, write it."""
+    check_output(arguments.output)
+    from taupath.commands.progress import Bar
+    from taupath.training import has_data, simplified
+
+    model = load_model(arguments.model)
+    if not has_data(model):
+        raise Failed(
+            f"{arguments.model} holds no training data, which this takes: simplify the exact model"
+        )
+    with Bar("simplifying", arguments):
+        small, certificate = simplified(model, arguments.tol)
+    small.save(arguments.output)
+    before, after = (os.path.getsize(file) for file in (arguments.model, arguments.output))
+    kinks, nodes = model.trained.get("kinks"), small.trained["kinks"]
+    if arguments.json:
+        print_json({"model": arguments.output, "bytes": after, **small.trained})
+        return
+    print_lines(
+        f"{nodes} nodes in place of {kinks} kinks",
+        *certificate_lines(certificate),
+        f"written to {arguments.output} ({text_of(after)}; "
+        f"{arguments.model} has {text_of(before)})",
+    )
