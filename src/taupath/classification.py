@@ -8,7 +8,8 @@ import numpy as np
 from taupath.approximate import approximate_stretch, choose_method, make_continuum
 from taupath.approximate_path import ApproximateClassificationPath
 from taupath.chords import Chords
-from taupath.continuum import Boxes
+from taupath.continuum import Boxes, SampleLosses
+from taupath.passes import OnePart
 from taupath.path import ClassificationPath, RegularizationPath
 from taupath.problem import Line, quantile_classification, regularization
 from taupath.samples import LinearSamples, make_samples
@@ -306,10 +307,12 @@ class TwoClasses(Labels):
             X, target = self.samples.X, np.ones(len(self.sign))
             samples = StoredSamples(X, self.sign, self.samples.constant)
             boxes, free = Boxes.of_classification(C), self.samples.constant.free
-            continuum = make_continuum(samples.points, target, self.weight, boxes, free)
-            solver = NodeSolver(samples.points, continuum, free)
+            passes = OnePart(samples.part(target, self.weight))
+            losses = SampleLosses(target, self.weight, samples.points.sign)
+            continuum = make_continuum(passes.facts, losses, boxes, free)
+            solver = NodeSolver(passes, continuum, samples.constant.bias, free)
             node = solver.solve_afresh(1.0 - t if flipped else t, GUESSED_WITHIN).node
-            return Chords(samples, continuum, [node, node], {}).at_node(0)
+            return Chords(samples, continuum, losses, [node, node], {}).at_node(0)
 
         return guess
 
