@@ -18,7 +18,14 @@ from taupath.smoothing import NodeSolver, Solved
 from taupath.stored import StoredSamples
 from taupath.validation import check_choice
 
-__all__ = ["approximate_stretch", "choose_method", "find_nodes", "make_continuum"]
+__all__ = [
+    "Progress",
+    "approximate_stretch",
+    "check_tol",
+    "choose_method",
+    "find_nodes",
+    "make_continuum",
+]
 
 Progress = Callable[[float, int], object]
 
@@ -120,13 +127,13 @@ def approximate_stretch(
     return samples, Chords(samples, continuum, losses, found.nodes, found.counters)
 
 
-def check_tol(tol: float, continuum: Continuum) -> None:
-    """Refuse a tolerance that rounding hides."""
+def check_tol(tol: float, continuum: Continuum, exact: bool = True) -> None:
+    """Refuse a tolerance that rounding hides; say whether the exact path is another way."""
     least = continuum.least()
     if tol < least:
         raise ValueError(
             f"tol={tol!r} is less than what doubles can certify for these data: the least is "
-            f"{least:.2g}; give at least that, or use method='exact'"
+            f"{least:.2g}; give at least that" + (", or use method='exact'" if exact else "")
         )
 
 

@@ -37,10 +37,12 @@ class NodeList:
         In order.
     counters : dict
         What it took to find them.
+    bias : float
+        The constant feature.
     """
 
-    def __init__(self, nodes: Sequence[Node], counters: dict[str, int]) -> None:
-        self.counters = counters
+    def __init__(self, nodes: Sequence[Node], counters: dict[str, int], bias: float) -> None:
+        self.counters, self.bias = counters, bias
         self.kinks = self.nodes = np.array([node.tau for node in nodes])
         self._w = np.array([node.w for node in nodes])
         self._width = np.array([node.smoothing.width for node in nodes])
@@ -78,6 +80,12 @@ class NodeList:
         k, s = chord_at(self.nodes, value)
         return between(self._w[k], self._w[k + 1], s)
 
+    def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
+        """Return w and intercept at the nodes first, ..., last - 1."""
+        assert not with_theta
+        w = self._w[first:last].copy()
+        return w, None, self.bias * w[:, -1]
+
 
 class Chords(NodeList):
     """Nodes of a smoothed problem, in terms of a path.
@@ -107,7 +115,7 @@ class Chords(NodeList):
         nodes: Sequence[Node],
         counters: dict[str, int],
     ) -> None:
-        super().__init__(nodes, counters)
+        super().__init__(nodes, counters, samples.constant.bias)
         self.samples, self.continuum, self.losses = samples, continuum, losses
 
     def _part(self) -> Part:
@@ -133,12 +141,6 @@ class Chords(NodeList):
         margin = part.points.products(node.w)
         v, aim, off = part.end_at(node, self.continuum.boxes, margin)
         return make_end(node, margin, v, aim, self.samples.constant.free), off
-
-    def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
-        """Return w and intercept at the nodes first, ..., last - 1."""
-        assert not with_theta
-        w = self._w[first:last].copy()
-        return w, None, self.samples.constant.bias * w[:, -1]
 
 
 def make_end(node: Node, margin: Any, v: np.ndarray, aim: float, free: bool) -> End:

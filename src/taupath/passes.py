@@ -68,11 +68,11 @@ class Passes(Protocol):
         """Look from a place into the direction of a step."""
 
     def slopes(
-        self, place: Place, length: float, smoothing: Smoothing
+        self, place: Place, length: float, smoothing: Smoothing, within: tuple[float, float]
     ) -> Sequence[tuple[float, float, float]]:
         """Return Σ θ δ and how fast it falls so far on the way, and perhaps elsewhere on it.
 
-        Each after the length that it is for.
+        Each after the length that it is for; the one that is looked for lies within two others.
         """
 
     def advance(self, place: Place, length: float) -> Place:
@@ -147,7 +147,7 @@ class OnePart:
         self.part.points.products(step, out=self._rate)
 
     def slopes(
-        self, place: Place, length: float, smoothing: Smoothing
+        self, place: Place, length: float, smoothing: Smoothing, within: tuple[float, float]
     ) -> Sequence[tuple[float, float, float]]:
         """Look there and nowhere else."""
         found = self.part.slope(place.margin, self._rate, length, smoothing, self._box)

@@ -283,9 +283,11 @@ class NodeSolver:
         for _ in range(MOST_TRIALS):
             seen = [
                 (straight + at * squared - pull, squared + stiffness, at)
-                for at, pull, stiffness in self.passes.slopes(place, x, smoothing)
+                for at, pull, stiffness in self.passes.slopes(place, x, smoothing, (low, high))
             ]
-            slope, bend, x = min(seen, key=lambda one: abs(one[0]))
+            slope, bend, x = seen[0]  # where was asked for
+            if abs(slope) > FLAT * steepness:
+                slope, bend, x = min(seen, key=lambda one: abs(one[0]))
             if abs(slope) <= FLAT * steepness:
                 break
             low = max([at for other, _, at in seen if other <= 0.0], default=low)
