@@ -1,6 +1,7 @@
 """Dask collections as users pass them: checked, and made into partitions on the workers."""
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
@@ -9,6 +10,7 @@ import dask.array as da
 import distributed
 import numpy as np
 from dask import delayed, is_dask_collection
+from dask.delayed import Delayed
 
 from taupath.cluster.requests import Partition, Reply, Survey
 from taupath.cluster.rounds import Rounds, guarded, outcomes
@@ -106,24 +108,32 @@ class Table:
 
 
 def as_array(values: Any, name: str, client: "distributed.Client | None") -> Any:
-    """Return a Dask array whose chunks are known; those of data frames are counted."""
-    if hasattr(values, "to_dask_array"):
-        if client is None:
-            return values.to_dask_array()
-        lengths = client.compute([delayed(len)(part) for part in values.to_delayed()])
-        counted = guarded(client, outcomes, client, lengths, lengths)
-        return values.to_dask_array(lengths=counted)
-    if not isinstance(values, da.Array):
+    """Return a Dask array whose chunks are known; those of data frames are counted.
+
+    Without a client they may be unknown.
+    """
+    if isinstance(values, da.Array):
+        unknown = any(math.isnan(n) for chunks in values.chunks for n in chunks)
+        if client is not None and unknown:
+            raise ValueError(
+                f"{name} has chunks of unknown sizes: call {name}.compute_chunk_sizes() first, or "
+                "pass the data frame that it was made from"
+            )
+        return values
+    # a delayed object has whatever attribute is asked for
+    if isinstance(values, Delayed) or not hasattr(values, "to_dask_array"):
         raise TypeError(
             f"{name} must be a Dask array or data frame, got {type(values).__name__}; "
             "bags and delayed objects have no rows that are known"
         )
-    if client is not None and any(math.isnan(n) for chunks in values.chunks for n in chunks):
-        raise ValueError(
-            f"{name} has chunks of unknown sizes: call {name}.compute_chunk_sizes() first, or "
-            "pass the data frame that it was made from"
-        )
-    return values
+    lengths = None
+    if client is not None:
+        counted = client.compute([delayed(len)(part) for part in values.to_delayed()])
+        lengths = guarded(client, outcomes, client, counted, counted)
+    with warnings.catch_warnings():
+        # labels of text become objects, which is what is wanted
+        warnings.filterwarnings("ignore", "Dask currently has limited support for converting")
+        return values.to_dask_array(lengths=lengths)
 
 
 def make_partition(

@@ -80,6 +80,13 @@ class OnCluster(ByNodes):
         self._table = table
         return self
 
+    def take(self, kept: np.ndarray, tol: float) -> ByNodes:
+        """Return the path through these nodes, whose gaps have been found to be within `tol`."""
+        other = super().take(kept, tol)
+        assert isinstance(other, OnCluster)
+        other._table = self._table
+        return other
+
     def _classes(self) -> np.ndarray | None:
         return getattr(self, "classes", None)
 
@@ -130,10 +137,7 @@ class OnCluster(ByNodes):
     def simplify(self, tol: float) -> SolutionPath:
         """Return a path through as few of the nodes as keep its gaps within `tol`."""
         with self._session():
-            simplified = super().simplify(tol)
-        assert isinstance(simplified, OnCluster)
-        simplified._many = None
-        return simplified
+            return super().simplify(tol)
 
     def duality_gap(self, tau: float) -> float:
         """Return primal minus dual objective at τ, from the data on the cluster.

@@ -182,34 +182,46 @@ def outcomes(
         return found
 
     limit = float(parse_timedelta(dask.config.get("taupath.timeout", TIMEOUT)))
-    done, since, idle_since = -1, monotonic(), monotonic()
+    begun = since = looked = monotonic()
+    done, seen = -1, {}  # type: int, dict[str, float]
     while True:
         try:
-            found: list[Any] = client.sync(gather, callback_timeout=min(LOOK, limit))
-            return found
+            look = min(LOOK, 0.5 * limit)
+            distributed.wait(futures, timeout=look)
+            failed = [one for one in futures if one.status == "error"]
+            found: list[Any] = client.sync(gather, callback_timeout=look) if not failed else []
         except TimeoutError:
-            if any(one.status == "error" for one in futures):  # a task has had a limit of its own
-                raise
+            pass
+        else:
+            if failed:
+                failed[0].result(timeout=ANSWER)
+            return found
         now = monotonic()
         finished = sum(one.status == "finished" for one in watched)
         if finished > done:
-            done, since, idle_since = finished, now, now
-        if now - idle_since < limit and now - since < LONGEST * limit:
+            done, begun, since, looked = finished, now, now, now
+        if now - looked < 0.5 * limit:
             continue
-        n_workers, n_busy = _at_work(client, limit)
-        if n_busy and now - since < LONGEST * limit:
-            idle_since = now
-            continue
-        raise ClusterFailed(
-            f"nothing has happened for {now - since:.0f} s on the Dask cluster at "
-            f"{_address(client)}: {n_workers} workers, {n_busy} of them at work, {finished} of "
-            f"{len(watched)} tasks done. See to it that workers are running and call again; "
-            "dask.config.set({'taupath.timeout': '10min'}) waits longer"
-        )
+        looked = now
+        n_workers, n_busy, seen = _at_work(client, seen, 0.5 * limit)
+        if n_busy and now - begun < LONGEST * limit:
+            since = now
+        elif now - since >= limit:
+            raise ClusterFailed(
+                f"nothing has happened for {now - begun:.0f} s on the Dask cluster at "
+                f"{_address(client)}: {n_workers} workers, {n_busy} of them at work, {finished} of "
+                f"{len(watched)} tasks done. See to it that workers are running and call again; "
+                "dask.config.set({'taupath.timeout': '10min'}) waits longer"
+            )
 
 
-def _at_work(client: "distributed.Client", limit: float) -> tuple[int, int]:
-    """Return how many workers there are, and how many that were heard of lately have tasks."""
+def _at_work(
+    client: "distributed.Client", before: dict[str, float], limit: float
+) -> tuple[int, int, dict[str, float]]:
+    """Return how many workers there are, how many of them have tasks, and when each was seen.
+
+    Those that have not been heard of since `before` are not at work, whatever they have.
+    """
     scheduler, patience = client.scheduler, min(ANSWER, limit)
     workers: dict[str, Any] = {}
     processing: dict[str, Any] = {}
@@ -217,10 +229,10 @@ def _at_work(client: "distributed.Client", limit: float) -> tuple[int, int]:
     with suppress(TimeoutError, OSError):
         workers = client.sync(scheduler.identity, callback_timeout=patience)["workers"]
         processing = client.sync(scheduler.processing, workers=None, callback_timeout=patience)
-    newest = max((worker["last_seen"] for worker in workers.values()), default=0.0)
+    seen = {address: worker["last_seen"] for address, worker in workers.items()}
     busy = [
         address
-        for address, worker in workers.items()
-        if processing.get(address) and newest - worker["last_seen"] < limit
+        for address, last in seen.items()
+        if processing.get(address) and last > before.get(address, 0.0)
     ]
-    return len(workers), len(busy)
+    return len(workers), len(busy), seen
