@@ -313,3 +313,20 @@ def test_the_sparse_set_is_like_w8a(module):
     assert set(X.data) == {1.0}
     assert_allclose((y > 0).mean(), 0.03, atol=0.002)
     assert lam == 1 / 2000
+
+
+def test_the_report_on_clusters_has_rounds_and_bytes_for_each(module):
+    distributed = pytest.importorskip("distributed", reason="needs dask and distributed")
+    cluster = module("cluster")
+    X, y = cluster.classes(200, 4, 2)
+    alone = cluster.measure(X, y, 0.1, 0, None)
+    with (
+        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as there,
+        distributed.Client(there) as client,
+    ):
+        row = cluster.measure(X, y, 0.1, 1, client)
+    assert (alone.rounds, alone.partitions, row.partitions) == (0, 1, 2)
+    assert abs(row.nodes - alone.nodes) <= 2
+    lines = "\n".join(cluster.report([alone, row], {"processor": "any"}))
+    assert str(row.rounds) in lines
+    assert "none" in lines

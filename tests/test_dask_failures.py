@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -35,11 +36,18 @@ CUT_OFF = [
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
+def cluster() -> Iterator[Any]:
     """Two worker processes, which are started again when they die."""
     # a task may see one worker die, not Dask's three: that takes long
     with dask.config.set({"distributed.scheduler.allowed-failures": 1}), cluster_of(2) as client:
         yield client
+
+
+@pytest.fixture
+def client(cluster: Any) -> Any:
+    """Both of them alive."""
+    cluster.wait_for_workers(2, timeout=HANGS)
+    return cluster
 
 
 def at_node(number: int, do: Callable[[], object]) -> Callable[[float, int], None]:
@@ -160,7 +168,7 @@ def test_workers_that_stand_still_are_an_error_after_the_time_limit(client):
         for pid in stopped:
             os.kill(pid, signal.SIGCONT)
     assert isinstance(error, taupath.ClusterFailed)
-    assert "2 workers, 0 of them at work" in str(error)
+    assert re.search(r"nothing has happened for \d+ s .* 0 of them at work", str(error))
 
 
 def test_a_long_task_is_not_taken_for_a_cluster_that_stands_still(client):
@@ -195,14 +203,10 @@ def test_a_cluster_that_is_closed_is_an_error():
 def test_rows_that_were_scattered_and_lost_are_an_error(client):
     job = classification("none", n=100)
     y = in_chunks(job, 50)[1]
-    blocks = client.scatter([job.X[:50], job.X[50:]])
+    holder, pid = next(iter(pids(client).items()))
+    blocks = client.scatter([job.X[:50], job.X[50:]], workers=[holder])
     kept = da.concatenate([da.from_delayed(b, (50, 5), float) for b in blocks])
-    error = ends(
-        lambda: taupath.quantile_path(
-            kept, y, method="auto", progress=at_node(3, lambda: client.cancel(blocks, force=True))
-        )
-    )
-    assert error is None or isinstance(error, taupath.ClusterFailed)
+    os.kill(pid, signal.SIGKILL)
     error = ends(lambda: taupath.quantile_path(kept, y, method="auto"))
     assert isinstance(error, taupath.ClusterFailed)
     assert "has forgotten the rows" in str(error)
@@ -237,7 +241,9 @@ def three_classes() -> tuple[np.ndarray, np.ndarray]:
     return rng.standard_normal((90, 2)) + y[:, None], y
 
 
-@pytest.mark.parametrize("backend", ["dask", "threading", "loky"])
+@pytest.mark.parametrize(
+    "backend", ["dask", "threading", pytest.param("loky", marks=pytest.mark.slow)]
+)
 def test_paths_of_classes_and_folds_go_through_joblib(client, backend):
     X, y = three_classes()
     plain = taupath.QuantileSVC(C=0.1).fit(X, y)
@@ -248,7 +254,8 @@ def test_paths_of_classes_and_folds_go_through_joblib(client, backend):
         searched = taupath.QuantileSVCCV(Cs=[0.01, 0.1], cv=2, n_jobs=2).fit(X, y == 2)
         if backend == "dask":
             assert _tasks_run(client) > ran
-    assert_array_equal(several.predict(X, tau=0.4), plain.predict(X, tau=0.4))
+    assert_array_equal(several.predict(X), plain.predict(X))
+    assert_array_equal(several.predict_proba(X), plain.predict_proba(X))
     assert searched.C_ == search.C_
 
 

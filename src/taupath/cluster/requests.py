@@ -38,9 +38,9 @@ __all__ = [
     "answer",
 ]
 
-# Bytes for each row that a partition is going to keep beside it: margins of five places, shares,
-# changes, and two lists of rows.
-KEPT_PER_ROW = 64
+# Bytes for each row that a partition is going to keep beside it: sign and target, margins of six
+# places, shares, their changes, and two lists of rows.
+KEPT_PER_ROW = 80
 # Margins kept at a time, at most.
 MOST_MARGINS = 8
 # Labels that are told of in an error.
