@@ -8,23 +8,19 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import dask
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import taupath
 from approximation import Job, some_taus
+from clusters import Here, cluster_of, cluster_path, in_chunks
 from test_approximate import INTERCEPTS, classification, regression
-
-dask = pytest.importorskip("dask", reason="needs dask")
-distributed = pytest.importorskip("distributed", reason="needs distributed")
-
-import dask.array as da  # noqa: E402
-import dask.dataframe as dd  # noqa: E402
-import pandas as pd  # noqa: E402
-
-from clusters import Here, cluster_of, cluster_path, in_chunks  # noqa: E402
 
 TOL = 3e-2
 

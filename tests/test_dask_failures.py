@@ -9,30 +9,20 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import dask
+import dask.array as da
+import distributed
+import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import taupath
-from test_approximate import classification, overlapping
-
-pytest.importorskip("distributed", reason="needs dask and distributed")
-
-import dask
-import dask.array as da
-import distributed
-import joblib
-
 from clusters import Here, cluster_of, cluster_path, in_chunks
+from test_approximate import classification
 
 # How long a test waits for what must come to an end by itself.
 HANGS = 120.0
-# Of closing a cluster while its client is at work: tasks of the client's loop are cut off, and
-# what they were doing is garbage.
-CUT_OFF = [
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +68,12 @@ def ends(fit: Callable[[], Any]) -> BaseException | None:
     return ended[0]
 
 
+def made_there(n: int, d: int, rows: int) -> tuple[da.Array, da.Array]:
+    """Return X and y that workers make."""
+    X = da.random.default_rng(0).standard_normal((n, d), chunks=(rows, d), dtype=np.float32)
+    return X, da.where(X[:, 0] + X[:, 1] > 0.5, 1, -1)
+
+
 def pids(client: Any) -> dict[str, int]:
     return dict(client.run(os.getpid))
 
@@ -103,8 +99,7 @@ def test_a_worker_killed_during_a_fit_costs_no_more_than_time(client):
 @pytest.mark.slow
 def test_a_worker_killed_within_a_round_costs_no_more_than_time(client):
     """At any moment, not between two requests: partitions take a while to answer."""
-    X, y = overlapping(400_000, 5)
-    rows = da.from_array(X, chunks=(50_000, 5)), da.from_array(y, chunks=50_000)
+    X, y = made_there(400_000, 5, 50_000)
     victims: list[int] = []
 
     def kill() -> None:
@@ -112,8 +107,7 @@ def test_a_worker_killed_within_a_round_costs_no_more_than_time(client):
         os.kill(victims[0], signal.SIGKILL)
 
     timers = at_node(3, lambda: threading.Timer(0.05, kill).start())
-    with pytest.warns(UserWarning, match="Sending large graph"):
-        path = taupath.quantile_path(*rows, lam=1e-2, method="auto", tol=0.05, progress=timers)
+    path = taupath.quantile_path(X, y, lam=1e-2, method="auto", tol=0.05, progress=timers)
     assert victims
     assert path.certify().worst_gap <= 0.05
 
@@ -191,7 +185,6 @@ def test_a_client_that_is_closed_is_an_error(client):
     assert "make a new client and call again" in str(error)
 
 
-@pytest.mark.filterwarnings(*[mark.args[0] for mark in CUT_OFF])
 def test_a_cluster_that_is_closed_is_an_error():
     with cluster_of(1) as client:
         close = client.cluster.close
@@ -220,11 +213,10 @@ def test_data_larger_than_the_memory_of_one_worker():
     """Made on the workers, never here; no worker exceeds its limit, so none is started again."""
     limit, n, d = 600_000_000, 1_300_000, 120
     with cluster_of(3, memory_limit=limit) as client:
-        X = da.random.default_rng(0).standard_normal((n, d), chunks=(54_200, d), dtype=np.float32)
-        y = da.where(X[:, 0] + X[:, 1] > 0.5, 1, -1)
+        X, y = made_there(n, d, 54_200)
         assert X.nbytes > limit
         before = pids(client)
-        path = taupath.quantile_path(X, y, lam=1.0, method="auto", tol=0.2)
+        path = taupath.quantile_path(X, y, lam=1.0, method="auto", tol=0.2, tau_range=(0.45, 0.55))
         assert pids(client) == before
         workers = client.scheduler_info()["workers"].values()
         assert all(worker["metrics"]["memory"] < limit for worker in workers)
