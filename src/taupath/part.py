@@ -244,6 +244,11 @@ class Part(SampleLosses):
         lower, upper = boxes.lower(node.tau)[own], boxes.upper(node.tau)[own]
         return np.asarray(self.weight * (lower + (upper - lower) * share))
 
+    def bounds(self, boxes: Boxes, tau: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return l and h of each sample at τ."""
+        own = (self.sign < 0).astype(np.intp)
+        return self.weight * boxes.lower(tau)[own], self.weight * boxes.upper(tau)[own]
+
     def dual_at(self, node: Node, boxes: Boxes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return θ at a node, and which are at their lower and which at their upper end."""
         share = self.share_at(node, self.points.products(node.w))

@@ -336,9 +336,7 @@ class Point(Request):
     def of(self, partition: Partition, part: Part) -> Reply:
         """Measure."""
         _, theta = dual_between(part, self.nodes, self.s, self.boxes, self.w)
-        own = (part.sign < 0).astype(np.intp)
-        lower = part.weight * self.boxes.lower(self.tau)[own]
-        upper = part.weight * self.boxes.upper(self.tau)[own]
+        lower, upper = part.bounds(self.boxes, self.tau)
         short = part.target - part.points.products(self.w)
         over, under = np.maximum(short, 0.0), np.maximum(-short, 0.0)
         width = AT_BOUND * (upper - lower)
@@ -354,9 +352,7 @@ class Point(Request):
         """Return status and α = scale θ, within its bounds, of one partition: two columns."""
         part = partition.part(setup)
         status, theta = dual_between(part, self.nodes, self.s, self.boxes, self.w)
-        own = (part.sign < 0).astype(np.intp)
-        lower = scale * part.weight * self.boxes.lower(self.tau)[own]
-        upper = scale * part.weight * self.boxes.upper(self.tau)[own]
+        lower, upper = (scale * bound for bound in part.bounds(self.boxes, self.tau))
         inside = np.clip(scale * theta, lower, upper)
         alpha = np.where(status == FREE, inside, np.where(status == UPPER, upper, lower))
         return np.column_stack((status, alpha))
