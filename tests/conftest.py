@@ -1,7 +1,7 @@
 """Fixtures shared by all tests."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -28,3 +28,13 @@ def data_dir() -> Path:
 def paper_data(data_dir: Path) -> Callable[[str], PaperData]:
     """A function from a name of the paper's Table 1 to its data, each read once."""
     return cache(lambda name: load_paper(name, data_dir))
+
+
+@pytest.fixture
+def no_figures_left() -> Iterator[None]:
+    """Close what a test has drawn; none before it has left anything open."""
+    import matplotlib.pyplot as plt
+
+    assert plt.get_fignums() == []
+    yield
+    plt.close("all")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from taupath._core._rows import CachedRows
+from taupath._core._kernel_rows import CachedRows
 
 import taupath
 from taupath import samples

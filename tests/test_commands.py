@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -223,6 +224,29 @@ def test_costs_of_each_row_come_from_columns(folder, tmp_path):
     assert np.array_equal(np.array(columns_of(out.read_text())["prediction"], dtype=int), expected)
 
 
+def test_costs_of_an_evaluation_are_in_the_unit_they_were_given_in(folder, capsys):
+    files = folder / "cancer.tau", folder / "cancer.svm"
+    assert run("evaluate", *files, "--cost-fp", "3", "--cost-fn", "60", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    model = tp.load(files[0])
+    table = read_table(files[1])
+    y = model.preparation.response(table)
+    predicted = model.estimator.predict(model.preparation.features(table), cost_fp=3, cost_fn=60)
+    wrong = predicted != y
+    assert wrong.any()
+    assert found["cost"] == pytest.approx(np.where(y == 1, 60.0, 3.0)[wrong].sum() / len(y))
+    assert run("evaluate", *files, "--cost-fp", "3", "--cost-fn", "60") == 0
+    said = capsys.readouterr().out
+    assert f"at 3 for a false alarm and 60 for a miss: {found['cost']:.5g} per row" in said
+
+
+def test_steps_on_standard_output_are_a_table_and_nothing_else(folder, capsys):
+    assert run("evaluate", folder / "cancer.tau", folder / "cancer.svm", "-o", "-") == 0
+    columns = columns_of(capsys.readouterr().out)
+    assert columns["tau_to"][-1] == "1.0"
+    assert columns["tau_from"][1:] == columns["tau_to"][:-1]
+
+
 def test_several_classes_take_a_cost_matrix(folder, tmp_path, capsys):
     out = tmp_path / "out.csv"
     # predicting setosa never costs anything
@@ -236,6 +260,11 @@ def test_several_classes_take_a_cost_matrix(folder, tmp_path, capsys):
     assert found["cost"] == 0.0
     assert run("evaluate", folder / "iris.tau", folder / "iris.csv") == 0
     assert "virginica" in capsys.readouterr().out
+    before = sorted(tmp_path.iterdir())
+    for option in (("-o", tmp_path / "steps.csv"), ("--picture", tmp_path / "iris.png")):
+        said = refusal(capsys, "evaluate", folder / "iris.tau", folder / "iris.csv", *option)
+        assert f"{option[0]} is for two classes" in said
+    assert sorted(tmp_path.iterdir()) == before
     page = tmp_path / "iris.html"
     assert run("report", folder / "iris.tau", folder / "iris.csv", "-o", page) == 0
 
@@ -304,7 +333,9 @@ def test_a_model_is_there_for_python_too(folder):
 def test_part_of_the_path(folder, tmp_path, capsys):
     model = tmp_path / "m.tau"
     data = folder / "cancer.svm"
+    started = time.perf_counter()
     assert run("fit", data, "-o", model, "--tau-range", "0.2", "0.6") == 0
+    assert 0.0 < tp.load(model).trained["seconds"] < time.perf_counter() - started
     whole = tp.load(folder / "cancer.tau")
     assert tp.load(model).estimator.path_.tau_range == (0.2, 0.6)
     assert whole.estimator.path_.tau_range == (0.0, 1.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import numpy as np
@@ -13,35 +12,19 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.optimize import linprog
-from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+from sklearn.metrics.pairwise import laplacian_kernel
 
 import taupath
+from agreement import assert_same_function, kinks_of, waves
 from canonical import Task, assert_regression_path
 from real_data import slow
 
 TAUS = np.array([0.0, 1e-6, 0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1.0 - 1e-6, 1.0])
-ATOL = 1e-7
 NAN, INF = float("nan"), float("inf")
-
-
-def waves(n: int = 60, d: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return features and a noisy response whose spread grows with the first feature."""
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-2.0, 2.0, size=(n, d))
-    return X, np.sin(2.0 * X[:, 0]) + 0.3 * (3.0 + X[:, 0]) * rng.normal(size=n)
-
-
-def assert_same_function(found: np.ndarray, expected: np.ndarray, atol: float = ATOL) -> None:
-    assert_allclose(found, expected, rtol=0, atol=atol * (1.0 + np.abs(expected).max()))
 
 
 def pinball(y: np.ndarray, f: np.ndarray, tau: float) -> float:
     return float(np.maximum(tau * (y - f), (tau - 1.0) * (y - f)).sum())
-
-
-def kinks_of(path: taupath.SolutionPath) -> np.ndarray:
-    """Return the kinks without the middle, where the walks from either end meet."""
-    return path.taus[path.taus != 0.5]
 
 
 # --- solved by hand ------------------------------------------------------------------------------
@@ -341,262 +324,3 @@ def test_without_features_quantiles_are_those_of_the_sample():
     for tau in (0.1, 0.33, 0.5, 0.77):
         expected = np.quantile(y, tau, method="inverted_cdf")
         assert path.intercept(tau) == pytest.approx(expected, abs=1e-8)
-
-
-# --- what a path must not depend on, or must follow ----------------------------------------------
-
-KERNELS: dict[str, dict[str, Any]] = {
-    "linear": {},
-    "rbf": {"kernel": "rbf", "gamma": 0.8},
-    "rbf without intercept": {"kernel": "rbf", "gamma": 0.8, "intercept": "none"},
-}
-
-
-def integers(n: int = 14, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return problems with ties: lattice features with copies, and whole responses."""
-    rng = np.random.default_rng(seed)
-    return rng.integers(-2, 3, (n, 2)).astype(float), rng.integers(-3, 4, n).astype(float)
-
-
-MAKERS = {"waves": waves, "integers": integers}
-each_problem = pytest.mark.parametrize(
-    ("maker", "kernel", "C"),
-    [
-        (maker, kernel, C)
-        for maker, C in (("waves", 2.0), ("integers", 0.3), ("integers", 10.0))
-        for kernel in KERNELS
-    ],
-)
-
-
-def f_of(X: Any, y: Any, C: float, kernel: str, at: Any, taus: Any = TAUS, **kw: Any) -> np.ndarray:
-    path = taupath.quantile_regression_path(X, y, C=C, **KERNELS[kernel], **kw)
-    return path.decision_function(at, taus)
-
-
-@each_problem
-def test_the_order_of_samples_does_not_matter(maker, kernel, C):
-    X, y = MAKERS[maker]()
-    order = np.random.default_rng(1).permutation(len(y))
-    assert_same_function(f_of(X[order], y[order], C, kernel, X), f_of(X, y, C, kernel, X))
-
-
-@each_problem
-def test_responses_upside_down_turn_the_path_round(maker, kernel, C):
-    X, y = MAKERS[maker]()
-    found = -f_of(X, -y, C, kernel, X, 1.0 - TAUS)
-    assert_same_function(found, f_of(X, y, C, kernel, X))
-
-
-@pytest.mark.parametrize("a", [1e-6, 7.0, 1e5])
-@each_problem
-def test_scaled_responses_with_C_scaled_alike_scale_the_quantiles(maker, kernel, C, a):
-    X, y = MAKERS[maker]()
-    found = f_of(X, a * y, a * C, kernel, X) / a
-    assert_same_function(found, f_of(X, y, C, kernel, X))
-
-
-@each_problem
-def test_weights_are_copies_and_weight_zero_is_absence(maker, kernel, C):
-    X, y = MAKERS[maker]()
-    copies = np.random.default_rng(2).integers(0, 4, len(y))
-    found = f_of(X, y, C, kernel, X, sample_weight=copies)
-    repeated = f_of(X.repeat(copies, axis=0), y.repeat(copies), C, kernel, X)
-    assert_same_function(found, repeated)
-    path = taupath.quantile_regression_path(X, y, C=C, sample_weight=copies, **KERNELS[kernel])
-    for tau in TAUS:
-        assert_array_equal(path.alpha(tau)[copies == 0], 0.0)
-
-
-@each_problem
-def test_a_sample_of_weight_zero_may_be_anything(maker, kernel, C):
-    X, y = MAKERS[maker]()
-    weight = np.append(np.ones(len(y)), 0.0)
-    beside = np.vstack([X, [[1.0, 1.0]]])
-    expected = f_of(X, y, C, kernel, X)
-    for value in (0.0, 1e6, -1e6):
-        found = f_of(beside, np.append(y, value), C, kernel, X, sample_weight=weight)
-        assert_same_function(found, expected)
-
-
-@each_problem
-def test_a_common_factor_of_all_weights_is_a_factor_of_C(maker, kernel, C):
-    X, y = MAKERS[maker]()
-    found = f_of(X, y, C, kernel, X, sample_weight=np.full(len(y), 2.5))
-    assert_same_function(found, f_of(X, y, 2.5 * C, kernel, X))
-
-
-def test_scaled_features_with_gamma_over_the_square_are_the_same():
-    X, y = waves()
-    one = taupath.quantile_regression_path(X, y, kernel="rbf", gamma=0.8)
-    for a in (1e-3, 30.0):
-        other = taupath.quantile_regression_path(a * X, y, kernel="rbf", gamma=0.8 / a**2)
-        found = other.decision_function(a * X, TAUS)
-        assert_same_function(found, one.decision_function(X, TAUS))
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize(
-    "tau_range", [(0.2, 0.4), (0.4, 0.7), (0.6, 0.9), (0.0, 0.5), (0.5, 1.0), (0.3, 0.30001)]
-)
-def test_a_part_of_the_range_is_that_part_of_the_path(tau_range, kernel):
-    X, y = waves(40, 3)
-    task = Task(X, y, **KERNELS[kernel])
-    whole = task.regression_path(5.0)
-    part = assert_regression_path(task, 5.0, tau_range=tau_range)
-    assert part.tau_range == tau_range
-    taus = np.concatenate([np.linspace(*tau_range, 7), part.taus[::5]])
-    assert_same_function(part.decision_function(X, taus), whole.decision_function(X, taus))
-    if kernel != "linear":  # independent rows: the dual solution is unique, and so are its kinks
-        begin, end = tau_range
-        kinks, inside = kinks_of(whole), kinks_of(part)
-        kinks = kinks[(kinks > begin) & (kinks < end)]
-        inside = inside[(inside > begin) & (inside < end)]
-        assert_allclose(inside, kinks, rtol=0, atol=1e-8)
-        for tau in part.taus[::5]:
-            assert_allclose(part.alpha(tau), whole.alpha(tau), rtol=0, atol=1e-8)
-
-
-def test_a_tau_outside_the_walked_range_is_refused_with_the_range():
-    path = taupath.quantile_regression_path(*waves(10), tau_range=(0.2, 0.4))
-    for tau in (0.0, 0.19, 0.41, 1.0, NAN):
-        with pytest.raises(ValueError, match=rf"tau .*\[0\.2, 0\.4\].* got {tau}"):
-            path.alpha(tau)
-
-
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed", laplacian_kernel])
-@pytest.mark.parametrize("tau_range", [(0.0, 1.0), (0.1, 0.3), (0.4, 0.9)])
-def test_a_pickled_path_answers_alike(kernel, tau_range):
-    X, y = waves(30)
-    X = rbf_kernel(X) if kernel == "precomputed" else X
-    path = taupath.quantile_regression_path(X, y, C=3.0, kernel=kernel, tau_range=tau_range)
-    for tau in tau_range:  # something is remembered, and must not be in the way
-        path.alpha(tau)
-    copy = pickle.loads(pickle.dumps(path))
-    assert_array_equal(copy.taus, path.taus)
-    assert (copy.C, copy.counters, copy.nbytes) == (path.C, path.counters, path.nbytes)
-    assert repr(copy) == repr(path)
-    taus = np.linspace(*tau_range, 7)
-    assert_allclose(copy.decision_function(X, taus), path.decision_function(X, taus), atol=1e-12)
-    assert copy.certify().holds()
-
-
-@pytest.mark.parametrize("tau_range", [(0.0, 1.0), (0.1, 0.3), (0.2, 0.9), (0.5, 0.8)])
-def test_progress_goes_from_nothing_to_all(tau_range):
-    calls: list[tuple[float, int]] = []
-    taupath.quantile_regression_path(
-        *waves(400), C=10.0, tau_range=tau_range, progress=lambda *call: calls.append(call)
-    )
-    fractions = np.array([fraction for fraction, _ in calls])
-    assert fractions.min() >= 0.0 and fractions.max() <= 1.0
-    assert fractions[-1] == pytest.approx(1.0, abs=1e-12)
-    assert np.all(np.diff(fractions) >= -1e-12)
-
-
-def test_progress_counts_all_events_of_the_walk():
-    calls: list[tuple[float, int]] = []
-    path = taupath.quantile_regression_path(
-        *waves(400), C=10.0, progress=lambda *call: calls.append(call)
-    )
-    events = np.array([n_events for _, n_events in calls])
-    assert np.all(np.diff(events) >= 0)
-    assert events[-1] == path.counters["kinks"]
-
-
-def test_two_walks_of_one_problem_are_equal_to_the_last_digit():
-    one, other = (taupath.quantile_regression_path(*waves(), kernel="rbf") for _ in range(2))
-    assert_array_equal(one.taus, other.taus)
-    assert one.counters == other.counters
-    assert_array_equal(one.alpha(0.3), other.alpha(0.3))
-
-
-def test_arguments_are_never_changed():
-    X, y = waves(20)
-    weight = np.arange(20.0)
-    before = X.copy(), y.copy(), weight.copy()
-    path = taupath.quantile_regression_path(X, y, sample_weight=weight, kernel="rbf")
-    path.certify()
-    path.decision_function(X, [0.2, 0.7])
-    for value, kept in zip((X, y, weight), before, strict=True):
-        assert_array_equal(value, kept)
-
-
-# --- responses in any clothes, and what is refused -----------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "dress",
-    [
-        lambda y: y.tolist(),
-        lambda y: y[:, None],
-        lambda y: y.astype(np.int8),
-        lambda y: y.astype(np.float32),
-        lambda y: np.repeat(y, 2)[::2],
-    ],
-    ids=["a list", "a column", "int8", "float32", "every other"],
-)
-def test_responses_in_any_storage_give_the_same_path(dress):
-    X, y = integers()
-    plain, dressed = (taupath.quantile_regression_path(X, given) for given in (y, dress(y)))
-    assert_array_equal(dressed.taus, plain.taus)
-    assert_array_equal(dressed.alpha(0.4), plain.alpha(0.4))
-
-
-def assert_refused(error: type[Exception], *said: str, **changed: Any) -> None:
-    """Assert that these arguments are refused with a message that has all of `said`."""
-    X, y = waves(12)
-    with pytest.raises(error) as caught:
-        taupath.quantile_regression_path(**{"X": X, "y": y, **changed})
-    assert type(caught.value) is error  # not some subclass from deep inside
-    for part in said:
-        assert part in str(caught.value)
-
-
-@pytest.mark.parametrize("value", [NAN, INF, -INF, 1e200])
-def test_a_response_that_is_no_number_or_too_large_is_refused_with_its_place(value):
-    y = waves(12)[1]
-    y[7] = value
-    assert_refused(ValueError, "y", str(value), "[7]", y=y)
-
-
-@pytest.mark.parametrize("length", [0, 1, 11, 13])
-def test_responses_of_another_number_are_refused_with_both_numbers(length):
-    assert_refused(ValueError, f"y has {length}", "X has 12", y=np.ones(length))
-
-
-@pytest.mark.parametrize("shape", [(12, 2), (1, 12), (12, 1, 1), ()])
-def test_responses_that_are_no_column_are_refused_with_their_shape(shape):
-    assert_refused(ValueError, "y", "one dimension", str(shape), y=np.ones(shape))
-
-
-@pytest.mark.parametrize("y", [["a"] * 12, np.ones(12) * 1j, None, [None] * 12])
-def test_responses_that_are_not_real_are_refused(y):
-    assert_refused(TypeError, "y", y=y)
-
-
-@pytest.mark.parametrize("C", [0.0, -1.0, INF, NAN, 1e300])
-def test_a_C_that_is_not_positive_and_finite_is_refused_with_its_value(C):
-    assert_refused(ValueError, "C", repr(C), C=C)
-
-
-@pytest.mark.parametrize("C", [True, "1.0", [1.0], None])
-def test_a_C_that_is_no_number_is_refused_with_its_value(C):
-    assert_refused(TypeError, "C", repr(C), C=C)
-
-
-def test_what_is_refused_for_classification_is_refused_here():
-    assert_refused(ValueError, "X", "nan", X=np.full((12, 2), NAN))
-    assert_refused(ValueError, "sample_weight", "zero", sample_weight=np.zeros(12))
-    assert_refused(ValueError, "sample_weight", "-1.0", sample_weight=-np.ones(12))
-    assert_refused(ValueError, "tau_range", "(0.5, 0.2)", tau_range=(0.5, 0.2))
-    assert_refused(ValueError, "kernel", "'lin'", kernel="lin")
-    assert_refused(ValueError, "gamma", "-1.0", kernel="rbf", gamma=-1.0)
-    assert_refused(ValueError, "square", kernel="precomputed")
-    assert_refused(ValueError, "intercept", "'fixed'", intercept="fixed")
-    assert_refused(TypeError, "progress", progress=3)
-
-
-def test_features_have_no_weights_with_a_kernel():
-    path = taupath.quantile_regression_path(*waves(12), kernel="rbf")
-    with pytest.raises(AttributeError, match="linear kernel"):
-        path.coef(0.5)

@@ -18,22 +18,11 @@ from sklearn.svm import LinearSVC
 import oracles
 import problems
 import taupath
+from agreement import assert_refuses, assert_same_function, blobs
 from canonical import Task, assert_regularization_path
 from real_data import load_dense, slow
 
-ATOL = 1e-7
 NAN, INF = float("nan"), float("inf")
-
-
-def blobs(n: int = 40, d: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return two classes that overlap, every third sample positive."""
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) % 3 == 0, 1, -1)
-    return rng.normal(size=(n, d)) + 0.5 * y[:, None], y
-
-
-def assert_same_function(found: np.ndarray, expected: np.ndarray, atol: float = ATOL) -> None:
-    assert_allclose(found, expected, rtol=0, atol=atol * (1.0 + np.abs(expected).max()))
 
 
 # --- solved by hand ------------------------------------------------------------------------------
@@ -331,13 +320,10 @@ def test_the_parameter_is_named_C():
 
 
 def assert_refused(error: type[Exception], *said: str, **changed: Any) -> None:
-    """Assert that these arguments are refused with a message that has all of `said`."""
     X, y = blobs(12)
-    with pytest.raises(error) as caught:
-        taupath.regularization_path(**{"X": X, "y": y, "C_max": 1.0, **changed})
-    assert type(caught.value) is error  # not some subclass from deep inside
-    for part in said:
-        assert part in str(caught.value)
+    assert_refuses(
+        taupath.regularization_path, error, said, **{"X": X, "y": y, "C_max": 1.0, **changed}
+    )
 
 
 @pytest.mark.parametrize("tau", [0, 1, 0.0, 1.0, -0.1, 1.5, NAN, INF])

@@ -13,6 +13,7 @@ __all__ = [
     "at_quantiles",
     "at_taus",
     "coverages",
+    "mean_cost",
     "of_classes",
     "pieces_of",
     "rates_of",
@@ -88,6 +89,13 @@ def _measures(rates: Rates, tp: np.ndarray, fp: np.ndarray) -> dict[str, np.ndar
 def _cost(rates: Rates, tp: np.ndarray, fp: np.ndarray, taus: np.ndarray) -> np.ndarray:
     total = rates.n_positive + rates.n_negative
     return np.asarray((taus * fp + (1.0 - taus) * (rates.n_positive - tp)) / total)
+
+
+def mean_cost(rates: Rates, tau: float, cost_fp: float, cost_fn: float) -> float:
+    """Return what decisions at τ cost per case."""
+    tp, fp = rates.at(np.array([tau]))
+    total = rates.n_positive + rates.n_negative
+    return float((cost_fp * fp[0] + cost_fn * (rates.n_positive - tp[0])) / total)
 
 
 def scores_of(model: Model, X: Any, y: np.ndarray) -> dict[str, float]:

@@ -3,7 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
-from taupath._core._rows import CsrRows, DenseRows, PatternRows, Rows
+from taupath._core._rows import DenseRows, Rows
+from taupath._core._sparse_rows import CsrRows, PatternRows
 
 __all__ = ["make_rows", "order_in_memory"]
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from taupath._core._rows import CachedRows, MatrixRows, Rows
+from taupath._core._kernel_rows import CachedRows, MatrixRows
+from taupath._core._rows import Rows
 from taupath.certificate import Measure, measure
 from taupath.crossings import Functions
 from taupath.kernels import (

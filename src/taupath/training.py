@@ -56,7 +56,7 @@ def train(
         Called as ``progress(fraction, n_events)``.
     """
     X, y = preparation.features(table), preparation.response(table)
-    begin = time.perf_counter()
+    started = time.perf_counter()
     chosen = None
     if preparation.task == "classify":
         if "conformal" in options:
@@ -77,16 +77,14 @@ def train(
     estimator._progress = progress
     estimator.fit(X, y)
     estimator._progress = None
-    seconds = time.perf_counter() - begin
+    seconds = time.perf_counter() - started
     certificate = certificate_of(estimator, points)
     return (
         Model(
             estimator,
             preparation,
             {
-                "file": "standard input"
-                if table.source.startswith("<")
-                else Path(table.source).name,
+                "file": name_of(table),
                 "rows": int(X.shape[0]),
                 "features": int(X.shape[1]),
                 "task": preparation.task,

@@ -99,3 +99,13 @@ cdef inline double target_now(Motion m, Py_ssize_t i) noexcept nogil:
     if not m.moving_targets:
         return m.target0[i]
     return <double> (m.target0[i] * m.to_one + m.target1[i] * m.from_zero)
+
+
+# Whether a box is one point, all along.
+cdef inline bint is_fixed(Motion m, Py_ssize_t i) noexcept nogil:
+    return m.lower0[i] == m.upper0[i] and m.lower1[i] == m.upper1[i]
+
+
+# Speeds and lengths, rounded up: to be on the safe side of rounding in ‖ẇ‖.
+cdef inline double upward(double length) noexcept nogil:
+    return (1.0 + 1e-9) * length

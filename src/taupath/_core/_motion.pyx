@@ -32,8 +32,6 @@ cdef double UNNOTICED = 1e-12
 cdef double EPSILON = 2.2e-16
 # Up to so many columns w is brought up to date at every event.
 cdef Py_ssize_t SHORT = 1024
-# Travelled length is rounded up by this, to be on the safe side of rounding in ‖ẇ‖.
-cdef double UPWARD = 1.0 + 1e-9
 
 
 cdef long double[::1] _grown(long double[::1] old, Py_ssize_t used, Py_ssize_t capacity):
@@ -235,7 +233,7 @@ cdef class Motion:
 
     cdef void _set_speed(self, double speed) noexcept nogil:
         self.speed_exact = speed
-        self.speed = UPWARD * sqrt(speed * speed + self.time_part * self.time_part)
+        self.speed = upward(sqrt(speed * speed + self.time_part * self.time_part))
 
     cdef void _rest(self) noexcept nogil:
         cdef Py_ssize_t k

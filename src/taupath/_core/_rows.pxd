@@ -8,6 +8,9 @@ cdef extern from *:
     """
     void prefetch_line(const void* address) noexcept nogil
 
+cdef enum:
+    PREFETCHED = 64     # entries of a row to ask the memory for; it goes on by itself from there
+
 
 cdef class Rows:
     """Rows z_i of the canonical problem, seen only through inner products and axpys."""
@@ -55,44 +58,3 @@ cdef class DenseRows(Rows):
     cdef const double[:, ::1] X
     cdef const double* first                 # X's first entry
     cdef Py_ssize_t n_features
-
-
-cdef class KernelRows(Rows):
-    cdef const double[::1] squares, norms    # ‖z_i‖² and ‖z_i‖
-
-    # <z_i, z_j> for every j, until the next call
-    cdef const double* row(self, Py_ssize_t i) noexcept nogil
-
-
-cdef class MatrixRows(KernelRows):
-    cdef const double[:, ::1] Q
-
-
-cdef class CachedRows(KernelRows):
-    cdef object source
-    cdef double[:, ::1] slots                # rows that are at hand
-    cdef int[::1] slot_of                    # where row i is among them; -1: nowhere
-    cdef int[::1] owner                      # which row is in a slot; -1: none
-    cdef signed char[::1] recent             # used since the hand came by
-    cdef Py_ssize_t hand                     # slot to be considered next for a new row
-    cdef readonly Py_ssize_t n_computed
-
-    cdef Py_ssize_t _vacate(self) noexcept nogil
-    cdef void _compute(self, Py_ssize_t i, Py_ssize_t slot) noexcept
-
-
-cdef class SparseRows(Rows):
-    """What compressed sparse rows have in common, whatever their values."""
-
-    cdef const int[::1] indices
-    cdef const Py_ssize_t[::1] indptr
-    cdef const int* indices_start
-
-
-cdef class CsrRows(SparseRows):
-    cdef const double[::1] data
-    cdef const double* data_start
-
-
-cdef class PatternRows(SparseRows):
-    pass

@@ -8,15 +8,14 @@ events the free θ move so that their slacks stay zero; an event is a free θ th
 or a bound point's slack that meets zero. One point changes sides per event.
 """
 
-from libc.math cimport fabs, nextafter, sqrt
-from libc.stdlib cimport free, malloc
+from libc.math cimport fabs, nextafter
 from libc.string cimport memcpy
 
 import numpy as np
 
-from taupath._core._deadlines cimport Deadlines, trailing_zeros
-from taupath._core._motion cimport Motion, lower_now, target_now, upper_now
-from taupath._core._rows cimport Rows, prefetch_line
+from taupath._core._motion cimport is_fixed, lower_now, target_now, upper_now, upward
+from taupath._core._rows cimport Rows
+from taupath._core._search cimport NOTHING, Search
 from taupath._core._status cimport (
     FREE, FREE_TO_LOWER, FREE_TO_UPPER, LOWER, LOWER_TO_FREE, UPPER, UPPER_TO_FREE
 )
@@ -28,25 +27,6 @@ cdef enum Outcome:
     STALLED = 3     # too many steps of length zero in a row
     WRONG = 4       # the check of all points found a slack or a θ on the wrong side
 
-cdef enum:
-    NOTHING = -1    # no event before t_end
-
-cdef enum:
-    TOGETHER = 16       # see `_gather`
-    BATCH = 8           # points evaluated at once
-    PREFETCHED = 16     # points ahead of them that the memory is asked for
-    SORTED_FROM = 512   # so many points are looked at in the order of memory
-
-# Rows with fewer entries than this are near the processor anyway.
-cdef Py_ssize_t CACHED = 1 << 16
-# A rate below this part of ‖z_i‖‖ẇ‖ is rounding: the point moves along with the free ones.
-cdef double STILL = 1e-11
-# Nor does a rate mean anything below this part of ‖z_i‖ Σ |θ̇_a| ‖z_a‖.
-cdef double SUMMED = 1e-17
-# The same for the rate of a free θ relative to its bound, as part of the largest bound rate.
-cdef double RESTING = 1e-13
-# The variation of ẇ and its pace are rounded up by this.
-cdef double UPWARD = 1.0 + 1e-9
 # A correction of t beyond this is no matter of rounding.
 cdef double ULPS = 1e-14
 # Slack (unit margins) or θ (as part of the widest box) on the wrong side by more than this calls
@@ -60,61 +40,13 @@ cdef double DRIFTED = 5e-11
 cdef double STEADY = 1e-11
 
 
-# What a look at a point needs, side by side in memory.
-cdef struct Point:
-    double target0              # the target, where targets rest
-    double target_rate
-    double per_length           # one over the length in the metric; 0: the point never moves
-    double sense                # turns the slack of a bound point positive
-
-
-# What was seen of a point when it was last evaluated.
-cdef struct Sighting:
-    double slack        # turned so that it falls towards an event
-    double rate
-    double t
-    double t_rest
-    double variation    # the walk's variation and its integral, at that time
-    double area
-
-
-cdef class Walk(Motion):
+cdef class Walk(Search):
     """One walk from t to t_end, and its record.
 
-    Parameters are those of the motion, where the walk ends, the metric to measure w in (None: no
-    metric, and many dimensions), and whether to take all precautions.
+    Parameters are those of the search, and whether to take all precautions.
     """
 
-    cdef Deadlines deadlines
-    cdef readonly double t_end
-    cdef Point* points
-    cdef const double[::1] length            # ‖z_i‖, enlarged for moving targets
-    # How far w moves is measured in a metric: ‖R (ẇ, 1)‖; without one, plainly.
-    cdef const double[:, ::1] R
-    cdef bint measuring
-    cdef double pace                         # speed in the metric
-    cdef double rate_scale, box_scale        # largest rate of a bound, largest width of a box
-    cdef bint screening, prefetching
-    cdef bint sweeping                       # every bound point is looked at in every search
-    cdef Py_ssize_t together                 # short lists are taken together up to so many points
-    # Since ‖ẇ(t) - ẇ(t')‖ is at most the variation of ẇ between, what was seen at t' bounds the
-    # slack at t: the extrapolated slack less ‖z_i‖ ∫ (variation - variation') dt.
-    cdef double variation, area              # Σ ‖jumps of ẇ‖, and its integral over t
-    cdef Sighting* seen
-    # points looked at in this search
-    cdef int[::1] chain, due
-    cdef unsigned long long[::1] bits        # to sort the chain with, all zero between
-    cdef double[::1] due_distance, due_rate  # slack and rate in the metric: per length
-    cdef Py_ssize_t n_due
-    cdef int[::1] left_out                   # dependent on the free points until those change
-    cdef Py_ssize_t n_left_out
-    cdef bint pinned                         # the only free point has nowhere to go
-    cdef double still                        # a rate below this part of ‖z_i‖ is rounding
-    # the next event
-    cdef double step
-    cdef Py_ssize_t event                    # position of a free point, or number of a bound one
-    cdef int event_kind                      # its status afterwards
-    cdef double event_rate                   # ġ of an entering point
+    cdef double box_scale                    # largest width of a box
     # record
     cdef double[::1] record_t
     cdef int[::1] record_index
@@ -122,7 +54,7 @@ cdef class Walk(Motion):
     cdef readonly Py_ssize_t n_events
     cdef Py_ssize_t since_polish, since_refresh, zero_run
     cdef Py_ssize_t polish_every, refresh_every, refresh_at_least, refresh_at_most
-    cdef readonly Py_ssize_t n_rows_evaluated, n_zero_steps, n_left_out_total, n_exchanges
+    cdef readonly Py_ssize_t n_zero_steps, n_left_out_total, n_exchanges
     cdef readonly Py_ssize_t sum_free, max_free
     cdef Py_ssize_t n_strides                # steps in which w moved, since the last refresh
     cdef double worst_seen                   # farthest on the wrong side at the last refresh
@@ -134,69 +66,23 @@ cdef class Walk(Motion):
     cdef long double[::1] good_theta
     cdef Py_ssize_t good_size
 
-    def __cinit__(self, *args, **kwargs):
-        self.seen = NULL
-        self.points = NULL
-
-    def __dealloc__(self):
-        free(self.seen)
-        free(self.points)
-
     def __init__(self, Rows rows, const double[::1] squared_norm, line, double t, double t_end,
                  status, members, theta_free, metric, bint orthogonal, bint careful):
         cdef Py_ssize_t n = rows.n_rows
-        super().__init__(rows, squared_norm, line, t, status, members, theta_free, orthogonal)
-        self.t_end = t_end
-        self.rate_scale = max(np.abs(line.lower_rate).max(), np.abs(line.upper_rate).max(), 1e-300)
+        super().__init__(rows, squared_norm, line, t, t_end, status, members, theta_free, metric,
+                         orthogonal)
         self.box_scale = max(np.abs(line.width(t)).max(), np.abs(line.width(t_end)).max(), 1e-300)
-        self.length, self.time_part = self._with_targets(np.asarray(self.row_norm),
-                                                         line.target_rate)
-        if metric is not None:
-            self.measuring = True
-            self.R = metric.R
-        self.sweeping = rows.dual            # where a look is only one at a number
-        self.screening = not orthogonal and not self.sweeping   # few dimensions: directions do not last
-        self.prefetching = rows.n_stored > CACHED
-        self.together = TOGETHER if self.prefetching and orthogonal else 1
         self.polish_every = 1 if careful else 20 if orthogonal else 100
-        self.deadlines = Deadlines(n, self.pairs, metric)
-        self.chain = np.zeros(n, dtype=np.int32)
-        self.bits = np.zeros(n // 64 + 1, dtype=np.uint64)
-        self.due = np.zeros(n, dtype=np.int32)
-        self.due_distance = np.zeros(n)
-        self.due_rate = np.zeros(n)
-        self.left_out = np.zeros(n, dtype=np.int32)
         self.record_t = np.zeros(0)
         self.record_index = np.zeros(0, dtype=np.int32)
         self.record_move = np.zeros(0, dtype=np.int8)
         self.refresh_at_most = 32 if careful else max(512, n // 2)
         self.refresh_at_least = min(max(16, n // 64), self.refresh_at_most)
         self.refresh_every = min(max(64, n // 64), self.refresh_at_most)
-        self.seen = <Sighting*> malloc(max(n, 1) * sizeof(Sighting))
-        self.points = <Point*> malloc(max(n, 1) * sizeof(Point))
-        if self.seen == NULL or self.points == NULL:
-            raise MemoryError(f"no room for {n} points")
-        self._fill_points(self.length if metric is None else metric.length)
         self.good_status = np.zeros(n, dtype=np.int8)
         self._reserve_good()
         self._keep()
         self._refresh()
-
-    cdef _with_targets(self, lengths, target_rate):
-        """Return lengths, and the time part of the speed, that bound moving targets too."""
-        if not self.moving_targets:
-            return lengths, 0.0
-        # slack rates are <[z_i, -ṗ_i κ], [ẇ, 1/κ]>: one more coordinate, the same bound
-        kappa = (lengths.max() or 1.0) / np.abs(target_rate).max()
-        return np.sqrt(lengths**2 + (kappa * target_rate)**2), 1.0 / kappa
-
-    cdef _fill_points(self, const double[::1] length):
-        cdef Py_ssize_t i
-        for i in range(self.rows.n_rows):
-            self.points[i].target0 = self.target0[i]
-            self.points[i].target_rate = self.target_rate[i]
-            self.points[i].per_length = 1.0 / length[i] if length[i] > 0.0 else 0.0
-            self.points[i].sense = -1.0 if self.status[i] == UPPER else 1.0
 
     cdef _reserve_good(self):
         """Make room for as many free points as the factor has; what was kept stays."""
@@ -258,190 +144,6 @@ cdef class Walk(Motion):
                 self._straighten()
         return MORE
 
-    # -- next event -----------------------------------------------------------------------
-
-    cdef void _next_event(self) noexcept nogil:
-        cdef Py_ssize_t a, k
-        cdef int i
-        cdef double rate
-        self.step = (self.t_end - self.t) - self.t_rest
-        self.event = NOTHING
-        self.n_due = 0
-        for a in range(0 if self.pinned else self.factor.size):
-            i = self.factor.members[a]
-            rate = <double> (self.theta_rate[a] - self.lower_rate[i])
-            if rate < -RESTING * self.rate_scale:
-                self._propose(a, LOWER, <double> (self.theta[a] - lower_now(self, i)) / -rate)
-            rate = <double> (self.theta_rate[a] - self.upper_rate[i])
-            if rate > RESTING * self.rate_scale:
-                self._propose(a, UPPER, <double> (upper_now(self, i) - self.theta[a]) / rate)
-        if self.speed == 0.0:
-            return
-        self._measure_pace()
-        self.still = max(STILL * self.speed, SUMMED * self.terms)
-        if self.sweeping:
-            self._look_at(&self.chain[0], self._bound_points(), False)
-            self.n_due = 0
-            return
-        self.deadlines.locate(self.since_base, self.t)
-        self.deadlines.rewind()
-        while True:
-            k = self._gather()
-            if k == 0:
-                return
-            if k >= SORTED_FROM:
-                self._sort_chain(k)
-            self._look_at(&self.chain[0], k, self.prefetching and k < SORTED_FROM)
-
-    cdef Py_ssize_t _bound_points(self) noexcept nogil:
-        """Write down the points whose box is more than one point; returns their number."""
-        cdef Py_ssize_t i, k = 0
-        for i in range(self.rows.n_rows):
-            if self.status[i] != FREE and not self._is_fixed(i):
-                self.chain[k] = <int> i
-                k += 1
-        return k
-
-    cdef inline bint _is_fixed(self, Py_ssize_t i) noexcept nogil:
-        return self.lower0[i] == self.upper0[i] and self.lower1[i] == self.upper1[i]
-
-    cdef Py_ssize_t _gather(self) noexcept nogil:
-        """Write down some points that may be due; returns their number.
-
-        Where the memory is slow, short lists are taken together, so that it can be asked for all
-        their points before the first is looked at.
-        """
-        cdef Py_ssize_t a, k = 0, more = 1
-        while k < self.together and more:
-            more = self.deadlines.pop(self.step * self.pace, &self.chain[k])
-            if self.prefetching:
-                for a in range(k, min(k + more, <Py_ssize_t> PREFETCHED)):
-                    self.rows.prefetch(self.chain[a])
-                    prefetch_line(&self.points[self.chain[a]])
-            k += more
-        return k
-
-    cdef void _sort_chain(self, Py_ssize_t count) noexcept nogil:
-        """Put the points in the order of memory: one bit each, then from bit to bit."""
-        cdef Py_ssize_t k, word, first = self.bits.shape[0], last = 0
-        cdef unsigned long long rest
-        for k in range(count):
-            word = self.chain[k] >> 6
-            self.bits[word] |= 1ull << (self.chain[k] & 63)
-            first = min(first, word)
-            last = max(last, word)
-        k = 0
-        for word in range(first, last + 1):
-            rest = self.bits[word]
-            self.bits[word] = 0
-            while rest:
-                self.chain[k] = <int> (64 * word + trailing_zeros(rest))
-                rest &= rest - 1
-                k += 1
-
-    cdef void _measure_pace(self) noexcept nogil:
-        cdef Py_ssize_t j, k, d = self.rows.n_cols
-        cdef double total, entry
-        if not self.measuring:
-            self.pace = self.speed
-            return
-        total = self.R[d, d] * self.R[d, d]
-        for k in range(d):
-            entry = self.R[k, d]
-            for j in range(k, d):
-                entry = entry + self.R[k, j] * self.pairs[2 * j + 1]
-            total = total + entry * entry
-        self.pace = UPWARD * sqrt(total)
-
-    cdef void _look_at(self, int* points, Py_ssize_t count, bint ask) noexcept nogil:
-        """Evaluate slack and rate of these bound points; propose their entering.
-
-        `ask`: the memory is to be asked for points ahead.
-        """
-        cdef double both[2 * BATCH]
-        cdef double target, slack, rate
-        cdef Py_ssize_t first = 0, m, k
-        cdef int* batch
-        cdef int i
-        cdef const Point* point
-        cdef double since_base = self.since_base
-        while first < count:
-            batch = points + first
-            m = min(<Py_ssize_t> BATCH, count - first)
-            first += BATCH
-            if ask:
-                for k in range(first + PREFETCHED - BATCH, min(first + PREFETCHED, count)):
-                    self.rows.prefetch(points[k])
-                    prefetch_line(&self.points[points[k]])
-            if self.screening:
-                m = self._screen(batch, m)
-            self.rows.dot_pairs(batch, m, &self.pairs[0], both)
-            self.n_rows_evaluated += m
-            for k in range(m):
-                i = batch[k]
-                # a slack that is positive, and an event when it has fallen to zero
-                point = &self.points[i]
-                target = target_now(self, i) if self.moving_targets else point.target0
-                rate = point.sense * (both[2 * k + 1] - point.target_rate)
-                slack = point.sense * (both[2 * k] + since_base * both[2 * k + 1] - target)
-                if self.screening:
-                    self._see(i, slack, rate)
-                self._note(i, slack, rate)
-                # hardly ever, and only then is there more to ask
-                if (slack + self.step * rate < 0.0 and rate < -self.length[i] * self.still
-                        and not self._is_left_out(i) and self._propose(i, FREE, slack / -rate)):
-                    self.event_rate = point.sense * rate
-
-    cdef Py_ssize_t _screen(self, int* points, Py_ssize_t m) noexcept nogil:
-        """Keep the points, in front, that what was seen of them does not keep off the margin."""
-        cdef double slack, rate, dt, spread
-        cdef Py_ssize_t k, kept = 0
-        cdef Sighting* seen
-        cdef int i
-        for k in range(m):
-            i = points[k]
-            seen = &self.seen[i]
-            dt = (self.t - seen.t) + (self.t_rest - seen.t_rest)
-            spread = self.variation - seen.variation
-            rate = seen.rate - self.length[i] * spread
-            slack = (seen.slack + dt * seen.rate
-                     - self.length[i] * (self.area - seen.area - dt * seen.variation))
-            if slack > 0.0 and slack + self.step * rate > 0.0:
-                self._note(i, slack, rate)
-            else:
-                points[kept] = i
-                kept += 1
-        return kept
-
-    cdef inline void _see(self, int i, double slack, double rate) noexcept nogil:
-        self.seen[i].slack = slack
-        self.seen[i].rate = rate
-        self.seen[i].t = self.t
-        self.seen[i].t_rest = self.t_rest
-        self.seen[i].variation = self.variation
-        self.seen[i].area = self.area
-
-    cdef inline void _note(self, int i, double slack, double rate) noexcept nogil:
-        self.due[self.n_due] = i
-        self.due_distance[self.n_due] = slack * self.points[i].per_length
-        self.due_rate[self.n_due] = rate * self.points[i].per_length
-        self.n_due += 1
-
-    cdef inline bint _propose(self, Py_ssize_t event, int kind, double step) noexcept nogil:
-        if step < self.step:
-            self.step = step if step > 0.0 else 0.0
-            self.event = event
-            self.event_kind = kind
-            return True
-        return False
-
-    cdef inline bint _is_left_out(self, int i) noexcept nogil:
-        cdef Py_ssize_t k
-        for k in range(self.n_left_out):
-            if self.left_out[k] == i:
-                return True
-        return False
-
     # -- advance --------------------------------------------------------------------------
 
     cdef void _advance(self) noexcept nogil:
@@ -495,13 +197,6 @@ cdef class Walk(Motion):
         if dt != 0.0 and -ULPS <= dt <= ULPS and self.t + dt <= self.t_end:
             self._move(dt)
 
-    cdef void _wait_unseen(self, int i, double slack) noexcept nogil:
-        """Let a bound point wait of which no rate is known."""
-        if self.screening:
-            self._see(i, -1.0, 0.0)     # a sighting that bounds nothing
-        if self.points[i].per_length > 0.0 and not self.sweeping:
-            self.deadlines.put(i, slack * self.points[i].per_length if slack > 0.0 else 0.0)
-
     # -- apply ----------------------------------------------------------------------------
 
     cdef void _enter(self) noexcept nogil:
@@ -536,7 +231,7 @@ cdef class Walk(Motion):
             squared = change
         change = -self.event_rate / squared
         self._turn(change, not self._is_flat())
-        self.variation = self.variation + UPWARD * fabs(change) * self._column_length(squared)
+        self.variation = self.variation + upward(fabs(change)) * self._column_length(squared)
         self._update_speed(change * self.event_rate)
 
     cdef void _exchange(self, int i) noexcept nogil:
@@ -586,7 +281,7 @@ cdef class Walk(Motion):
                 self.broken = True
         self._take_s()
         self._straighten()
-        self.variation = self.variation + UPWARD * (speed + self.speed)     # at most
+        self.variation = self.variation + upward(speed + self.speed)     # at most
 
     cdef void _settle(self, int i, int kind) noexcept nogil:
         """Free point i goes to a bound."""
@@ -617,7 +312,7 @@ cdef class Walk(Motion):
         self.rows.axpy_long(i, bound_rate, &self.s[0])
         self._count_bound(i, kind, 1)
         self._settle(i, kind)
-        self.variation = self.variation + UPWARD * fabs(change) * self._column_length(squared)
+        self.variation = self.variation + upward(fabs(change)) * self._column_length(squared)
         self._update_speed(change * change * squared)
 
     cdef void _replace_last(self, int i, int kind) noexcept nogil:
@@ -632,7 +327,7 @@ cdef class Walk(Motion):
         way = -self.rows.sign[i] if kind == UPPER else self.rows.sign[i]
         for k in range(self.rows.n_rows):
             j = <int> k
-            if self.status[j] == FREE or self._is_fixed(j):
+            if self.status[j] == FREE or is_fixed(self, j):
                 continue
             if (way * self.rows.sign[j] > 0.0) != (self.status[j] == UPPER):
                 continue
@@ -689,7 +384,7 @@ cdef class Walk(Motion):
             worst = max(worst, <double> beyond / self.box_scale)
         self.n_due = 0
         for i in range(n):
-            if self.status[i] == FREE or self._is_fixed(i):
+            if self.status[i] == FREE or is_fixed(self, i):
                 continue
             point = <int> i
             self.rows.dot_pairs(&point, 1, &self.pairs[0], both)

@@ -65,6 +65,10 @@ def run(arguments: argparse.Namespace) -> None:
     model = load_model(arguments.model)
     table = read_data(arguments, arguments.data)
     X, y = truth_of(model, table)
+    if model.task == "classify" and len(model.labels) > 2:
+        for option, file in (("-o", arguments.output), ("--picture", arguments.picture)):
+            if file is not None:
+                raise Failed(f"{option} is for two classes and for regressions")
     with Bar("evaluating", arguments):
         if model.task == "regress":
             found, steps, lines = _regression(arguments, model, X, y)
@@ -75,15 +79,15 @@ def run(arguments: argparse.Namespace) -> None:
         if arguments.picture is not None:
             _draw(arguments, model, X, y)
     if arguments.output is not None:
-        if steps is None:
-            raise Failed("-o is for two classes and for regressions")
         write_table(arguments.output, steps)
+    if arguments.output == "-":
+        return  # a table alone, for the next program
     if arguments.json:
         print_json({"rows": table.n_rows, **found})
         return
     print_lines(f"{table.source}: {table.n_rows} rows", *lines)
     for file in (arguments.output, arguments.picture):
-        if file is not None and file != "-":
+        if file is not None:
             print_lines(f"written: {file}")
 
 
@@ -92,7 +96,7 @@ def _two_classes(
 ) -> tuple[dict[str, Any], Any, list[str]]:
     import numpy as np
 
-    from taupath.evaluation import TAUS, at_taus, pieces_of, rates_of, scores_of
+    from taupath.evaluation import TAUS, at_taus, mean_cost, pieces_of, rates_of, scores_of
 
     if len(np.unique(y)) < 2:
         raise Failed(f"{source} has rows of one class only; rates need some of each")
@@ -130,6 +134,13 @@ def _two_classes(
         f"probabilities: Brier score {scores['brier']:.4f}, log-loss {scores['log_loss']:.4f}",
     ]
     found = {"positive": model.labels[1], "at": columns, **scores}
+    if arguments.cost_fp is not None:
+        costs = float(arguments.cost_fp), float(arguments.cost_fn)
+        found["cost"] = mean_cost(rates, float(asked), *costs)
+        lines.append(
+            f"at {costs[0]:g} for a false alarm and {costs[1]:g} for a miss: "
+            f"{found['cost']:.5g} per row"
+        )
     return _without_nan(found), pieces_of(rates, (begin, end)), lines
 
 
@@ -204,8 +215,6 @@ def _draw(arguments: argparse.Namespace, model: "Model", X: Any, y: "np.ndarray"
     kind = Path(arguments.picture).suffix.lstrip(".").lower()
     if kind not in ("png", "svg", "pdf"):
         raise Failed(f"--picture must end in .png, .svg or .pdf, got {arguments.picture!r}")
-    if model.task == "classify" and len(model.labels) > 2:
-        raise Failed("--picture is for two classes and for regressions")
     check_matplotlib("taupath evaluate --picture")
     from matplotlib.figure import Figure
 

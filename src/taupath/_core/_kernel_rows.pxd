@@ -1,0 +1,25 @@
+from taupath._core._rows cimport Rows
+
+
+cdef class KernelRows(Rows):
+    cdef const double[::1] squares, norms    # ‖z_i‖² and ‖z_i‖
+
+    # <z_i, z_j> for every j, until the next call
+    cdef const double* row(self, Py_ssize_t i) noexcept nogil
+
+
+cdef class MatrixRows(KernelRows):
+    cdef const double[:, ::1] Q
+
+
+cdef class CachedRows(KernelRows):
+    cdef object source
+    cdef double[:, ::1] slots                # rows that are at hand
+    cdef int[::1] slot_of                    # where row i is among them; -1: nowhere
+    cdef int[::1] owner                      # which row is in a slot; -1: none
+    cdef signed char[::1] recent             # used since the hand came by
+    cdef Py_ssize_t hand                     # slot to be considered next for a new row
+    cdef readonly Py_ssize_t n_computed
+
+    cdef Py_ssize_t _vacate(self) noexcept nogil
+    cdef void _compute(self, Py_ssize_t i, Py_ssize_t slot) noexcept

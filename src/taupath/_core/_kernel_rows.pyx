@@ -1,0 +1,169 @@
+"""Rows of a kernel, which are not at hand.
+
+A vector v is known by its products <z_i, v> with all rows, and everything works as with rows that
+are: a product is one entry, and a row is a row of the Gram matrix.
+"""
+
+from libc.math cimport fabs
+
+import numpy as np
+
+from taupath._core._pairs cimport pair_of, pair_plus, pair_t, pair_times
+from taupath._core._rows cimport Rows
+
+# Squared lengths are differences of entries of the Gram matrix: there is nothing else.
+cdef double GRAM_RESOLUTION = 1e-15
+
+
+cdef class KernelRows(Rows):
+    """Rows known by their Gram matrix only, which is symmetric; the bias is in it already."""
+
+    def __init__(self, const double[::1] squared_norms, sign, double bias=0.0,
+                 bint balanced=False):
+        super().__init__(squared_norms.shape[0], squared_norms.shape[0], sign, bias, balanced)
+        self.n_cols = self.n_rows
+        self.n_stored = self.n_rows
+        self.dual = True
+        self.resolution = GRAM_RESOLUTION
+        self.squares = squared_norms
+        self.norms = np.sqrt(np.maximum(squared_norms, 0.0))
+
+    cdef const double* row(self, Py_ssize_t i) noexcept nogil:
+        return NULL
+
+    cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
+        return v[i]
+
+    cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
+                        double* out) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(m):
+            out[2 * k] = pair[2 * members[k]]
+            out[2 * k + 1] = pair[2 * members[k] + 1]
+
+    cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef const double* q = self.row(i)
+        for j in range(self.n_cols):
+            v[j] = v[j] + a * q[j]
+
+    cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef const double* q = self.row(i)
+        for j in range(self.n_cols):
+            v[j] = v[j] + a * q[j]
+
+    cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef const double* q = self.row(i)
+        cdef pair_t* p = <pair_t*> pair
+        cdef pair_t both = pair_of(a, b)
+        for j in range(self.n_cols):
+            p[j] = pair_plus(p[j], pair_times(q[j], both))
+
+    cdef void inner(self, Py_ssize_t i, const int* members, Py_ssize_t m,
+                    double* out) noexcept nogil:
+        cdef Py_ssize_t k
+        cdef const double* q = self.row(i)
+        for k in range(m):
+            out[k] = q[members[k]]
+
+    cdef double length(self, const double* v, Py_ssize_t stride) noexcept nogil:
+        # no less than its part along any row
+        cdef Py_ssize_t i
+        cdef double longest = 0.0
+        for i in range(self.n_rows):
+            if fabs(v[stride * i]) > longest * self.norms[i]:
+                longest = fabs(v[stride * i]) / (self.norms[i] + 1e-300)
+        return longest
+
+    cdef double squared_rest(self, Py_ssize_t i, const double* q) noexcept nogil:
+        return q[i]
+
+    cdef void shift(self, double a, double* v, Py_ssize_t stride) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(self.n_rows):
+            v[stride * i] = v[stride * i] + a * self.sign[i]
+
+    cdef void shift_long(self, long double a, long double* v) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(self.n_rows):
+            v[i] = v[i] + a * self.sign[i]
+
+    def squared_norms(self):
+        """Return the squared length of every row."""
+        return np.asarray(self.squares)
+
+
+cdef class MatrixRows(KernelRows):
+    """The whole Gram matrix is at hand."""
+
+    def __init__(self, const double[:, ::1] Q, sign, double bias=0.0, bint balanced=False):
+        super().__init__(np.ascontiguousarray(np.diagonal(Q)), sign, bias, balanced)
+        self.Q = Q
+
+    def sharing(self):
+        """Return the same rows over the same memory, for another thread."""
+        return MatrixRows(self.Q, self.sign, self.bias, self.balanced)
+
+    cdef const double* row(self, Py_ssize_t i) noexcept nogil:
+        return &self.Q[i, 0]
+
+    def combine(self, const double[::1] theta):
+        """Return the sum of theta_i z_i, as its products with all rows."""
+        return np.asarray(self.Q) @ np.asarray(theta)
+
+    def gram(self, const int[::1] members):
+        """Return the lower triangle of <z_a, z_b> over the members (the rest is zero)."""
+        return np.tril(np.asarray(self.Q)[np.ix_(members, members)])
+
+
+cdef class CachedRows(KernelRows):
+    """Rows of the Gram matrix are computed when they are needed; the last ones are kept.
+
+    `source(i)` returns row i. What it raises is kept for `check`, and zeros stand in for the row.
+    """
+
+    def __init__(self, source, const double[::1] squared_norms, sign, double bias, bint balanced,
+                 Py_ssize_t n_slots):
+        super().__init__(squared_norms, sign, bias, balanced)
+        n_slots = min(n_slots, self.n_rows)
+        self.source = source
+        self.slots = np.zeros((n_slots, self.n_rows))
+        self.slot_of = np.full(self.n_rows, -1, dtype=np.int32)
+        self.owner = np.full(n_slots, -1, dtype=np.int32)
+        self.recent = np.zeros(n_slots, dtype=np.int8)
+
+    cdef const double* row(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t slot = self.slot_of[i]
+        if slot < 0:
+            slot = self._vacate()
+            with gil:
+                self._compute(i, slot)
+            self.slot_of[i] = <int> slot
+            self.owner[slot] = <int> i
+        self.recent[slot] = 1
+        return &self.slots[slot, 0]
+
+    cdef Py_ssize_t _vacate(self) noexcept nogil:
+        """A slot that was not used since the hand last came by."""
+        cdef Py_ssize_t slot
+        while self.recent[self.hand]:
+            self.recent[self.hand] = 0
+            self.hand = (self.hand + 1) % self.owner.shape[0]
+        slot = self.hand
+        self.hand = (self.hand + 1) % self.owner.shape[0]
+        if self.owner[slot] >= 0:
+            self.slot_of[self.owner[slot]] = -1
+        return slot
+
+    cdef void _compute(self, Py_ssize_t i, Py_ssize_t slot) noexcept:
+        cdef double[::1] target = self.slots[slot]
+        cdef const double[::1] fresh
+        self.n_computed += 1
+        try:
+            fresh = np.ascontiguousarray(self.source(i), dtype=np.float64)
+            target[:] = fresh
+        except BaseException as error:
+            self.error = error
+            target[:] = 0.0
