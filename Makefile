@@ -16,7 +16,7 @@ BENCH_ARGS ?=
 TEST_ARGS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all checked asan double oldest lint format bench bench-growth bench-lines bench-reading bench-approximate figures picture docs build dist clean
+.PHONY: help demo test test-all checked asan double oldest lint format bench bench-growth bench-lines bench-reading bench-approximate bench-cluster figures picture docs build dist clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -48,6 +48,9 @@ bench-reading: build  ## probabilities off a path, in fits of it, one thread (ne
 
 bench-approximate: build $(VENV)/.bench  ## certified approximate paths beside LIBLINEAR, one thread (needs TAUPATH_DATA)
 	@$(ONE_THREAD) $(PY) benchmarks/approximate.py $(BENCH_ARGS)
+
+bench-cluster: build $(VENV)/.test  ## paths of rows on a Dask cluster beside one process: rounds, bytes, time
+	@$(ONE_THREAD) $(PY) benchmarks/cluster.py $(BENCH_ARGS)
 
 figures: build $(VENV)/.test  ## all displays as pictures, in build/figures
 	@$(PY) benchmarks/figures.py -o build/figures

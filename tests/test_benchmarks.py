@@ -356,3 +356,23 @@ def test_limits_count_gaps_that_are_missed_and_walks_that_are_given_up(module):
     assert limits.count(make, 4) == "2 of 4 above 1e-09, the worst 2.0e-07; 1 gave up"
     for kind in limits.KINDS.values():
         assert kind(np.random.default_rng(0)).n_kinks > 2
+
+
+# -- clusters --------------------------------------------------------------------------------------
+
+
+def test_the_report_on_clusters_has_rounds_and_bytes_for_each(module):
+    distributed = pytest.importorskip("distributed", reason="needs dask and distributed")
+    cluster = module("cluster")
+    X, y = cluster.classes(200, 4, 2)
+    alone = cluster.measure(X, y, 0.1, 0, None)
+    with (
+        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as there,
+        distributed.Client(there) as client,
+    ):
+        row = cluster.measure(X, y, 0.1, 1, client)
+    assert (alone.rounds, alone.partitions, row.partitions) == (0, 1, 2)
+    assert abs(row.nodes - alone.nodes) <= 2
+    lines = "\n".join(cluster.report([alone, row], {"processor": "any"}))
+    assert str(row.rounds) in lines
+    assert "none" in lines

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from taupath._core import _descent
-from taupath.continuum import Boxes, Continuum, End
+from taupath.continuum import Boxes, Continuum, End, SampleLosses
 from taupath.points import Points
 from taupath.rounding import Rounding, in_blocks
 
@@ -172,7 +172,8 @@ def test_the_bound_is_above_every_point_of_any_chord(seed, regression):
     own = (sign < 0).astype(int)
     reach = float(weight @ np.linalg.norm(Z, axis=1))
     rounding = Rounding(d + 1, n, n, d + 1, reach, float(weight @ np.abs(target)))
-    continuum = Continuum(target, weight, sign.astype(np.int8), boxes, rounding)
+    losses = SampleLosses(target, weight, sign.astype(np.int8))
+    continuum = Continuum(losses, boxes, rounding)
 
     def box(t: float) -> tuple[np.ndarray, np.ndarray]:
         return weight * boxes.lower(t)[own], weight * boxes.upper(t)[own]

@@ -7,7 +7,12 @@ if TYPE_CHECKING:
     from taupath.certificate import Certificate
     from taupath.classification import quantile_path, regularization_path
     from taupath.classifier import QuantileSVC
-    from taupath.exceptions import IndefiniteKernelWarning, ModelFileError, WalkFailed
+    from taupath.exceptions import (
+        ClusterFailed,
+        IndefiniteKernelWarning,
+        ModelFileError,
+        WalkFailed,
+    )
     from taupath.path import SolutionPath
     from taupath.regression import quantile_regression_path
     from taupath.regressor import QuantileSVR
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
 # without scikit-learn.
 _HOMES = {
     "Certificate": "certificate",
+    "ClusterFailed": "exceptions",
     "IndefiniteKernelWarning": "exceptions",
     "ModelFileError": "exceptions",
     "QuantileSVC": "classifier",
@@ -35,6 +41,7 @@ _HOMES = {
 
 __all__ = [
     "Certificate",
+    "ClusterFailed",
     "IndefiniteKernelWarning",
     "ModelFileError",
     "QuantileSVC",

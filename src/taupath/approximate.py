@@ -7,18 +7,25 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from taupath._core._descent import block_of_rows
 from taupath.chords import Chords
-from taupath.continuum import Boxes, Continuum
-from taupath.points import Points
-from taupath.rounding import Rounding, in_blocks
+from taupath.continuum import Boxes, Continuum, Losses, SampleLosses
+from taupath.node import Node, Smoothing
+from taupath.part import Facts
+from taupath.passes import OnePart
+from taupath.rounding import Rounding
 from taupath.samples import make_intercept
-from taupath.shares import Node, Smoothing
 from taupath.smoothing import NodeSolver, Solved
 from taupath.stored import StoredSamples
 from taupath.validation import check_choice
 
-__all__ = ["approximate_stretch", "choose_method", "find_nodes", "make_continuum"]
+__all__ = [
+    "Progress",
+    "approximate_stretch",
+    "check_tol",
+    "choose_method",
+    "find_nodes",
+    "make_continuum",
+]
 
 Progress = Callable[[float, int], object]
 
@@ -50,20 +57,19 @@ class Found:
     counters: dict[str, int]
 
 
-def make_continuum(
-    points: Points, target: np.ndarray, weight: np.ndarray, boxes: Boxes, free: bool
-) -> Continuum:
-    """Return what bounds gaps of these points between two τ."""
-    norms = points.norms()
+def make_continuum(facts: Facts, losses: Losses, boxes: Boxes, free: bool) -> Continuum:
+    """Return what bounds gaps of samples of which this is known between two τ."""
     rounding = Rounding(
-        row=points.longest,
-        rows=points.depth,
-        losses=in_blocks(points.n_rows, block_of_rows),
-        cols=points.n_cols,
-        reach=float(weight @ norms),
-        aims=float(weight @ np.abs(target)),
-    ).with_balance(free, weight, target, norms)
-    return Continuum(target, weight, points.sign, boxes, rounding)
+        row=facts.row,
+        rows=facts.depth,
+        losses=facts.losses_depth,
+        cols=facts.n_cols,
+        reach=facts.reach,
+        aims=facts.aims,
+    )
+    if free:
+        rounding = rounding.with_balance(facts.weight, facts.highest, facts.longest)
+    return Continuum(losses, boxes, rounding)
 
 
 def choose_method(method: Any, kernel: Any, n_samples: int) -> str:
@@ -111,20 +117,23 @@ def approximate_stretch(
         Called with the fraction that is done and the number of nodes.
     """
     samples = StoredSamples(X, sign, make_intercept(intercept, X))
-    continuum = make_continuum(samples.points, target, weight, boxes, samples.constant.free)
+    constant, part = samples.constant, samples.part(target, weight)
+    passes = OnePart(part)
+    losses = SampleLosses(target, weight, part.sign)
+    continuum = make_continuum(passes.facts, losses, boxes, constant.free)
     check_tol(tol, continuum)
-    solver = NodeSolver(samples.points, continuum, samples.constant.free)
+    solver = NodeSolver(passes, continuum, constant.bias, constant.free)
     found = find_nodes(solver, *tau_range, tol, progress)
-    return samples, Chords(samples, continuum, found.nodes, found.counters)
+    return samples, Chords(samples, continuum, losses, found.nodes, found.counters)
 
 
-def check_tol(tol: float, continuum: Continuum) -> None:
-    """Refuse a tolerance that rounding hides."""
+def check_tol(tol: float, continuum: Continuum, exact: bool = True) -> None:
+    """Refuse a tolerance that rounding hides; say whether the exact path is another way."""
     least = continuum.least()
     if tol < least:
         raise ValueError(
             f"tol={tol!r} is less than what doubles can certify for these data: the least is "
-            f"{least:.2g}; give at least that, or use method='exact'"
+            f"{least:.2g}; give at least that" + (", or use method='exact'" if exact else "")
         )
 
 
@@ -166,7 +175,7 @@ def find_nodes(
     counters = {
         "nodes": len(nodes),
         "newton_steps": solver.steps,
-        "row_visits": solver.points.visits,
+        "row_visits": solver.passes.visits,
         "halved": halved,
     }
     return Found(nodes, np.array(bounds), counters)
@@ -185,12 +194,11 @@ def _onward(
     solver: NodeSolver, before: Solved | None, here: Solved, tau: float, budget: float
 ) -> Solved:
     """Solve at τ, from where the last chord leads to."""
-    w, margin = here.node.w, here.end.margin.copy()
+    part = 0.0
     if before is not None:
         part = (tau - here.node.tau) / (here.node.tau - before.node.tau)
-        w = w + part * (w - before.node.w)
-        margin += part * (margin - before.end.margin)
-    return solver.solve(tau, w, margin, here.next_smoothing, budget)
+    place = solver.passes.onward(here.place, before.place if before is not None else None, part)
+    return solver.solve(tau, place, here.next_smoothing, budget)
 
 
 def _halfway(solver: NodeSolver, here: Solved, there: Solved, budget: float) -> Solved:
@@ -198,8 +206,7 @@ def _halfway(solver: NodeSolver, here: Solved, there: Solved, budget: float) -> 
     one, other = here.next_smoothing, there.next_smoothing
     return solver.solve(
         0.5 * (here.node.tau + there.node.tau),
-        0.5 * (here.node.w + there.node.w),
-        0.5 * (here.end.margin + there.end.margin),
+        solver.passes.halfway(here.place, there.place),
         Smoothing(min(one.width, other.width), 0.5 * (one.centre + other.centre)),
         budget,
     )

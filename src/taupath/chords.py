@@ -2,18 +2,19 @@
 
 import copy
 from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 
-from taupath._core._descent import inner
-from taupath.continuum import Continuum, End
+from taupath.continuum import Boxes, Continuum, End, SampleLosses
+from taupath.node import Node, Smoothing
+from taupath.part import Part
 from taupath.samples import Solution
-from taupath.shares import Node, Smoothing
 from taupath.status import FREE, LOWER, UPPER
 from taupath.stored import StoredSamples
 from taupath.stretch import Sweep
 
-__all__ = ["Chords", "Lines", "between", "chord_at"]
+__all__ = ["Chords", "Lines", "NodeList", "between", "chord_at", "dual_between", "make_end"]
 
 
 def chord_at(nodes: np.ndarray, value: float) -> tuple[int, float]:
@@ -32,22 +33,21 @@ class Lines:
 
     Parameters
     ----------
-    samples : StoredSamples
-        What makes functions of w.
     nodes : ndarray of shape (n_nodes,)
         Where the nodes are, increasing.
     w : ndarray of shape (n_nodes, n_cols)
         The primal points.
     counters : dict
         What it took to find them.
+    bias : float
+        The constant feature.
     """
 
     def __init__(
-        self, samples: StoredSamples, nodes: np.ndarray, w: np.ndarray, counters: dict[str, int]
+        self, nodes: np.ndarray, w: np.ndarray, counters: dict[str, int], bias: float
     ) -> None:
-        self.samples, self.counters = samples, counters
         self.kinks = self.nodes = nodes
-        self.w = w
+        self.w, self.counters, self.bias = w, counters, bias
 
     @property
     def nbytes(self) -> int:
@@ -63,44 +63,31 @@ class Lines:
         """Return w and intercept at the nodes first, ..., last - 1."""
         assert not with_theta
         w = self.w[first:last].copy()
-        bias = self.samples.constant.bias
-        return w, None, bias * w[:, -1] if bias else np.zeros(len(w))
+        return w, None, self.bias * w[:, -1]
 
 
-class Chords(Lines):
-    """Nodes of a smoothed problem, in terms of a path.
-
-    θ at a node is made from w there and the data, whenever it is asked for: what is kept are
-    n_features + 8 numbers for each node, however many samples there are.
+class NodeList(Lines):
+    """Nodes of a smoothed problem, in order: n_features + 8 numbers for each.
 
     Parameters
     ----------
-    samples : StoredSamples
-        Where the rows come from.
-    continuum : Continuum
-        Targets, boxes, units.
     nodes : sequence of Node
         In order.
     counters : dict
         What it took to find them.
+    bias : float
+        The constant feature.
     """
 
-    def __init__(
-        self,
-        samples: StoredSamples,
-        continuum: Continuum,
-        nodes: Sequence[Node],
-        counters: dict[str, int],
-    ) -> None:
+    def __init__(self, nodes: Sequence[Node], counters: dict[str, int], bias: float) -> None:
         taus = np.array([node.tau for node in nodes])
-        super().__init__(samples, taus, np.array([node.w for node in nodes]), counters)
-        self.continuum = continuum
+        super().__init__(taus, np.array([node.w for node in nodes]), counters, bias)
         self._width = np.array([node.smoothing.width for node in nodes])
         self._centre = np.array([node.smoothing.centre for node in nodes])
         self._shift = np.array([node.shift for node in nodes])
         self._scale = np.array([node.scale for node in nodes])
 
-    def take(self, kept: np.ndarray) -> "Chords":
+    def take(self, kept: np.ndarray) -> Self:
         """Return the chords between these nodes."""
         other = copy.copy(self)
         other.kinks = other.nodes = self.nodes[kept]
@@ -117,71 +104,95 @@ class Chords(Lines):
     @property
     def smoothings(self) -> list[Smoothing]:
         """What makes θ from w at each node, up to the balance of a free intercept."""
-        return [
-            Smoothing(float(width), centre)
-            for width, centre in zip(self._width, self._centre, strict=True)
-        ]
+        return [self.node(k).smoothing for k in range(len(self.nodes))]
+
+    def node(self, k: int) -> Node:
+        """Return one of them."""
+        smoothing = Smoothing(float(self._width[k]), self._centre[k])
+        shift, scale = float(self._shift[k]), self._scale[k]
+        return Node(float(self.nodes[k]), self.w[k], smoothing, shift, scale)
+
+    def beside(self, value: float) -> tuple[list[Node], float]:
+        """Return the nodes that a point on a chord is made of, one or two, and where it is."""
+        k, s = chord_at(self.nodes, value)
+        return [self.node(j) for j, part in ((k, 1.0 - s), (k + 1, s)) if part > 0.0], s
+
+
+class Chords(NodeList):
+    """Nodes of a smoothed problem, in terms of a path.
+
+    θ at a node is made from w there and the data, whenever it is asked for: what is kept does not
+    grow with the samples.
+
+    Parameters
+    ----------
+    samples : StoredSamples
+        Where the rows come from.
+    continuum : Continuum
+        Boxes, units.
+    losses : SampleLosses
+        Targets and weights.
+    nodes : sequence of Node
+        In order.
+    counters : dict
+        What it took to find them.
+    """
+
+    def __init__(
+        self,
+        samples: StoredSamples,
+        continuum: Continuum,
+        losses: SampleLosses,
+        nodes: Sequence[Node],
+        counters: dict[str, int],
+    ) -> None:
+        super().__init__(nodes, counters, samples.constant.bias)
+        self.samples, self.continuum, self.losses = samples, continuum, losses
+
+    def _part(self) -> Part:
+        return self.samples.part(self.losses.target, self.losses.weight)
 
     def solution(self, value: float) -> Solution:
         """Return status, θ, w and the intercept, from the data."""
-        k, s = chord_at(self.nodes, value)
-        ends = [self._dual(j) for j, part in ((k, 1.0 - s), (k + 1, s)) if part > 0.0]
         w = self.weights(value)
-        theta = between(ends[0][0], ends[1][0], s) if len(ends) == 2 else ends[0][0]
-        low = np.logical_and.reduce([low for _, low, _ in ends])
-        high = np.logical_and.reduce([high for _, _, high in ends])
-        status = np.where(low, LOWER, np.where(high, UPPER, FREE)).astype(np.int8)
-        both = low & high  # no box at all
-        if both.any():
-            short = self.continuum.target - self.samples.points.products(w)
-            status[both] = np.where(short[both] > 0.0, UPPER, LOWER)
+        status, theta = dual_between(self._part(), *self.beside(value), self.continuum.boxes, w)
         return status, theta, w, self.samples.intercept((status, theta, w, 0.0))
-
-    def _share(self, k: int, margin: np.ndarray) -> np.ndarray:
-        """Return where in its box each θ is at a node: 0 at its lower end, 1 at the upper."""
-        own = (self.samples.points.sign < 0).astype(np.intp)
-        short = self.continuum.target - margin
-        share = np.clip(self._centre[k][own] + (1.0 / self._width[k]) * short, 0.0, 1.0)
-        return np.asarray(self._shift[k] + self._scale[k][own] * share)
-
-    def _theta(self, k: int, share: np.ndarray) -> np.ndarray:
-        own = (self.samples.points.sign < 0).astype(np.intp)
-        boxes, tau = self.continuum.boxes, float(self.nodes[k])
-        lower, upper = boxes.lower(tau)[own], boxes.upper(tau)[own]
-        return np.asarray(self.continuum.weight * (lower + (upper - lower) * share))
-
-    def _dual(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return θ at a node, and which are at their lower and which at their upper end."""
-        share = self._share(k, self.samples.points.products(self.w[k]))
-        theta = self._theta(k, share)
-        boxes, tau = self.continuum.boxes, float(self.nodes[k])
-        own = (self.samples.points.sign < 0).astype(np.intp)
-        empty = ((boxes.upper(tau) - boxes.lower(tau))[own] == 0.0) | (self.continuum.weight == 0.0)
-        return theta, empty | (share == 0.0), empty | (share == 1.0)
 
     def at_node(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return status and θ at a node."""
-        theta, low, high = self._dual(k)
+        theta, low, high = self._part().dual_at(self.node(k), self.continuum.boxes)
         return np.where(low, LOWER, np.where(high, UPPER, FREE)).astype(np.int8), theta
 
     def end(self, k: int) -> tuple[End, float]:
         """Return node k as the end of chords, and its largest violation of a condition.
 
-        Everything is computed from the data. A sample that could move towards its target without
-        leaving its box violates its condition by as much as it is away from there.
+        Everything is computed from the data.
         """
-        samples = self.samples
-        points, continuum = samples.points, self.continuum
-        w = self.w[k]
-        margin = points.products(w)
-        share = self._share(k, margin)
-        theta = self._theta(k, share)
-        v = points.total(theta)
-        aim = inner(continuum.target, theta)
-        short = np.where(continuum.weight > 0.0, continuum.target - margin, 0.0)
-        boxes, tau = continuum.boxes, float(self.nodes[k])
-        some = (boxes.upper(tau) > boxes.lower(tau))[(points.sign < 0).astype(np.intp)]
-        off = np.where(short > 0.0, (share < 1.0) * short, (share > 0.0) * -short)[some]
-        if samples.constant.free:
-            w, v = w[:-1], v[:-1]
-        return End(tau, margin, aim, (w, w), (v, v)), float(off.max(initial=0.0))
+        part, node = self._part(), self.node(k)
+        margin = part.points.products(node.w)
+        v, aim, off = part.end_at(node, self.continuum.boxes, margin)
+        return make_end(node, margin, v, aim, self.samples.constant.free), off
+
+
+def make_end(node: Node, margin: Any, v: np.ndarray, aim: float, free: bool) -> End:
+    """Return a node as the end of chords; a free intercept, the last column, costs nothing."""
+    w = node.w
+    if free:
+        w, v = w[:-1], v[:-1]
+    return End(node.tau, margin, aim, (w, w), (v, v))
+
+
+def dual_between(
+    part: Part, nodes: Sequence[Node], s: float, boxes: Boxes, w: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return status and θ on the chord of two nodes, whose point there is w, or at one."""
+    ends = [part.dual_at(node, boxes) for node in nodes]
+    theta = between(ends[0][0], ends[1][0], s) if len(ends) == 2 else ends[0][0]
+    low = np.logical_and.reduce([low for _, low, _ in ends])
+    high = np.logical_and.reduce([high for _, _, high in ends])
+    status = np.where(low, LOWER, np.where(high, UPPER, FREE)).astype(np.int8)
+    both = low & high  # no box at all
+    if both.any():
+        short = part.target - part.points.products(w)
+        status[both] = np.where(short[both] > 0.0, UPPER, LOWER)
+    return status, theta

@@ -8,7 +8,9 @@ import numpy as np
 from taupath.approximate import approximate_stretch, choose_method, make_continuum
 from taupath.approximate_path import ApproximateClassificationPath
 from taupath.chords import Chords
-from taupath.continuum import Boxes
+from taupath.cluster import is_dask, jobs_for
+from taupath.continuum import Boxes, SampleLosses
+from taupath.passes import OnePart
 from taupath.path import ClassificationPath, RegularizationPath
 from taupath.problem import Line, quantile_classification, regularization
 from taupath.samples import LinearSamples, make_samples
@@ -73,7 +75,9 @@ def quantile_path(
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Features, dense or sparse. float64 in C order and CSR are used where they lie. With
-        ``kernel="precomputed"`` the kernel matrix, shape (n_samples, n_samples).
+        ``kernel="precomputed"`` the kernel matrix, shape (n_samples, n_samples). A Dask array or
+        data frame stays on its cluster: for ``method="approximate"``, with y and `sample_weight`
+        that are Dask collections or arrays.
     y : array-like of shape (n_samples,)
         Two classes; the larger label is the positive one.
     C : float, default 1.0
@@ -116,7 +120,7 @@ def quantile_path(
     -------
     ClassificationPath
         All solutions, with their certificates; of an approximate path, an
-        `ApproximateClassificationPath`.
+        `ApproximateClassificationPath`; of Dask collections, a `ClusterClassificationPath`.
 
     Raises
     ------
@@ -124,6 +128,8 @@ def quantile_path(
         For arguments that make no problem; the message names argument and value.
     WalkFailed
         Where the walk could not be finished; this should not happen.
+    ClusterFailed
+        Where a Dask cluster went away, or nothing happens there any more.
 
     Warns
     -----
@@ -142,13 +148,26 @@ def quantile_path(
     progress, together = check_progress(progress), check_n_jobs(n_jobs) > 1
     tol = check_positive(tol, "tol")
     begin, end = check_range(tau_range)
+    given_C = None if C is _DEFAULT_C else C
+    if is_dask(X, y, sample_weight):
+        path: ClassificationPath = jobs_for(method, kernel).classification_path(
+            X,
+            y,
+            sample_weight,
+            lambda n_samples: regularization_to_C(given_C, lam, n_samples),
+            intercept,
+            (begin, end),
+            tol,
+            progress,
+        )
+        return path
     X = check_features(X, single=method != "exact")
     if choose_method(method, kernel, X.shape[0]) == "approximate":
         labels = Labels(X, y, sample_weight)
-        C = regularization_to_C(None if C is _DEFAULT_C else C, lam, len(labels.weight))
+        C = regularization_to_C(given_C, lam, len(labels.weight))
         return _approximate_path(X, labels, C, intercept, (begin, end), tol, progress)
     data = TwoClasses(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size)
-    C = regularization_to_C(None if C is _DEFAULT_C else C, lam, len(data.weight))
+    C = regularization_to_C(given_C, lam, len(data.weight))
     return data.quantile_path(C, lambda line: data.walk(line, begin, end, progress, together, C))
 
 
@@ -306,10 +325,12 @@ class TwoClasses(Labels):
             X, target = self.samples.X, np.ones(len(self.sign))
             samples = StoredSamples(X, self.sign, self.samples.constant)
             boxes, free = Boxes.of_classification(C), self.samples.constant.free
-            continuum = make_continuum(samples.points, target, self.weight, boxes, free)
-            solver = NodeSolver(samples.points, continuum, free)
+            passes = OnePart(samples.part(target, self.weight))
+            losses = SampleLosses(target, self.weight, samples.points.sign)
+            continuum = make_continuum(passes.facts, losses, boxes, free)
+            solver = NodeSolver(passes, continuum, samples.constant.bias, free)
             node = solver.solve_afresh(1.0 - t if flipped else t, GUESSED_WITHIN).node
-            return Chords(samples, continuum, [node, node], {}).at_node(0)
+            return Chords(samples, continuum, losses, [node, node], {}).at_node(0)
 
         return guess
 

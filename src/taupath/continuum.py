@@ -11,13 +11,14 @@ sum itself, and the less so the shorter the panels are that [0, 1] is cut into.
 """
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
 from taupath._core._descent import chord_losses
 from taupath.rounding import Rounding
 
-__all__ = ["Boxes", "Continuum", "End"]
+__all__ = ["Boxes", "Continuum", "End", "Losses", "SampleLosses"]
 
 # Panels of a chord.
 N_PANELS = 8
@@ -77,7 +78,7 @@ class End:
     t : float
         Where on the line.
     margin : ndarray of shape (n_samples,)
-        <z_i, w>.
+        <z_i, w>; or what they are known by to the `Losses`.
     aim : float
         Σ p_i θ_i.
     w, v : pair of ndarray
@@ -86,14 +87,31 @@ class End:
     """
 
     t: float
-    margin: np.ndarray
+    margin: Any
     aim: float
     w: tuple[np.ndarray, np.ndarray]
     v: tuple[np.ndarray, np.ndarray]
 
 
-class Continuum:
-    """What is needed to bound gaps all along chords.
+class Losses(Protocol):
+    """Sums of losses over all samples, wherever these are."""
+
+    @property
+    def highest(self) -> float:
+        """Largest |p|."""
+
+    def at_rest(self) -> np.ndarray:
+        """Return Σ weight (p)₊ and Σ weight (-p)₊ of each class, shape (2, 2)."""
+
+    def along(self, begin: Any, end: Any, n_panels: int) -> np.ndarray:
+        """Return Σ weight (p - m)₊ and Σ weight (m - p)₊ of each class on the way.
+
+        At the edges of panels, shape (2, 2, n_panels + 1).
+        """
+
+
+class SampleLosses:
+    """Those of samples that are at hand.
 
     Parameters
     ----------
@@ -101,6 +119,35 @@ class Continuum:
         p and the factors of the boxes.
     sign : ndarray of int8
         Class of each sample.
+    """
+
+    def __init__(self, target: np.ndarray, weight: np.ndarray, sign: np.ndarray) -> None:
+        self.target, self.weight, self.sign = target, weight, sign
+
+    @property
+    def highest(self) -> float:
+        """Largest |p|."""
+        return float(np.abs(self.target).max(initial=0.0))
+
+    def at_rest(self) -> np.ndarray:
+        """Return those at w = 0, shape (2, 2)."""
+        rest = np.zeros(len(self.target))
+        return np.ascontiguousarray(self.along(rest, rest, 1)[:, :, 0])
+
+    def along(self, begin: np.ndarray, end: np.ndarray, n_panels: int) -> np.ndarray:
+        """Return those at margins on the way, shape (2, 2, n_panels + 1)."""
+        losses = np.empty((2, 2, n_panels + 1))
+        chord_losses(begin, end, self.target, self.weight, self.sign, losses)
+        return losses
+
+
+class Continuum:
+    """What is needed to bound gaps all along chords.
+
+    Parameters
+    ----------
+    losses : Losses
+        Those of all samples.
     boxes : Boxes
         Boxes of weight 1.
     rounding : Rounding
@@ -111,25 +158,21 @@ class Continuum:
 
     def __init__(
         self,
-        target: np.ndarray,
-        weight: np.ndarray,
-        sign: np.ndarray,
+        losses: Losses,
         boxes: Boxes,
         rounding: Rounding,
         unit_t: float = 0.5,
     ) -> None:
-        self.target, self.weight, self.sign = target, weight, sign
-        self.boxes, self.rounding = boxes, rounding
+        self.losses, self.boxes, self.rounding = losses, boxes, rounding
+        self._at_rest = losses.at_rest()
         self.unit = self.loss_at_rest(unit_t) or 1.0
         # ½‖w‖² ≤ P(0) at every optimum, and P(0) is affine in t
         self._longest = float(np.sqrt(2.0 * max(self.loss_at_rest(0.0), self.loss_at_rest(1.0))))
 
     def loss_at_rest(self, t: float) -> float:
         """Return P(0) at t."""
-        rest = np.zeros(len(self.target))
-        losses = np.empty((2, 2, 2))
-        chord_losses(rest, rest, self.target, self.weight, self.sign, losses)
-        return float(self.boxes.upper(t) @ losses[:, 0, 0] - self.boxes.lower(t) @ losses[:, 1, 0])
+        over, under = self._at_rest.T
+        return float(self.boxes.upper(t) @ over - self.boxes.lower(t) @ under)
 
     def least(self) -> float:
         """Return the least gap that doubles can certify, in units of P(0)."""
@@ -142,8 +185,7 @@ class Continuum:
 
         Rounding is added to it.
         """
-        losses = np.empty((2, 2, N_PANELS + 1))
-        chord_losses(begin.margin, end.margin, self.target, self.weight, self.sign, losses)
+        losses = self.losses.along(begin.margin, end.margin, N_PANELS)
         norms = [
             np.array([one[0] @ one[1], one[0] @ other[1], other[0] @ other[1]])
             for one, other in ((begin.w, end.w), (begin.v, end.v))

@@ -14,12 +14,14 @@ from taupath.approximate_path import (
 from taupath.certificate import Certificate
 from taupath.chords import Chords, Lines
 from taupath.classification import Labels, quantile_path, regularization_path
-from taupath.continuum import Boxes, Continuum
+from taupath.continuum import Boxes, Continuum, SampleLosses
+from taupath.node import Node, Smoothing
+from taupath.passes import Place
 from taupath.path import ClassificationPath, RegressionPath, RegularizationPath, SolutionPath
 from taupath.problem import quantile_classification, quantile_regression
 from taupath.regression import quantile_regression_path
 from taupath.samples import Intercept, Solution, make_intercept
-from taupath.shares import Node, Shares, Smoothing
+from taupath.shares import Shares
 from taupath.simplify import (
     Thinned,
     simplified,
@@ -68,13 +70,14 @@ class DetachedPath(ByFunctions):
 
     def __init__(
         self,
+        samples: AbsentSamples,
         lines: Lines,
         tol: float,
         stated: Certificate,
         smoothings: list[Smoothing] | None,
         **about: Any,
     ) -> None:
-        self._samples, self._stretches = lines.samples, [lines]
+        self._samples, self._stretches = samples, [lines]
         self.taus, self.counters = lines.nodes, lines.counters
         self.taus.flags.writeable = False
         self.tol, self.stated, self._smoothings = tol, stated, smoothings
@@ -169,18 +172,19 @@ class DetachedPath(ByFunctions):
         w: np.ndarray,
     ) -> Chords:
         assert self._smoothings is not None
-        points, free = samples.points, samples.constant.free
-        continuum = make_continuum(points, target, weight, boxes, free)
-        shares = Shares(points, continuum, free) if free else None
+        free, part = samples.constant.free, samples.part(target, weight)
+        facts, losses = part.facts(), SampleLosses(target, weight, part.sign)
+        continuum = make_continuum(facts, losses, boxes, free)
+        shares = Shares(facts, continuum, free) if free else None
         nodes = []
         for tau, w_k, smoothing in zip(self.taus.tolist(), w, self._smoothings, strict=True):
             node = Node(tau, w_k, smoothing, 0.0, np.ones(2))
             if shares is not None:  # of these very data: θ that are not in balance bound nothing
-                margin = points.products(w_k)
-                shares.update(margin, smoothing, afresh=True)
-                node, *_ = shares.judge(tau, w_k, margin, smoothing)
+                place = Place(w_k, part.points.products(w_k))
+                shares.update(part.update(place.margin, smoothing, afresh=True))
+                node, *_ = shares.judge(tau, place, smoothing)
             nodes.append(node)
-        return Chords(samples, continuum, nodes, self.counters)
+        return Chords(samples, continuum, losses, nodes, self.counters)
 
 
 class _Kept(Thinned):

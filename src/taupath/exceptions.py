@@ -1,6 +1,6 @@
-"""What can go wrong on a walk, and with its file."""
+"""What can go wrong on a walk, with its file, and on a cluster."""
 
-__all__ = ["IndefiniteKernelWarning", "ModelFileError", "WalkFailed"]
+__all__ = ["ClusterFailed", "IndefiniteKernelWarning", "ModelFileError", "WalkFailed"]
 
 
 class WalkFailed(RuntimeError):
@@ -26,3 +26,7 @@ class IndefiniteKernelWarning(UserWarning):
 
 class ModelFileError(ValueError):
     """A file is no model file, or it is damaged, or of a later version."""
+
+
+class ClusterFailed(RuntimeError):
+    """A Dask cluster has gone away, or nothing happens there any more."""

@@ -8,6 +8,7 @@ import numpy as np
 from taupath._core._rows import Rows
 from taupath.approximate import approximate_stretch, choose_method
 from taupath.approximate_path import ApproximateRegressionPath
+from taupath.cluster import is_dask, jobs_for
 from taupath.continuum import Boxes
 from taupath.exceptions import WalkFailed
 from taupath.meeting import Meeting, progress_of_two, walk_together
@@ -93,6 +94,11 @@ def quantile_regression_path(
     tol = check_positive(tol, "tol")
     begin, end = check_range(tau_range)
     C = check_C(C)
+    if is_dask(X, y, sample_weight):
+        path: RegressionPath = jobs_for(method, kernel).regression_path(
+            X, y, sample_weight, C, intercept, (begin, end), tol, progress
+        )
+        return path
     X = check_features(X, single=method != "exact")
     if choose_method(method, kernel, X.shape[0]) == "approximate":
         return _approximate_path(X, y, sample_weight, C, intercept, (begin, end), tol, progress)

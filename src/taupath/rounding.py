@@ -51,18 +51,9 @@ class Rounding:
     highest: float = 0.0
     longest: float = 0.0
 
-    def with_balance(
-        self, free: bool, weight: np.ndarray, target: np.ndarray, norms: np.ndarray
-    ) -> "Rounding":
+    def with_balance(self, balance: float, highest: float, longest: float) -> "Rounding":
         """Return this with what a free intercept adds to it."""
-        if not free:
-            return self
-        return replace(
-            self,
-            balance=float(weight.sum()),
-            highest=float(np.abs(target).max()),
-            longest=float(norms.max()),
-        )
+        return replace(self, balance=balance, highest=highest, longest=longest)
 
     def allowance(self, box: float, w: float, v: float, optimal: float) -> float:
         """Return how far the computed P(w) - D(θ) may be below the true one.

@@ -32,6 +32,8 @@ __all__ = [
     "LinearSamples",
     "Samples",
     "Solution",
+    "fixed_intercept",
+    "free_intercept",
     "make_intercept",
     "make_samples",
 ]
@@ -444,7 +446,7 @@ def make_samples(
 
     `response` is what samples are to be told apart by: labels, or what is to be predicted.
     """
-    constant = _fixed_intercept(intercept)
+    constant = fixed_intercept(intercept)
     made = make_kernel(kernel, gamma, degree, coef0, X)
     if made is None:
         return LinearSamples(X, sign, constant or make_intercept(intercept, X), response)
@@ -454,14 +456,14 @@ def make_samples(
     budget = MEGABYTE * check_positive(cache_size, "cache_size")
     samples = KernelSamples(X, sign, constant or Intercept(1.0, free=True), made, budget)
     if constant is None:
-        samples.constant = _free_intercept(samples.diagonal.mean())
+        samples.constant = free_intercept(samples.diagonal.mean())
     samples.examine()
     return samples
 
 
 def make_intercept(intercept: Any, X: "np.ndarray | sp.csr_array") -> Intercept:
     """Return the intercept that users' arguments mean, for the linear kernel."""
-    constant = _fixed_intercept(intercept)
+    constant = fixed_intercept(intercept)
     if constant is not None:
         return constant
     values = (X if isinstance(X, np.ndarray) else X.data).ravel()
@@ -469,15 +471,15 @@ def make_intercept(intercept: Any, X: "np.ndarray | sp.csr_array") -> Intercept:
         float(np.square(values[some], dtype=np.float64).sum())
         for some in slices(len(values), ENTRIES_AT_A_TIME)
     )
-    return _free_intercept(squares / X.shape[0])
+    return free_intercept(squares / X.shape[0])
 
 
-def _fixed_intercept(intercept: Any) -> Intercept | None:
+def fixed_intercept(intercept: Any) -> Intercept | None:
     """Return the intercept, None if it is free: then its feature depends on the others."""
     choice = check_choice(intercept, "intercept", ("augmented", "free", "none"))
     return {"augmented": Intercept(1.0), "none": Intercept(0.0)}.get(choice)
 
 
-def _free_intercept(mean_square: float) -> Intercept:
+def free_intercept(mean_square: float) -> Intercept:
     """Return an intercept whose feature is as large as the samples are long."""
     return Intercept(float(np.sqrt(max(mean_square, 0.0))) or 1.0, free=True)

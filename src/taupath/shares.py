@@ -1,140 +1,57 @@
-"""Shares: where in its box each θ is, kept up to date while w moves.
+"""Shares: where in its box each θ is, and what all of them add up to.
 
 The share a_i = clip(centre + (p_i - m_i) / width, 0, 1) makes a dual point from the margins
 m_i = <z_i, w>: θ_i = l_i + a_i (h_i - l_i).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from taupath._core import _descent
 from taupath.continuum import Continuum, End
-from taupath.points import Points
+from taupath.node import Node, Smoothing
+from taupath.part import Facts, Sums
+from taupath.passes import Place
 
-__all__ = ["LEAST_CENTRE", "Node", "Shares", "Smoothing"]
+__all__ = ["LEAST_CENTRE", "Shares"]
 
 # The least centre; one minus it is the largest.
 LEAST_CENTRE = 0.1
 
 
-@dataclass(frozen=True)
-class Smoothing:
-    """What makes shares from margins.
-
-    Attributes
-    ----------
-    width : float
-        How far from its target a sample's share is neither 0 nor 1, at most.
-    centre : ndarray of shape (2,)
-        The share at the target, for each class.
-    """
-
-    width: float
-    centre: np.ndarray
-
-
-@dataclass(frozen=True)
-class Node:
-    """What is kept of a τ: θ is recomputed from it.
-
-    Attributes
-    ----------
-    tau : float
-        Where it is.
-    w : ndarray of shape (n_cols,)
-        The primal point.
-    smoothing : Smoothing
-        What makes the dual point from w.
-    shift, scale : float, ndarray of shape (2,)
-        The share is shift + scale a_i, which with a free intercept makes Σ sign_i θ_i zero.
-    """
-
-    tau: float
-    w: np.ndarray
-    smoothing: Smoothing
-    shift: float
-    scale: np.ndarray
-
-
 class Shares:
-    """The shares of all samples, and what they add up to.
+    """What shares add up to, and what follows from it.
 
     Parameters
     ----------
-    points : Points
-        The rows.
+    facts : Facts
+        What does not change with the shares.
     continuum : Continuum
-        Targets, boxes, units.
+        Boxes, units.
     free : bool
         Whether the intercept, the last column, costs nothing.
     """
 
-    def __init__(self, points: Points, continuum: Continuum, free: bool) -> None:
-        self.points, self.continuum, self.free = points, continuum, free
-        self.one_class = bool((points.sign > 0).all())
-        n, weight = points.n_rows, continuum.weight
-        # Σ weight z, Σ weight p and Σ weight of each class
-        self.all_rows, self.all_aims = np.zeros((2, points.n_cols)), np.zeros(2)
-        self.all_weights = np.zeros(2)
-        for k, own in enumerate((points.sign > 0, points.sign < 0)):
-            points.total(np.where(own, weight, 0.0), None, self.all_rows[k])
-            self.all_aims[k] = _descent.inner(weight[own], continuum.target[own])
-            self.all_weights[k] = weight[own].sum()
-        self._share = np.zeros(n)
-        self._totals = np.zeros((2, points.n_cols))  # Σ weight a z of each class
-        self._sums = np.empty((2, 5))
-        # one longer than need be: the core writes first and counts then
-        self._changed, self._between = np.empty((2, n + 1), dtype=np.int32)
-        self._change = np.empty(n + 1)
-        self.between = self._between[:0]
+    def __init__(self, facts: Facts, continuum: Continuum, free: bool) -> None:
+        self.facts, self.continuum, self.free = facts, continuum, free
+        self._now = Sums(np.zeros((2, facts.n_cols)), np.zeros((2, 5)), 0)
 
-    def update(self, margin: np.ndarray, smoothing: Smoothing, afresh: bool = False) -> None:
-        """Bring all up to date with these margins.
+    def update(self, sums: Sums) -> None:
+        """Take what the shares add up to now."""
+        self._now = sums
 
-        Parameters
-        ----------
-        margin : ndarray of shape (n_rows,)
-            <z_i, w>.
-        smoothing : Smoothing
-            What makes shares from them.
-        afresh : bool
-            Leave nothing of the rounding of earlier sums.
-        """
-        if afresh:
-            self._share[:] = 0.0
-            self._totals[:] = 0.0
-        n_changed, n_between = _descent.shares(
-            margin,
-            self.continuum.target,
-            self.continuum.weight,
-            self.points.sign,
-            smoothing.centre,
-            smoothing.width,
-            self._share,
-            self._changed,
-            self._change,
-            self._between,
-            self._sums,
-        )
-        self.between = self._between[:n_between]
-        rows, change = self._changed[:n_changed], self._change[:n_changed]
-        if self.one_class:
-            self.points.total(change, rows, self._totals[0])
-            return
-        negative = self.points.sign[rows] < 0
-        for k, own in enumerate((~negative, negative)):
-            self.points.total(change[own], rows[own], self._totals[k])
+    @property
+    def n_between(self) -> int:
+        """How many shares are between 0 and 1."""
+        return self._now.n_between
 
     def mean(self, otherwise: np.ndarray) -> np.ndarray:
         """Return the mean of the shares between 0 and 1 of each class, within limits."""
-        some = self._sums[:, 3] > 0.0
-        whole = np.where(some, self._sums[:, 3], 1.0)
-        mean = np.where(some, self._sums[:, 4] / whole, otherwise)
+        some = self._now.sums[:, 3] > 0.0
+        whole = np.where(some, self._now.sums[:, 3], 1.0)
+        mean = np.where(some, self._now.sums[:, 4] / whole, otherwise)
         return np.clip(mean, LEAST_CENTRE, 1.0 - LEAST_CENTRE)
 
     def judge(
-        self, tau: float, w: np.ndarray, margin: np.ndarray, smoothing: Smoothing
+        self, tau: float, place: Place, smoothing: Smoothing
     ) -> tuple[Node, End, float, float]:
         """Return what w and these shares make at τ, the gap, and what smoothing makes of it.
 
@@ -143,19 +60,20 @@ class Shares:
         """
         lower, upper = self.continuum.boxes.lower(tau), self.continuum.boxes.upper(tau)
         box = upper - lower
+        facts, totals, sums, w = self.facts, self._now.totals, self._now.sums, place.w
         shift, scale = self._balance(lower, box)
-        inside = shift * self.all_rows + scale[:, np.newaxis] * self._totals
-        v = lower @ self.all_rows + box @ inside
-        aims = shift * self.all_aims + scale * self._sums[:, 2]
-        aim = float(lower @ self.all_aims + box @ aims)
+        inside = shift * facts.all_rows + scale[:, np.newaxis] * totals
+        v = lower @ facts.all_rows + box @ inside
+        aims = shift * facts.all_aims + scale * sums[:, 2]
+        aim = float(lower @ facts.all_aims + box @ aims)
         w_own, v_own = (w[:-1], v[:-1]) if self.free else (w, v)
-        loss = float(upper @ self._sums[:, 0] - lower @ self._sums[:, 1])
+        loss = float(upper @ sums[:, 0] - lower @ sums[:, 1])
         gap = 0.5 * float(w_own @ w_own) + loss - aim + 0.5 * float(v_own @ v_own)
         node = Node(tau, w, smoothing, shift, scale)
-        end = End(tau, margin, aim, (w_own, w_own), (v_own, v_own))
+        end = End(tau, place.margin, aim, (w_own, w_own), (v_own, v_own))
         unit = self.continuum.unit
-        own_aim = float(lower @ self.all_aims + box @ self._sums[:, 2])
-        left = loss - own_aim + float(w @ (lower @ self.all_rows + box @ self._totals))
+        own_aim = float(lower @ facts.all_aims + box @ sums[:, 2])
+        left = loss - own_aim + float(w @ (lower @ facts.all_rows + box @ totals))
         return node, end, gap / unit, left / unit
 
     def _balance(self, lower: np.ndarray, box: np.ndarray) -> tuple[float, np.ndarray]:
@@ -167,14 +85,14 @@ class Shares:
         shift, scale = 0.0, np.ones(2)
         if not self.free:
             return shift, scale
-        inner = box * self._totals[:, -1]
-        fixed = float(lower @ self.all_rows[:, -1])
+        inner = box * self._now.totals[:, -1]
+        fixed = float(lower @ self.facts.all_rows[:, -1])
         excess = fixed + float(inner.sum())
-        if self.one_class:
+        if self.facts.one_class:
             if excess > 0.0:  # towards the lower ends
                 scale[0] = _part(-fixed, inner[0])
             elif excess < 0.0:  # towards the upper ends
-                whole = float(box[0] * self.all_rows[0, -1])
+                whole = float(box[0] * self.facts.all_rows[0, -1])
                 scale[0] = _part(fixed + whole, whole - inner[0])
                 shift = 1.0 - float(scale[0])
         elif excess > 0.0:
@@ -187,7 +105,7 @@ class Shares:
         """Return Σ θ z - w: minus the gradient of the smoothed problem, which has no balance."""
         lower = self.continuum.boxes.lower(tau)
         box = self.continuum.boxes.upper(tau) - lower
-        v = lower @ self.all_rows + box @ self._totals
+        v = lower @ self.facts.all_rows + box @ self._now.totals
         if self.free:
             v[:-1] -= w[:-1]
         else:

@@ -9,7 +9,7 @@ from taupath._core._descent import block_of_rows, inner
 from taupath.approximate_path import ApproximatePath, ByNodes
 from taupath.certificate import measure
 from taupath.chords import between, chord_at
-from taupath.continuum import Boxes, Continuum, End
+from taupath.continuum import Boxes, Continuum, End, SampleLosses
 from taupath.path import ClassificationPath, RegressionPath, RegularizationPath, SolutionPath
 from taupath.rounding import Rounding, in_blocks
 from taupath.samples import KernelSamples, LinearSamples, Samples, Solution
@@ -276,9 +276,12 @@ def _continuum_of(path: SolutionPath) -> Continuum:
         cols=n if by_kernel else d + 1,
         reach=float(weight @ norms),
         aims=float(weight @ np.abs(line.target0)),
-    ).with_balance(samples.constant.free, weight, line.target0, norms)
-    sign = samples.sign.astype(np.int8)
-    return Continuum(line.target0, weight, sign, boxes, rounding, unit_t)
+    )
+    losses = SampleLosses(line.target0, weight, samples.sign.astype(np.int8))
+    if samples.constant.free:
+        balance, longest = float(weight.sum()), float(norms.max())
+        rounding = rounding.with_balance(balance, losses.highest, longest)
+    return Continuum(losses, boxes, rounding, unit_t)
 
 
 def _end_of(samples: Samples, solution: Solution, target: np.ndarray, t: float) -> End:

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from taupath._core import _descent
 from taupath.continuum import Continuum, End
 from taupath.exceptions import WalkFailed
-from taupath.points import Points
+from taupath.node import Node, Smoothing
+from taupath.passes import Passes, Place
 from taupath.rounding import EPS
-from taupath.shares import Node, Shares, Smoothing
+from taupath.shares import Shares
 
 __all__ = ["NodeSolver", "Solved"]
 
@@ -69,6 +69,7 @@ class Solved:
     """
 
     node: Node
+    place: Place
     end: End
     gap: float
     next_smoothing: Smoothing
@@ -79,10 +80,12 @@ class NodeSolver:
 
     Parameters
     ----------
-    points : Points
-        The rows.
+    passes : Passes
+        All samples.
     continuum : Continuum
-        Targets, boxes, units.
+        Losses, boxes, units.
+    bias : float
+        The constant feature.
     free : bool
         Whether the intercept, the last column, costs nothing.
 
@@ -92,56 +95,45 @@ class NodeSolver:
         How many Newton steps have been made.
     """
 
-    def __init__(self, points: Points, continuum: Continuum, free: bool) -> None:
-        self.points, self.continuum, self.free = points, continuum, free
+    def __init__(self, passes: Passes, continuum: Continuum, bias: float, free: bool) -> None:
+        self.passes, self.continuum, self.bias, self.free = passes, continuum, bias, free
         self.steps = 0
-        self._highest = float(np.abs(continuum.target).max()) or 1.0
+        self._highest = passes.facts.highest or 1.0
         self._widest = WIDEST * self._highest
         self._head_start = 1.0
-        self._shares = Shares(points, continuum, free)
-        self._rate = np.empty(points.n_rows)
-        size = points.n_cols if points.n_cols <= MOST_FACTORED else 0
+        self._shares = Shares(passes.facts, continuum, free)
+        n_cols = passes.facts.n_cols
+        size = n_cols if n_cols <= MOST_FACTORED else 0
         self._matrix, self._work = np.empty((2, size, size))
 
     def solve_afresh(self, tau: float, budget: float) -> Solved:
         """Solve at τ, beginning with w = 0."""
-        rest = np.zeros(self.points.n_cols), np.zeros(self.points.n_rows)
-        return self.solve(tau, *rest, self._centred(BEGINNING), budget)
+        return self.solve(tau, self.passes.rest(), self._centred(BEGINNING), budget)
 
-    def solve(
-        self,
-        tau: float,
-        w: np.ndarray,
-        margin: np.ndarray,
-        smoothing: Smoothing,
-        budget: float,
-    ) -> Solved:
+    def solve(self, tau: float, place: Place, smoothing: Smoothing, budget: float) -> Solved:
         """Return a node whose gap is at most `budget`, in units of P(0).
 
         Parameters
         ----------
         tau : float
             Where.
-        w, margin : ndarray
-            To begin with; `margin` is overwritten.
-        smoothing : Smoothing
-            To begin with.
+        place, smoothing : Place, Smoothing
+            To begin with; the place is used up.
         budget : float
             Largest gap.
         """
-        shares, begun = self._shares, self.steps
+        shares, passes, begun, box = self._shares, self.passes, self.steps, self._box(tau)
         smoothing = self._wider(smoothing, self._head_start)
         tries, patience, narrowing = 0, PATIENCE, NARROWER
-        solved: tuple[np.ndarray, np.ndarray, Smoothing] | None = None
+        solved: tuple[Place, Smoothing] | None = None
         from_data = False  # whether margins and sums are free of the rounding of many steps
         while True:
-            shares.update(margin, smoothing, afresh=from_data)
-            node, end, gap, left = shares.judge(tau, w, margin, smoothing)
+            shares.update(passes.update(place, smoothing, box, afresh=from_data))
+            node, end, gap, left = shares.judge(tau, place, smoothing)
             if gap <= budget and from_data:
                 break
             if gap <= budget:
-                self.points.products(w, out=margin)
-                from_data = True
+                place, from_data = passes.from_data(place), True
                 continue
             from_data = False
             if self.steps - begun >= MOST_STEPS:
@@ -151,18 +143,19 @@ class NodeSolver:
                     "method='exact')",
                     tau,
                 )
-            off = shares.residual(tau, w)
-            if gap - left <= SOLVED * max(left, budget) and len(shares.between):
+            off = shares.residual(tau, place.w)
+            if gap - left <= SOLVED * max(left, budget) and shares.n_between:
                 # the smoothed problem is solved, the smoothing too coarse
-                solved = w, margin.copy(), smoothing
+                solved = passes.kept(place), smoothing
                 narrower = self._narrower(smoothing, left, budget, narrowing)
-                step = self._narrowing_step(tau, margin, off, smoothing, narrower)
+                # shares of the new smoothing, at the margins of the old one, would be far outside
+                passes.moved(place, smoothing, narrower, off)
+                step = self._newton_step(box, off, narrower.width)
                 length, smoothing, tries = 1.0, narrower, 0
-                rate = self.points.products(step, out=self._rate)
+                passes.set_out(place, step)
             elif tries == patience and solved is not None:
                 # too narrow at once
-                w, smoothing, tries = solved[0], solved[2], 0
-                margin[:] = solved[1]
+                place, smoothing, tries = passes.kept(solved[0]), solved[1], 0
                 narrowing, patience = float(np.sqrt(narrowing)), patience + 1
                 continue
             elif tries == patience and smoothing.width < self._widest:
@@ -170,17 +163,15 @@ class NodeSolver:
                 continue
             elif tries == patience:
                 # from here there is no way: all the way
-                w, tries, patience = np.zeros_like(w), 0, 2 * patience
-                margin[:] = 0.0
+                place, tries, patience = passes.rest(), 0, 2 * patience
                 continue
             else:
-                step = self._newton_step(tau, off, smoothing.width)
-                rate = self.points.products(step, out=self._rate)
-                length = self._length(tau, w, margin, step, rate, smoothing, float(off @ step))
+                step = self._newton_step(box, off, smoothing.width)
+                passes.set_out(place, step)
+                length = self._length(tau, place, step, smoothing, float(off @ step))
                 tries += 1
             self.steps += 1
-            w = w + length * step
-            margin += length * rate
+            place = passes.advance(place, length)
         if self.steps - begun > HARD:
             self._head_start = WIDER
         elif self.steps - begun < EASY:
@@ -189,7 +180,7 @@ class NodeSolver:
         width = min(max(factor, 0.5), 2.0) * smoothing.width
         centre = shares.mean(otherwise=smoothing.centre)
         following = Smoothing(min(width, BEGINNING * self._highest), centre)
-        return Solved(node, end, gap, following)
+        return Solved(node, place, end, gap, following)
 
     # -- the smoothing -------------------------------------------------------------------------
 
@@ -218,43 +209,20 @@ class NodeSolver:
     def _box(self, tau: float) -> np.ndarray:
         return np.asarray(self.continuum.boxes.upper(tau) - self.continuum.boxes.lower(tau))
 
-    def _narrowing_step(
-        self,
-        tau: float,
-        margin: np.ndarray,
-        off: np.ndarray,
-        smoothing: Smoothing,
-        narrower: Smoothing,
-    ) -> np.ndarray:
-        """Return the step to the solution of a narrower smoothing, were no share to leave (0, 1).
-
-        Shares of the new smoothing, at the margins of the old one, would be far outside.
-        """
-        between = self._shares.between
-        k = (self.points.sign[between] < 0).astype(np.intp)
-        short = self.continuum.target[between] - margin[between]
-        moved = (narrower.centre - smoothing.centre)[k]
-        moved += short * (1.0 / narrower.width - 1.0 / smoothing.width)
-        moved *= self.continuum.weight[between] * self._box(tau)[k]
-        off = self.points.total(moved, between, off.copy())
-        return self._newton_step(tau, off, narrower.width)
-
-    def _newton_step(self, tau: float, off: np.ndarray, width: float) -> np.ndarray:
+    def _newton_step(self, box: np.ndarray, off: np.ndarray, width: float) -> np.ndarray:
         """Return Newton's step for the smoothed problem, whose gradient is -off."""
-        between, box = self._shares.between, self._box(tau)
-        own = np.where(self.points.sign[between] > 0, box[0], box[1])
-        factor = self.continuum.weight[between] * own / width
-        diagonal = np.ones(self.points.n_cols)
+        inside = self.passes.weigh(width)
+        diagonal = np.ones(len(off))
         if self.free:
             # no share need be inside: then the intercept would go anywhere
-            bias = self.points.bias
+            bias = self.bias
             steep = abs(float(off[-1])) * bias / (FARTHEST * self._highest)
-            whole = bias**2 * float(self._shares.all_weights @ box) / width
-            diagonal[-1] = max(steep - bias**2 * float(factor.sum()), RIDGE * whole)
-        if self.points.n_cols > MOST_FACTORED:
-            return self._by_conjugate_gradients(off, factor, diagonal)
+            whole = bias**2 * float(self.passes.facts.all_weights @ box) / width
+            diagonal[-1] = max(steep - bias**2 * inside, RIDGE * whole)
+        if len(off) > MOST_FACTORED:
+            return self._by_conjugate_gradients(off, diagonal)
         self._matrix[:] = 0.0
-        self.points.squares(factor, between, self._matrix)
+        self.passes.squares(self._matrix)
         self._matrix.flat[:: len(diagonal) + 1] += diagonal
         return self._by_factorization(off)
 
@@ -279,10 +247,7 @@ class NodeSolver:
             matrix.flat[:: len(matrix) + 1] += added
             added *= 10.0
 
-    def _by_conjugate_gradients(
-        self, off: np.ndarray, factor: np.ndarray, diagonal: np.ndarray
-    ) -> np.ndarray:
-        between = self._shares.between
+    def _by_conjugate_gradients(self, off: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
         x, r = np.zeros_like(off), off.copy()
         enough = CG_TOLERANCE**2 * float(off @ off)
         p, size = r.copy(), float(r @ r)
@@ -290,7 +255,7 @@ class NodeSolver:
             if size <= enough:
                 break
             image = diagonal * p
-            self.points.total(factor * self.points.products(p, between), between, image)
+            self.passes.times(p, image)
             length = size / float(p @ image)
             x += length * p
             r -= length * image
@@ -301,42 +266,32 @@ class NodeSolver:
     def _length(
         self,
         tau: float,
-        w: np.ndarray,
-        margin: np.ndarray,
+        place: Place,
         step: np.ndarray,
-        rate: np.ndarray,
         smoothing: Smoothing,
         steepness: float,
     ) -> float:
         """Return how far to go: where the slope, piecewise linear and rising, is about zero.
 
-        `rate` are the products of rows and step, `steepness` is minus the slope at the beginning.
+        `steepness` is minus the slope at the beginning.
         """
-        continuum, box = self.continuum, self._box(tau)
-        w_own, step_own = (w[:-1], step[:-1]) if self.free else (w, step)
-        fixed = continuum.boxes.lower(tau) @ self._shares.all_rows
+        w_own, step_own = (place.w[:-1], step[:-1]) if self.free else (place.w, step)
+        fixed = self.continuum.boxes.lower(tau) @ self.passes.facts.all_rows
         straight = float(w_own @ step_own) - float(fixed @ step)
         squared = float(step_own @ step_own)
         low, high, x = 0.0, np.inf, 1.0
         for _ in range(MOST_TRIALS):
-            pull, stiffness = _descent.slope(
-                margin,
-                rate,
-                x,
-                continuum.target,
-                continuum.weight,
-                self.points.sign,
-                smoothing.centre,
-                smoothing.width,
-                box,
-            )
-            slope, bend = straight + x * squared - pull, squared + stiffness
+            seen = [
+                (straight + at * squared - pull, squared + stiffness, at)
+                for at, pull, stiffness in self.passes.slopes(place, x, smoothing, (low, high))
+            ]
+            slope, bend, x = seen[0]  # where was asked for
+            if abs(slope) > FLAT * steepness:
+                slope, bend, x = min(seen, key=lambda one: abs(one[0]))
             if abs(slope) <= FLAT * steepness:
                 break
-            if slope > 0.0:
-                high = x
-            else:
-                low = x
+            low = max([at for other, _, at in seen if other <= 0.0], default=low)
+            high = min([at for other, _, at in seen if other > 0.0], default=high)
             x = x - slope / bend if bend > 0.0 else np.inf
             if high == np.inf:
                 x = min(x, FARTHER * low)

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from taupath.certificate import Measure, measure
+from taupath.part import Part
 from taupath.points import Points
 from taupath.problem import Line
 from taupath.samples import TINY, Intercept, LinearSamples, Solution
@@ -30,6 +31,10 @@ class StoredSamples(LinearSamples):
     def points(self) -> Points:
         """The z_i."""
         return Points(self.X, self.sign, self.constant.bias)
+
+    def part(self, target: np.ndarray, weight: np.ndarray) -> Part:
+        """Return all samples with these p and factors of their boxes."""
+        return Part(self.points, target, weight)
 
     def check_new(self, X: Any) -> Any:
         """Return the features of other samples, checked."""

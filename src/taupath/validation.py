@@ -21,10 +21,13 @@ __all__ = [
     "check_progress",
     "check_range",
     "check_real",
+    "check_some_weights",
     "check_targets",
+    "check_two_classes",
     "check_weight",
     "check_weighted_classes",
     "check_within",
+    "find_labels",
     "first_not_finite",
     "regularization_to_C",
     "slices",
@@ -139,6 +142,13 @@ def check_new_features(
 
 def check_labels(y: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the two classes (sorted) and which samples have the second, positive one."""
+    labels, classes = find_labels(y, n_samples)
+    check_two_classes(classes)
+    return classes, labels == classes[1]
+
+
+def find_labels(y: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels of all samples, and each label once, sorted."""
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
@@ -155,15 +165,27 @@ def check_labels(y: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
         classes = np.unique(labels)
     except TypeError:
         raise TypeError("y mixes labels that cannot be sorted, such as numbers and text") from None
+    return labels, classes
+
+
+def check_two_classes(classes: np.ndarray) -> None:
+    """Refuse all but two."""
     if len(classes) != 2:
         shown = ", ".join(repr(c) for c in classes[:5].tolist())
         more = ", ..." if len(classes) > 5 else ""
         raise ValueError(f"y must have exactly two classes, got {len(classes)}: {shown}{more}")
-    return classes, labels == classes[1]
 
 
 def check_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
     """Return one weight per sample, ones for None."""
+    weight = check_some_weights(sample_weight, n_samples)
+    if not (weight > 0).any():
+        raise ValueError("sample_weight is zero for every sample")
+    return weight
+
+
+def check_some_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
+    """Return the weights of some samples, which may all be zero; ones for None."""
     if sample_weight is None:
         return np.ones(n_samples)
     weight = _as_real(sample_weight, "sample_weight").astype(np.float64)
@@ -173,8 +195,6 @@ def check_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
     if (weight < 0).any():
         at = int(np.flatnonzero(weight < 0)[0])
         raise ValueError(f"sample_weight is negative: {weight[at]} at [{at}]")
-    if not (weight > 0).any():
-        raise ValueError("sample_weight is zero for every sample")
     return weight
 
 

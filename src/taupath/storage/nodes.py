@@ -16,9 +16,9 @@ from taupath.detached import (
     DetachedRegularizationPath,
 )
 from taupath.exceptions import ModelFileError
+from taupath.node import Smoothing
 from taupath.path import ClassificationPath, RegularizationPath, SolutionPath
 from taupath.samples import Intercept
-from taupath.shares import Smoothing
 from taupath.storage.labels import pack_labels, unpack_labels
 from taupath.storage.shelf import Shelf, Taken
 from taupath.validation import LARGEST, check_C, check_choice, check_positive, check_real
@@ -105,8 +105,9 @@ def unpack_functions(found: dict[str, Any], taken: Taken) -> SolutionPath:
     check_nodes(nodes, 0.0, LARGEST if kind == "regularization" else 1.0)
     smoothings = _smoothings(found.get("smoothings"), taken, len(nodes))
     counters = _counters(found.get("counters"))
-    lines = Lines(AbsentSamples((n, d), constant), nodes, w, counters)
+    lines = Lines(nodes, w, counters, constant.bias)
     given: dict[str, Any] = {
+        "samples": AbsentSamples((n, d), constant),
         "lines": lines,
         "tol": check_positive(found.get("tol"), "tol"),
         "stated": _certificate(found.get("certificate")),
