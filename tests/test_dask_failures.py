@@ -25,19 +25,13 @@ from test_approximate import classification
 HANGS = 120.0
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """Two worker processes, which are started again when they die."""
+@pytest.fixture
+def client() -> Iterator[Any]:
+    """Two worker processes, which are started again when they die; others for each test."""
     # a task may see one worker die, not Dask's three: that takes long
     with dask.config.set({"distributed.scheduler.allowed-failures": 1}), cluster_of(2) as client:
+        client.wait_for_workers(2, timeout=HANGS)
         yield client
-
-
-@pytest.fixture
-def client(cluster: Any) -> Any:
-    """Both of them alive."""
-    cluster.wait_for_workers(2, timeout=HANGS)
-    return cluster
 
 
 def at_node(number: int, do: Callable[[], object]) -> Callable[[float, int], None]:
