@@ -9,7 +9,8 @@ import numpy as np
 from taupath.certificate import Certificate, Measure
 from taupath.chords import Chords, Lines
 from taupath.continuum import Continuum, End
-from taupath.path import ClassificationPath, RegressionPath, SolutionPath
+from taupath.path import SolutionPath
+from taupath.paths import ClassificationPath, RegressionPath
 from taupath.samples import Solution
 
 __all__ = [

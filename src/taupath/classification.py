@@ -11,7 +11,7 @@ from taupath.chords import Chords
 from taupath.cluster import is_dask, jobs_for
 from taupath.continuum import Boxes, SampleLosses
 from taupath.passes import OnePart
-from taupath.path import ClassificationPath, RegularizationPath
+from taupath.paths import ClassificationPath, RegularizationPath
 from taupath.problem import Line, quantile_classification, regularization
 from taupath.samples import LinearSamples, make_samples
 from taupath.smoothing import NodeSolver

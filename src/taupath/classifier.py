@@ -23,7 +23,7 @@ from taupath.costs import (
 from taupath.coupling import couple_pairs, normalize_rest
 from taupath.estimator import PathEstimator
 from taupath.frozen import FrozenClassifier
-from taupath.path import ClassificationPath
+from taupath.paths import ClassificationPath
 from taupath.validation import check_choice, check_range, check_weight, check_within
 
 __all__ = ["QuantileSVC"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold, check_cv
 
-from taupath.path import RegressionPath
+from taupath.paths import RegressionPath
 from taupath.rearrangement import rearranged_quantiles
 
 __all__ = ["Calibration", "calibrate", "make_folds"]

@@ -17,7 +17,8 @@ from taupath.classification import Labels, quantile_path, regularization_path
 from taupath.continuum import Boxes, Continuum, SampleLosses
 from taupath.node import Node, Smoothing
 from taupath.passes import Place
-from taupath.path import ClassificationPath, RegressionPath, RegularizationPath, SolutionPath
+from taupath.path import SolutionPath
+from taupath.paths import ClassificationPath, RegressionPath, RegularizationPath
 from taupath.problem import quantile_classification, quantile_regression
 from taupath.regression import quantile_regression_path
 from taupath.samples import Intercept, Solution, make_intercept

@@ -12,7 +12,7 @@ from taupath.cluster import is_dask, jobs_for
 from taupath.continuum import Boxes
 from taupath.exceptions import WalkFailed
 from taupath.meeting import Meeting, progress_of_two, walk_together
-from taupath.path import RegressionPath
+from taupath.paths import RegressionPath
 from taupath.problem import Line, quantile_regression, quantile_regression_from_an_end
 from taupath.samples import make_samples
 from taupath.solver import RAISE, Progress, Record, solve_path

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from taupath.approximate import choose_method
 from taupath.conformal import Calibration, calibrate
 from taupath.estimator import PathEstimator
-from taupath.path import RegressionPath
+from taupath.paths import RegressionPath
 from taupath.rearrangement import rearranged_quantiles
 from taupath.regression import quantile_regression_path
 from taupath.validation import check_real, check_weight, slices

@@ -10,7 +10,8 @@ from taupath.approximate_path import ApproximatePath, ByNodes
 from taupath.certificate import measure
 from taupath.chords import between, chord_at
 from taupath.continuum import Boxes, Continuum, End, SampleLosses
-from taupath.path import ClassificationPath, RegressionPath, RegularizationPath, SolutionPath
+from taupath.path import SolutionPath
+from taupath.paths import ClassificationPath, RegressionPath, RegularizationPath
 from taupath.rounding import Rounding, in_blocks
 from taupath.samples import KernelSamples, LinearSamples, Samples, Solution
 from taupath.status import FREE

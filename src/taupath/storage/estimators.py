@@ -9,7 +9,7 @@ from taupath.conformal import Calibration
 from taupath.costs import check_taus
 from taupath.exceptions import ModelFileError
 from taupath.model import Model
-from taupath.path import ClassificationPath, RegressionPath
+from taupath.paths import ClassificationPath, RegressionPath
 from taupath.regressor import QuantileSVR
 from taupath.selection import QuantileSVCCV
 from taupath.storage.labels import pack_labels, unpack_labels

@@ -17,7 +17,8 @@ from taupath.detached import (
 )
 from taupath.exceptions import ModelFileError
 from taupath.node import Smoothing
-from taupath.path import ClassificationPath, RegularizationPath, SolutionPath
+from taupath.path import SolutionPath
+from taupath.paths import ClassificationPath, RegularizationPath
 from taupath.samples import Intercept
 from taupath.storage.labels import pack_labels, unpack_labels
 from taupath.storage.shelf import Shelf, Taken

@@ -10,7 +10,8 @@ from taupath.approximate_path import ApproximatePath
 from taupath.classification import TwoClasses
 from taupath.detached import DetachedPath
 from taupath.exceptions import IndefiniteKernelWarning, ModelFileError
-from taupath.path import ClassificationPath, RegressionPath, RegularizationPath, SolutionPath
+from taupath.path import SolutionPath
+from taupath.paths import ClassificationPath, RegressionPath, RegularizationPath
 from taupath.regression import Responses
 from taupath.samples import MEGABYTE, KernelSamples, Samples
 from taupath.simplify import Simplified, simplified
