@@ -275,7 +275,7 @@ def real(name: str, kernel: str) -> RealRow:
 def standing(rows: Sequence[RealRow], score: str, ours: str, peer: str) -> dict[str, int]:
     """Count rows, a set and a kernel each, where ours is the better score, and nearly so."""
     scores = [getattr(row, score) for row in rows]
-    ratio = np.array([each[ours] / each[peer] for each in scores if ours in each])
+    ratio = np.array([each[ours] / each[peer] for each in scores if {ours, peer} <= each.keys()])
     return {
         "better": int((ratio < 1.0).sum()),
         "within 2 % or better": int((ratio <= 1.0 + NEARLY).sum()),

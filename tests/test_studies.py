@@ -145,7 +145,9 @@ def test_standing_counts_rows(study):
     ]
     found = probability.standing(rows, "brier", "path", "sigmoid")
     assert found == {"better": 1, "within 2 % or better": 2, "rows": 3}
+    # of three classes not every method has a score
     assert probability.standing(rows, "brier", "recalibrated", "sigmoid")["rows"] == 0
+    assert probability.standing(rows, "brier", "path", "venn-abers")["rows"] == 0
 
 
 def test_a_small_simulation_reports_every_method(study):
