@@ -34,7 +34,7 @@ test-all: build $(VENV)/.test $(VENV)/.peers  ## all tests, then the core's on t
 	@$(MAKE) --no-print-directory checked
 	@$(MAKE) --no-print-directory asan
 
-bench: build $(VENV)/.bench $(VENV)/.peers  ## every question beside every peer, about 20 minutes, one thread (needs TAUPATH_DATA)
+bench: build $(VENV)/.bench $(VENV)/.peers  ## every question beside every peer, about half an hour, one thread (needs TAUPATH_DATA)
 	@$(ONE_THREAD) $(PY) benchmarks/run.py $(BENCH_ARGS)
 
 bench-growth: build  ## time of a whole path against the number of samples, one thread
