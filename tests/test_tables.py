@@ -18,7 +18,7 @@ def put(folder: Path, name: str, content: str | bytes) -> Path:
 def message(file: Path, **options: str) -> str:
     """Return what the error says after the name of the file; it must be one line."""
     with pytest.raises(TableError) as caught:
-        read_table(file, **options)  # type: ignore[arg-type]
+        read_table(file, **options)  # type: ignore[arg-type]  # whatever options a test gives
     return after_name(caught.value, file)
 
 

@@ -76,6 +76,7 @@ def pack_functions(path: ApproximatePath, shelf: Shelf, data: bool) -> dict[str,
             "tau": path.tau,
             "classes": pack_labels(path.classes),
         }
+    # the only kind that is left, which mypy cannot know
     return found | {"path": "functions of regression", "C": path.C}  # type: ignore[attr-defined]
 
 
@@ -88,6 +89,7 @@ def _parts(
     stated = path._certified or path.certify()
     if isinstance(path, ByFunctions):
         chords = path._stretches[0]
+        # detached paths are done above, and all others have nodes with smoothings
         return chords.w, chords.smoothings, stated  # type: ignore[attr-defined]
     return path._stretches[0].sweep(0, path.n_kinks, False)[0], None, stated
 
