@@ -27,11 +27,10 @@ from taupath.simplify import (
     Thinned,
     simplified,
 )
-from taupath.stored import StoredSamples
+from taupath.stored import AbsentSamples, StoredSamples
 from taupath.validation import check_features, check_targets, check_weight
 
 __all__ = [
-    "AbsentSamples",
     "DetachedClassificationPath",
     "DetachedPath",
     "DetachedRegressionPath",
@@ -42,19 +41,6 @@ NEEDED = (
     "this path was stored without its training data, which this takes: give them to "
     "path.attach(X, y) or path.certify(X, y), or store the path with data=True"
 )
-
-
-class AbsentSamples(StoredSamples):
-    """Training samples that are not at hand, with the linear kernel: how many there were."""
-
-    def __init__(self, shape: tuple[int, int], constant: Intercept) -> None:
-        super().__init__(np.empty((0, shape[1])), np.empty(0), constant)
-        self._shape = shape
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of samples and of features."""
-        return self._shape
 
 
 class DetachedPath(ByFunctions):

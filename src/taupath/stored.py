@@ -13,7 +13,7 @@ from taupath.problem import Line
 from taupath.samples import TINY, Intercept, LinearSamples, Solution
 from taupath.validation import check_new_features
 
-__all__ = ["StoredSamples"]
+__all__ = ["AbsentSamples", "StoredSamples"]
 
 
 class StoredSamples(LinearSamples):
@@ -68,3 +68,16 @@ class StoredSamples(LinearSamples):
         off = max(off, self._imbalance(theta, line, t))
         squared = float(w @ w), float(summed @ summed)
         return measure(theta, margin, line, t, *squared, off, longest)
+
+
+class AbsentSamples(StoredSamples):
+    """Training samples that are not at hand, with the linear kernel: how many there were."""
+
+    def __init__(self, shape: tuple[int, int], constant: Intercept) -> None:
+        super().__init__(np.empty((0, shape[1])), np.empty(0), constant)
+        self._shape = shape
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of samples and of features."""
+        return self._shape

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,23 +20,9 @@ from taupath.continuum import Boxes, Continuum, End
 from taupath.path import SolutionPath
 from taupath.samples import Intercept
 from taupath.status import FREE, LOWER, UPPER
-from taupath.stored import StoredSamples
+from taupath.stored import AbsentSamples
 
 __all__ = ["ClusterClassificationPath", "ClusterRegressionPath", "make_path"]
-
-
-@dataclass(frozen=True)
-class Elsewhere:
-    """In place of features: how many there are."""
-
-    shape: tuple[int, int]
-
-
-class ClusterSamples(StoredSamples):
-    """Samples that are not here. What is here is enough for decision functions."""
-
-    def __init__(self, shape: tuple[int, int], constant: Intercept) -> None:
-        super().__init__(Elsewhere(shape), np.empty(0), constant)
 
 
 class OnCluster(ByNodes):
@@ -299,7 +284,7 @@ def make_path(
     **kw: Any,
 ) -> Any:
     """Return a path of one of these kinds."""
-    samples = ClusterSamples(table.X.shape, constant)
+    samples = AbsentSamples(table.X.shape, constant)
     path = kind(samples, None, None, [nodes], *args, **kw)
     path._boxes, path._scale, path._table = boxes, scale, table
     return path

@@ -9,7 +9,6 @@ from taupath.approximate_path import ApproximatePath, ByFunctions, ByNodes
 from taupath.certificate import Certificate
 from taupath.chords import Lines
 from taupath.detached import (
-    AbsentSamples,
     DetachedClassificationPath,
     DetachedPath,
     DetachedRegressionPath,
@@ -22,6 +21,7 @@ from taupath.paths import ClassificationPath, RegularizationPath
 from taupath.samples import Intercept
 from taupath.storage.labels import pack_labels, unpack_labels
 from taupath.storage.shelf import Shelf, Taken
+from taupath.stored import AbsentSamples
 from taupath.validation import LARGEST, check_C, check_choice, check_positive, check_real
 
 __all__ = ["check_nodes", "pack_functions", "unpack_functions"]
