@@ -415,10 +415,6 @@ def test_data_that_do_not_match_the_model(folder, tmp_path, capsys):
     file = tmp_path / "data.csv"
     file.write_text(wages.replace("age,", "old,", 1))
     assert "'age'" in refusal(capsys, "predict", folder / "wages.tau", file)
-    file.write_text(wages.replace("nurse", "baker", 1))
-    said = refusal(capsys, "predict", folder / "wages.tau", file)
-    assert "'baker'" in said
-    assert "'job'" in said
     file.write_text((folder / "iris.csv").read_text().replace("setosa", "daisy", 1))
     assert "daisy" in refusal(capsys, "evaluate", folder / "iris.tau", file)
     file.write_text("".join(line.rsplit(",", 1)[0] + "\n" for line in wages.splitlines()))

@@ -134,7 +134,7 @@ def run(arguments: argparse.Namespace) -> None:
         task=arguments.task,
         standardize=arguments.standardize,
         positive=arguments.positive,
-        ignore=arguments.ignore,
+        drop=arguments.ignore,
     )
     with Bar("training", arguments) as bar:
         model, certificate = train(

@@ -5,7 +5,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["as_numbers", "as_text", "is_missing", "parse_number", "quoted", "show_number"]
+__all__ = [
+    "as_numbers",
+    "as_text",
+    "first_text",
+    "is_missing",
+    "parse_number",
+    "quoted",
+    "show_number",
+]
 
 # Python's float() also takes 1_000 and digits of other scripts; a table should not.
 _NUMERAL = re.compile(
@@ -67,3 +75,12 @@ def as_text(cells: Sequence[str], known: dict[str, str]) -> np.ndarray:
         cell = raw.strip()
         values[i] = None if is_missing(cell) else known.setdefault(cell, cell)
     return values
+
+
+def first_text(values: np.ndarray) -> tuple[int, str]:
+    """Return where the first cell of a column is that is text but no number, and that cell."""
+    return next(
+        (row, cell)
+        for row, cell in enumerate(values)
+        if cell is not None and parse_number(cell) is None
+    )

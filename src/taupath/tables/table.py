@@ -10,7 +10,7 @@ from taupath.tables.cells import as_numbers
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["Table", "TableError", "listed", "one_line"]
+__all__ = ["Table", "TableError", "listed", "missing_in", "one_line"]
 
 
 class TableError(ValueError):
@@ -81,7 +81,7 @@ class Table:
         return f"<Table of {self.n_rows} rows and {width} columns from {self.source}>"
 
     def column(self, name: str) -> np.ndarray:
-        """Return one column.
+        """Return one column without missing cells.
 
         Parameters
         ----------
@@ -99,23 +99,35 @@ class Table:
             If there is no such column, a cell is missing or infinite, or the column is neither
             numbers nor text.
         """
+        values = self.cells(name)
+        missing = missing_in(values)
+        if missing.any():
+            row = int(missing.argmax())
+            self.fail(row, "the cell is missing; fill it in or drop the row", name)
+        return values
+
+    def cells(self, name: str) -> np.ndarray:
+        """Return one column, whose missing cells are NaN among numbers and None among text.
+
+        Raises
+        ------
+        TableError
+            If there is no such column, a cell is infinite, or the column is neither numbers nor
+            text.
+        """
         values = self._stored(name)
         if name in self._unusable:
             raise TableError(
                 f"{self.source}, column {name!r}: it holds {self._unusable[name]}, "
                 "neither numbers nor text; convert it or leave the column out"
             )
-        missing = _missing(values)
-        if missing.any():
-            row = int(missing.argmax())
-            self.fail(row, "the cell is missing; fill it in or drop the row", name)
-        if values.dtype != object and not np.isfinite(values).all():
+        if values.dtype != object and np.isinf(values).any():
             self.fail(int(np.isinf(values).argmax()), "the value is infinite", name)
         return values
 
     def is_blank(self, name: str) -> bool:
         """Return whether all cells of a column are missing."""
-        return name not in self._unusable and bool(_missing(self._stored(name)).all())
+        return name not in self._unusable and bool(missing_in(self._stored(name)).all())
 
     def take(self, rows: Any) -> "Table":
         """Return a table of some rows.
@@ -193,8 +205,8 @@ def _settled(values: np.ndarray) -> np.ndarray:
     return values if numbers is None else numbers
 
 
-def _missing(values: np.ndarray) -> np.ndarray:
-    """Return where the cells of a stored column are missing."""
+def missing_in(values: np.ndarray) -> np.ndarray:
+    """Return where the cells of a column are missing."""
     if values.dtype == object:
         return np.fromiter((cell is None for cell in values), dtype=bool, count=len(values))
     return np.asarray(np.isnan(values))
