@@ -248,8 +248,8 @@ def test_wrong_columns_are_errors_that_list_the_right_ones(table, options, said)
 
 
 def test_one_column_only_hints_at_separators(table):
-    said = learn_error(table("1 2 3\n4 5 6\n", "t.txt"))
-    assert said.endswith("cells are separated by commas, tabs or semicolons")
+    said = learn_error(table("1:2:3\n4:5:6\n", "t.txt"))
+    assert said.endswith("besides the target '1:2:3'; --delimiter says what is between the cells")
 
 
 @pytest.mark.parametrize(

@@ -437,6 +437,6 @@ def _feature_columns(table: Table, target: str, left_out: Sequence[str]) -> list
     """Return the columns that are left for features."""
     names = [name for name in table.names or [] if name != target and name not in left_out]
     if not names:
-        hint = "" if left_out else "; cells are separated by commas, tabs or semicolons"
+        hint = "" if left_out else "; --delimiter says what is between the cells"
         raise TableError(f"{table.source}: there is no column besides the target {target!r}{hint}")
     return names

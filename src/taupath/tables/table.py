@@ -39,6 +39,8 @@ class Table:
         Line of each row in the file, counted from one; by default its number.
     unit : {"line", "row"}
         What a message calls them: files that are no text have rows.
+    unnamed : iterable of str
+        Those of the columns that have no name in the file, and got one here.
     """
 
     def __init__(
@@ -51,12 +53,14 @@ class Table:
         labels: np.ndarray | None = None,
         lines: np.ndarray | None = None,
         unit: str = "line",
+        unnamed: Iterable[str] = (),
     ) -> None:
         if (columns is None) == (matrix is None):
             raise TypeError("a table has either columns or a matrix")
         self.source = source
         self.matrix = matrix
         self.labels = labels
+        self.unnamed = frozenset(unnamed)
         self._columns = columns
         self._unusable = dict(unusable or {})
         self._lines = lines
@@ -158,6 +162,7 @@ class Table:
             labels=None if self.labels is None else _settled(self.labels[rows]),
             lines=place[rows],
             unit=self._unit,
+            unnamed=self.unnamed,
         )
 
     def place(self, row: int, column: str | None = None) -> str:
