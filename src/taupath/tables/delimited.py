@@ -267,7 +267,7 @@ def _are_blanks(data: bytes) -> bool:
 
 def _has_row_names(head: list[str], below: list[list[str]]) -> bool:
     """Return whether each row has a cell more than the header, as R writes tables."""
-    return bool(below) and all(len(row) == len(head) + 1 for row in below)
+    return len(head) > 1 and bool(below) and all(len(row) == len(head) + 1 for row in below)
 
 
 def _is_header(head: list[str], below: list[list[str]]) -> bool:

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from taupath.tables.cells import as_numbers
+from taupath.tables.cells import as_numbers, printable
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["Table", "TableError", "listed", "missing_in", "one_line"]
+__all__ = ["Table", "TableError", "counted", "listed", "missing_in", "one_line"]
 
 
 class TableError(ValueError):
@@ -195,10 +195,15 @@ def listed(names: Iterable[object], at_most: int = 10) -> str:
     return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number of things in words: 1 row, 2 rows."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def one_line(error: Exception) -> str:
     """Return what another package says about a file, as one line that can be printed."""
     text = " ".join(str(error).split()) or type(error).__name__
-    text = "".join(character if character.isprintable() else "?" for character in text)
+    text = printable(text)
     return text if len(text) <= 200 else text[:199] + "…"
 
 
