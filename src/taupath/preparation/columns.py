@@ -278,12 +278,12 @@ class ColumnFeatures:
                 known = listed(column.categories)
                 message = f"{cell} is none of the model's categories {known}; --unseen ignore "
                 table.fail(row, message + "predicts without it", column.name)
-            new_in.append(f"column {column.name!r} ({int(new.sum())} of {len(new)}, first {cell})")
+            rows = f"in {int(new.sum())} of {len(new)} rows"
+            new_in.append(f"column {column.name!r} {rows} (first {cell})")
         if new_in:
             shown = ", ".join(new_in[:10]) + (", …" if len(new_in) > 10 else "")
             warnings.warn(
-                f"{table.source}: values that training did not have count as none of the "
-                f"categories: {shown}",
+                f"{table.source}: values that training did not have are ignored: {shown}",
                 stacklevel=4,
             )
 

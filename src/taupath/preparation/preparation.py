@@ -102,6 +102,11 @@ class Preparation:
         """Number of features."""
         return self.columns.n_features
 
+    @property
+    def column_names(self) -> list[str] | None:
+        """Names of the columns that features are made of; None for a matrix."""
+        return self.columns.names if isinstance(self.columns, ColumnFeatures) else None
+
     @classmethod
     def learn(
         cls,
@@ -177,6 +182,10 @@ class Preparation:
                 raise TableError(
                     f"{table.source}: a matrix has no named columns to predict, to keep or to "
                     "drop; its labels are the target"
+                )
+            if missing != "error":
+                raise TableError(
+                    f"{table.source}: a matrix has no missing cells; --missing is for named columns"
                 )
             column, names = None, []
         else:
