@@ -47,8 +47,8 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--delimiter",
         metavar="CHAR",
-        help="what is between the cells of a text file: a character, or tab, comma, semicolon, "
-        "pipe or space; by default found out",
+        help="what separates the cells of a text file: a character, or tab, comma, semicolon, "
+        "pipe or space; recognised by default",
     )
 
 

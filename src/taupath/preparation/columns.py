@@ -349,8 +349,8 @@ class ColumnFeatures:
 
 def _refuse_missing(table: Table, missing: np.ndarray, name: str) -> NoReturn:
     message = (
-        "the cell is missing, and the model has no value for it; fill it in, or train with "
-        "--missing impute"
+        "the cell is missing, and the model has no value for it; train with --missing impute, or "
+        "predict with --missing drop"
     )
     table.fail(int(np.argmax(missing)), message, name)
 
