@@ -37,6 +37,9 @@ def test_missing_cells_are_errors_that_name_the_options():
 def test_filled_cells_are_those_of_scikit_learn():
     prep = Preparation.learn(TABLE, missing="impute", standardize=True)
     assert prep.feature_names == ["age", "job=clerk", "job=cook", "job=nurse", "height"]
+    assert prep.notes == [
+        "missing cells count as 35.5 for 'age' (2 rows), 'clerk' for 'job' (1 row)"
+    ]
     X = prep.features(TABLE)
     numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
     expected = numbers.fit_transform(np.column_stack([AGE, HEIGHT]))
@@ -90,6 +93,7 @@ def test_rows_with_missing_cells_are_left_out():
     prep = Preparation.learn(TABLE, missing="drop")
     np.testing.assert_array_equal(prep.incomplete(TABLE), [0, 1, 1, 0, 1, 0])
     assert prep.feature_names == ["age", "job=clerk", "job=cook", "height"]
+    assert prep.notes == ["left out: 3 rows with missing cells"]
     rows = prep.usable(TABLE)
     np.testing.assert_array_equal(prep.features(rows)[:, 0], [30, 60, 41])
     with pytest.raises(TableError, match=r"^t.csv, line 2, column 'age': the cell is missing, and"):
@@ -102,6 +106,10 @@ def test_rows_without_response_are_left_out():
     rows = Table("t.csv", columns={"age": AGE, "height": HEIGHT, "y": target})
     prep = Preparation.learn(rows, missing="impute")
     assert prep.columns.columns[0].fill == np.median([30, 25, 41])
+    assert prep.notes == [
+        "left out: 1 row without 'y'",
+        "missing cells count as 30 for 'age' (2 rows)",
+    ]
     used = prep.usable(rows)
     np.testing.assert_array_equal(used.column("height"), np.delete(HEIGHT, 3))
     with pytest.raises(TableError, match="line 4, column 'y': the cell is missing"):

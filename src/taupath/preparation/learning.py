@@ -1,7 +1,6 @@
 """Learning from a table how its columns become features."""
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 
@@ -10,7 +9,7 @@ import numpy as np
 from taupath.preparation.columns import ColumnFeatures, Feature, NumberColumn, TextColumn
 from taupath.preparation.scaling import standardizing
 from taupath.tables import Table, TableError
-from taupath.tables.cells import first_text, parse_number, quoted
+from taupath.tables.cells import first_text, option, parse_number, quoted
 from taupath.tables.table import listed, missing_in
 
 __all__ = ["learn_columns"]
@@ -67,10 +66,9 @@ def learn_columns(
         values = table.cells(name)
         missing = missing_in(values)
         if missing.all():
-            option = shlex.quote(name)
             raise TableError(
                 f"{table.source}, column {name!r}: all cells are missing; leave it out: "
-                f"--drop {option}"
+                f"{option('--drop', name)}"
             )
         if missing.any() and not impute:
             table.fail(
@@ -136,10 +134,10 @@ def _check_identifiers(table: Table, names: Sequence[str]) -> None:
         return
     name, count, example = found[0]
     others = "" if len(found) == 1 else f" (and so do {listed(other for other, *_ in found[1:])})"
-    drop = " ".join(f"--drop {shlex.quote(other)}" for other, *_ in found)
+    drop = " ".join(option("--drop", other) for other, *_ in found)
     raise TableError(
         f"{table.source}, column {name!r}: {count}, such as {quoted(example)}: it looks like an "
-        f"identifier{others}; leave out what is one: {drop}, or --keep-id {shlex.quote(name)} to "
+        f"identifier{others}; leave out what is one: {drop}, or {option('--keep-id', name)} to "
         "have it beside the predictions"
     )
 
@@ -174,6 +172,6 @@ def _check_no_numbers(table: Table, name: str, values: np.ndarray, missing: np.n
         table.fail(
             row,
             f"{quoted(cell)} is not a number, as most cells of this column are; correct it, or "
-            f"leave the column out: --drop {shlex.quote(name)}",
+            f"leave the column out: {option('--drop', name)}",
             name,
         )

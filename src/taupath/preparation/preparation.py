@@ -10,6 +10,7 @@ from taupath.preparation.columns import UNSEEN, ColumnFeatures
 from taupath.preparation.labels import Label
 from taupath.preparation.learning import learn_columns
 from taupath.preparation.matrices import MatrixFeatures
+from taupath.preparation.notes import index_columns, notes_on
 from taupath.preparation.state import (
     member,
     take_choice,
@@ -63,7 +64,14 @@ class Preparation:
         missing cells; x1, x2, … for a matrix.
     n_features : int
         Number of features.
+    why_positive : str
+        Of two classes that were just learned: why the last one is positive.
+    notes : list of str
+        What was found in the table that was just learned from, a line each.
     """
+
+    why_positive = ""
+    notes: Sequence[str] = ()
 
     def __init__(
         self,
@@ -128,7 +136,8 @@ class Preparation:
             Whether numeric columns get mean 0 and standard deviation 1, constant ones only mean 0.
             Columns of a sparse matrix are divided by their largest absolute value instead.
         positive : str, int or float, optional
-            Which of two classes comes last; by default the one that is later in order.
+            Which of two classes comes last; by default 1, yes, true or positive beside their
+            opposites, else the one that is later in order.
         drop : sequence of str
             Names of columns to leave out.
         keep : sequence of str
@@ -162,6 +171,7 @@ class Preparation:
         if table.n_rows == 0:
             raise TableError(f"{table.source}: there are no rows to learn from")
         drop, keep = list(dict.fromkeys(drop)), list(dict.fromkeys(keep))
+        given = table
         if table.names is None:
             if target is not None or drop or keep:
                 raise TableError(
@@ -171,6 +181,9 @@ class Preparation:
             column, names = None, []
         else:
             column = _target_column(table, table.names, target, drop, keep)
+            left_out = {column, *drop, *keep}
+            index = index_columns(table, [name for name in table.names if name not in left_out])
+            drop += index
             names = _feature_columns(table, column, [*drop, *keep])
             if missing != "error":
                 table = _with_response(table, column, names if missing == "drop" else ())
@@ -192,7 +205,12 @@ class Preparation:
                 flag_missing=flag_missing,
                 unseen=unseen,
             )
-        return cls(task, column, classes, features, drop=drop, keep=keep, missing=missing)
+        learned = cls(task, column, classes, features, drop=drop, keep=keep, missing=missing)
+        if classes is not None and len(classes) == 2:
+            learned.why_positive = labels.why_positive(classes, asked=positive is not None)
+        if isinstance(features, ColumnFeatures) and column is not None:
+            learned.notes = notes_on(given, table, features, column, index)
+        return learned
 
     def features(self, table: Table, unseen: str | None = None) -> "np.ndarray | sp.csr_array":
         """Return the features of a table.
@@ -437,6 +455,6 @@ def _feature_columns(table: Table, target: str, left_out: Sequence[str]) -> list
     """Return the columns that are left for features."""
     names = [name for name in table.names or [] if name != target and name not in left_out]
     if not names:
-        hint = "" if left_out else "; cells are separated by commas, tabs or semicolons"
+        hint = "" if left_out else "; --delimiter says what is between the cells"
         raise TableError(f"{table.source}: there is no column besides the target {target!r}{hint}")
     return names

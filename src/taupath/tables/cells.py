@@ -1,6 +1,7 @@
 """Cells of text: which are numbers, which are missing, and columns of them as arrays."""
 
 import re
+import shlex
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +11,9 @@ __all__ = [
     "as_text",
     "first_text",
     "is_missing",
+    "option",
     "parse_number",
+    "printable",
     "quoted",
     "show_number",
 ]
@@ -45,6 +48,20 @@ def show_number(value: float) -> str:
 def quoted(cell: str) -> str:
     """Return a cell in quotes for a message of one line, cut where it is long."""
     return repr(cell if len(cell) <= _QUOTED_LENGTH else cell[: _QUOTED_LENGTH - 1] + "…")
+
+
+def option(name: str, value: object) -> str:
+    """Return an option of the command line with a value, as a shell takes it."""
+    text = str(value)
+    between = "=" if text.startswith("-") and parse_number(text) is None else " "
+    return f"{name}{between}{shlex.quote(text)}"
+
+
+def printable(text: str) -> str:
+    """Return text for a line on a terminal, with escapes in place of control characters."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def as_numbers(cells: Sequence[str]) -> np.ndarray | None:

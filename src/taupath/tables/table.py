@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from taupath.tables.cells import as_numbers
+from taupath.tables.cells import as_numbers, printable
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["Table", "TableError", "listed", "missing_in", "one_line"]
+__all__ = ["Table", "TableError", "counted", "listed", "missing_in", "one_line"]
 
 
 class TableError(ValueError):
@@ -39,6 +39,8 @@ class Table:
         Line of each row in the file, counted from one; by default its number.
     unit : {"line", "row"}
         What a message calls them: files that are no text have rows.
+    unnamed : iterable of str
+        Those of the columns that have no name in the file, and got one here.
     """
 
     def __init__(
@@ -51,12 +53,14 @@ class Table:
         labels: np.ndarray | None = None,
         lines: np.ndarray | None = None,
         unit: str = "line",
+        unnamed: Iterable[str] = (),
     ) -> None:
         if (columns is None) == (matrix is None):
             raise TypeError("a table has either columns or a matrix")
         self.source = source
         self.matrix = matrix
         self.labels = labels
+        self.unnamed = frozenset(unnamed)
         self._columns = columns
         self._unusable = dict(unusable or {})
         self._lines = lines
@@ -158,6 +162,7 @@ class Table:
             labels=None if self.labels is None else _settled(self.labels[rows]),
             lines=place[rows],
             unit=self._unit,
+            unnamed=self.unnamed,
         )
 
     def place(self, row: int, column: str | None = None) -> str:
@@ -190,10 +195,15 @@ def listed(names: Iterable[object], at_most: int = 10) -> str:
     return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number of things in words: 1 row, 2 rows."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def one_line(error: Exception) -> str:
     """Return what another package says about a file, as one line that can be printed."""
     text = " ".join(str(error).split()) or type(error).__name__
-    text = "".join(character if character.isprintable() else "?" for character in text)
+    text = printable(text)
     return text if len(text) <= 200 else text[:199] + "…"
 
 
