@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from taupath.regression import quantile_regression_path
     from taupath.regressor import QuantileSVR
     from taupath.selection import QuantileSVCCV
-    from taupath.storage import load
+    from taupath.storage import load, save
 
     __version__: str
 
@@ -37,6 +37,7 @@ _HOMES = {
     "quantile_path": "classification",
     "quantile_regression_path": "regression",
     "regularization_path": "classification",
+    "save": "storage",
 }
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "quantile_path",
     "quantile_regression_path",
     "regularization_path",
+    "save",
 ]
 
 
