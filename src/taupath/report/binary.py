@@ -37,8 +37,10 @@ MOST_POINTS = 2000
 N_BINS = 10
 
 
-def binary_payload(case: Case, cells: Cells) -> dict[str, Any]:
+def binary_payload(case: Case, cells: Cells | None) -> dict[str, Any]:
     """Return the data of the page for a classifier of two classes."""
+    if cells is None:
+        raise ValueError("cases=False is not supported yet")
     model: QuantileSVC = case.model
     positive = positive_of(model, case.X, case.y)
     found = model.path_.crossings(case.path_X)
@@ -113,6 +115,7 @@ def _cases(case: Case, rows: np.ndarray, positive: np.ndarray, proba: np.ndarray
     if not case.model.monotone:
         functions = _compressed(case, case.X[rows]).payload()
     return {
+        "count": len(rows),
         "rows": packed(rows, "u4"),
         "positive": packed(positive[rows], "u1"),
         "proba": packed(proba[rows], "f8"),

@@ -44,6 +44,8 @@ class Case:
         Of the features the model takes.
     class_names : list of str
         One for each class; empty for regression.
+    target_name : str or None
+        What y is called.
     """
 
     model: Any
@@ -54,6 +56,7 @@ class Case:
     y: np.ndarray
     feature_names: list[str]
     class_names: list[str]
+    target_name: str | None
 
     def transform(self, samples: Any) -> Any:
         """Return other samples as the model takes them."""
@@ -118,7 +121,14 @@ class Cells:
         ]
 
 
-def check_case(estimator: Any, X: Any, y: Any, class_names: Any, feature_names: Any) -> Case:
+def check_case(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    class_names: Any,
+    feature_names: Any,
+    target_name: Any = None,
+) -> Case:
     """Return estimator and data, or say what is wrong with them."""
     if not hasattr(estimator, "fit"):
         raise TypeError(
@@ -150,6 +160,7 @@ def check_case(estimator: Any, X: Any, y: Any, class_names: Any, feature_names: 
         labels,
         feature_names_of(model, before, _texts(feature_names, "feature_names")),
         _class_names(model, _texts(class_names, "class_names")),
+        _target_name(target_name, y),
     )
 
 
@@ -201,6 +212,7 @@ def check_certificate(certificate: Any) -> dict[str, Any] | None:
         "complete": bool(certificate.complete),
         "continuum": bool(certificate.continuum),
         "holds": certificate.holds(),
+        "tol": None if certificate.tol is None else float(certificate.tol),
     }
 
 
@@ -210,6 +222,15 @@ def _texts(values: Any, name: str) -> list[str] | None:
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
         raise TypeError(f"{name} must be a sequence of names, got {values!r}")
     return [str(value) for value in values]
+
+
+def _target_name(name: Any, y: Any) -> str | None:
+    """Return what y is called: as given, or as a series of a data frame calls itself."""
+    if name is None:
+        name = getattr(y, "name", None)
+    elif not isinstance(name, str):
+        raise TypeError(f"target_name must be text, got {type(name).__name__}")
+    return None if name is None else str(name)
 
 
 def _class_names(model: Any, names: list[str] | None) -> list[str]:

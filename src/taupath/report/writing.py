@@ -27,6 +27,8 @@ def write_report(
     title: str | None = None,
     provenance: Any = None,
     certificate: Any = None,
+    target_name: str | None = None,
+    cases: bool = True,
 ) -> None:
     """Write a page that shows what a model does at any costs: one file, opened by any browser.
 
@@ -57,6 +59,11 @@ def write_report(
         How the model was trained, shown as a table.
     certificate : Certificate, optional
         What ``estimator.path_.certify()`` returned.
+    target_name : str, optional
+        What is predicted, such as "diagnosis"; by default the name of a series given as `y`.
+    cases : bool, default=True
+        Whether single cases may be in the file. If not, it holds aggregates only: counts, rates,
+        means and weights, but no row, no value of a column and no name of any case.
 
     Raises
     ------
@@ -81,12 +88,14 @@ def write_report(
     >>> model = QuantileSVC(C=0.1).fit(X[::2], y[::2])
     >>> write_report("report.html", model, X[1::2], y[1::2], class_names=data.target_names)
     """
-    case = check_case(estimator, X, y, class_names, feature_names)
-    cells = check_cells(columns, case)
+    case = check_case(estimator, X, y, class_names, feature_names, target_name)
+    cells = check_cells(columns, case) if cases else None
     shared: dict[str, Any] = {
         "version": version("taupath"),
         "certificate": check_certificate(certificate),
         "provenance": check_provenance(provenance),
+        "target": case.target_name,
+        "seen": None,  # share of these cases that the model was trained on, where it is known
     }
     if isinstance(case.model, QuantileSVR):
         payload, usual = quantile_payload(case, cells), "Every quantile at once"
@@ -95,6 +104,25 @@ def write_report(
     else:
         payload, usual = several_payload(case, cells), "Any cost of any mistake"
     shared["title"] = usual if title is None else str(title)
+    shared["holds"] = _holds(payload, len(case.y))
     page = make_page(payload | shared).encode("utf-8", "replace")
     with replacing(file) as stream:
         stream.write(page)
+
+
+def _holds(payload: dict[str, Any], n_samples: int) -> str:
+    """Return what a page says of the data in its file.
+
+    ``payload["cases"]`` is None in a page of aggregates; else its ``count`` says how many cases
+    are in it one by one, and its ``columns`` what is known of them.
+    """
+    cases = payload["cases"]
+    if cases is None:
+        return "This file holds aggregates only: no row and no value of any single case."
+    count, columns = cases["count"], len(cases["columns"])
+    of_all = "" if count == n_samples else f" of {n_samples}"
+    each = "" if columns == 0 else f" with {columns} column{'s' if columns > 1 else ''} each"
+    return (
+        f"This file holds {count}{of_all} case{'s' if n_samples > 1 else ''}{each}: "
+        "whoever can open it can read them."
+    )
