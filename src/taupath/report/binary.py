@@ -54,7 +54,7 @@ def binary_payload(case: Case, cells: Cells | None) -> dict[str, Any]:
     rows = cells.affordable(_most_wrong(positive, proba, most_cases(model.path_.n_kinks)))
     return {
         "kind": "binary",
-        "classes": case.class_names,
+        "classes": case.class_names[:: 1 if model.pos_label_ == model.classes_[1] else -1],
         "tau": float(model.tau),
         "rule": "probability" if model.monotone else "sign",
         "counts": [int((~positive).sum()), int(positive.sum())],

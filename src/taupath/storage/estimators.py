@@ -45,6 +45,7 @@ def pack_estimator(
         "estimator": "QuantileSVC",
         "parameters": _parameters(parameters),
         "classes": pack_labels(estimator.classes_),
+        "positive": estimator._positive if len(estimator.classes_) == 2 else None,
         "paths": paths,
         "members": [
             None
@@ -130,6 +131,11 @@ def _unpack_classifier(
     if len(classes) < 2:
         raise ModelFileError(f"a classifier cannot have {len(classes)} classes")
     estimator.classes_ = classes
+    if len(classes) == 2:
+        positive = found.get("positive", 1)  # the larger label, before there was a choice
+        if type(positive) is not int or positive not in (0, 1):
+            raise ModelFileError(f"{positive!r} is not the place of one of two classes")
+        estimator.pos_label_ = classes.tolist()[positive]
     members = found.get("members")
     n_paths = len(estimator._tasks())
     right = len(paths) == n_paths and all(isinstance(path, ClassificationPath) for path in paths)
