@@ -17,9 +17,25 @@ from taupath.report.encoding import to_json
 __all__ = ["make_page"]
 
 # In the order in which they are read: each uses what comes before it.
-SHARED = ("data.js", "chart.js", "address.js", "parts.js", "sharing.js", "common_charts.js")
+SHARED = (
+    "data.js",
+    "scales.js",
+    "chart.js",
+    "address.js",
+    "parts.js",
+    "sharing.js",
+    "common_charts.js",
+)
 SCRIPTS = {
-    "binary": (*SHARED, "binary_charts.js", "binary.js"),
+    "binary": (
+        *SHARED,
+        "binary_counts.js",
+        "binary_charts.js",
+        "boundary_chart.js",
+        "binary_cases.js",
+        "binary_case.js",
+        "binary.js",
+    ),
     "quantiles": (*SHARED, "quantiles.js"),
     "several": (*SHARED, "several.js"),
 }

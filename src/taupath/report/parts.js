@@ -83,17 +83,6 @@ function choice(label, options, take, attributes = {}) {
   return element("div", { class: "choice" }, element("label", { for: id }, label), select);
 }
 
-/** τ from 0 to 1, evenly: for quantiles. */
-const EVEN = {
-  position: (tau) => tau,
-  tau: (position) => position,
-  move: (tau, steps, fine) => clamp(tau + (fine ? 0.001 : 0.01) * steps, 0, 1),
-  page: 10,
-  ends: [0, 1],
-  ticks: [],
-  help: "Arrow keys move by a hundredth, with shift by a thousandth, page keys by a tenth.",
-};
-
 /**
  * The slider of τ with a field for exact values, and buttons to the next τ where anything changes.
  *
@@ -201,11 +190,15 @@ function table(caption, heads, rows, id) {
       "table",
       {},
       element("caption", { class: "hidden" }, caption),
-      element("thead", {}, element("tr", {}, ...heads.map(([text, numeric]) =>
-        element("th", { scope: "col", class: numeric ? "number" : "" }, text)))),
+      element("thead", {}, headRow(heads)),
       element("tbody", {}, ...rows.map((row) => tableRow(row, heads))),
     ),
   );
+}
+
+function headRow(heads) {
+  return element("tr", {}, ...heads.map(([text, numeric]) =>
+    element("th", { scope: "col", class: numeric ? "number" : "" }, text)));
 }
 
 function tableRow(row, heads) {
