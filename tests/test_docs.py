@@ -17,6 +17,7 @@ import shlex
 import subprocess
 import sys
 import textwrap
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -53,7 +54,12 @@ def run_command(command):
     """Return exit status and output of a command; that of `taupath` alone needs no new process."""
     if command.startswith("taupath ") and not set(command) & set("|<>&;$"):
         said = io.StringIO()
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        with (
+            contextlib.redirect_stdout(said),
+            contextlib.redirect_stderr(said),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("default")  # printed, as they are for a reader
             status = cli.main(shlex.split(command)[1:])
         return status, said.getvalue()
     places = (str(Path(sys.executable).parent), os.environ.get("PATH", ""))
@@ -103,6 +109,7 @@ def run_console(source, page):
         assert status == 0, f"{page}: {command}{found}"
         if wanted.strip():
             check_printed(wanted, found, f"{page}: {command}")
+        assert "warning:" not in found or "warning:" in wanted, f"{page}: {command}{found}"
 
 
 def run_page(page):
