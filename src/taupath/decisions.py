@@ -1,5 +1,6 @@
 """What a fitted classifier answers: labels for costs of your choice, probabilities, one τ alone."""
 
+import warnings
 from itertools import combinations
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from taupath.constant import ConstantDecisions
 from taupath.costs import (
     check_cost_matrix,
     check_taus,
@@ -16,6 +18,7 @@ from taupath.costs import (
 )
 from taupath.coupling import couple_pairs, normalize_rest
 from taupath.estimator import PathEstimator
+from taupath.exceptions import ConstantDecisionWarning
 from taupath.frozen import FrozenClassifier
 from taupath.paths import ClassificationPath
 from taupath.validation import check_within
@@ -34,6 +37,7 @@ class PathClassifier(ClassifierMixin, PathEstimator):
     path_: ClassificationPath
     paths_: list[ClassificationPath]
     _members: list[np.ndarray | None]  # training samples of each path; None for all
+    _constant: ConstantDecisions  # of `path_`
 
     @property
     def _positive(self) -> int:
@@ -76,6 +80,11 @@ class PathClassifier(ClassifierMixin, PathEstimator):
         ndarray of shape (n_samples,)
             Labels. Where nothing is given, those of `self.tau`, or the most probable ones of
             several classes.
+
+        Warns
+        -----
+        ConstantDecisionWarning
+            If all samples get the same label at one τ, and all training samples do, too.
         """
         X = self._check_new(X)
         given = [
@@ -100,7 +109,28 @@ class PathClassifier(ClassifierMixin, PathEstimator):
             taus = costs_to_tau(cost_fp, cost_fn, n)
         else:
             taus = check_taus(self.tau if tau is None else tau, "tau", n)
-        return self._labels(self._decide(X, taus) >= 0.0)
+        positive = self._decide(X, taus) >= 0.0
+        if taus.ndim == 0 and (positive.all() or not positive.any()):
+            self._warn_of_constant(float(taus))
+        return self._labels(positive)
+
+    def _constant_at(self, tau: float) -> Any:
+        """Return the label that all training samples get at τ, None if they differ."""
+        positive = self._constant.at(self.path_, tau, self.monotone)
+        return None if positive is None else self._labels(np.array(positive))[()]
+
+    def _warn_of_constant(self, tau: float) -> None:
+        if not 0.0 < tau < 1.0:
+            return  # one of the mistakes costs nothing: then this is right
+        label = self._constant_at(tau)
+        if label is not None:
+            warnings.warn(
+                f"at τ = {tau:.3g} the model decides {np.asarray(label).item()!r} for every case, "
+                "those it was trained on included: at these costs it does not tell cases apart; "
+                "try a larger C, or costs that are closer to each other",
+                ConstantDecisionWarning,
+                stacklevel=3,
+            )
 
     def _labels(self, positive: np.ndarray) -> np.ndarray:
         """Return the label of each decision for or against the positive class."""

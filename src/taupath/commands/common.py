@@ -180,7 +180,7 @@ def check_output(*files: str | None) -> None:
 
 def check_table_output(file: str | None) -> None:
     """Refuse a table whose name tells no format, before anything long is done for it."""
-    from taupath.tables import format_to_write
+    from taupath.tables.writing import format_to_write
 
     if file is not None:
         format_to_write(file)
