@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from taupath.classifier import QuantileSVC
     from taupath.exceptions import (
         ClusterFailed,
+        ConstantDecisionWarning,
         IndefiniteKernelWarning,
         ModelFileError,
         WalkFailed,
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from taupath.regression import quantile_regression_path
     from taupath.regressor import QuantileSVR
     from taupath.selection import QuantileSVCCV
-    from taupath.storage import load
+    from taupath.storage import load, save
 
     __version__: str
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Certificate": "certificate",
     "ClusterFailed": "exceptions",
+    "ConstantDecisionWarning": "exceptions",
     "IndefiniteKernelWarning": "exceptions",
     "ModelFileError": "exceptions",
     "QuantileSVC": "classifier",
@@ -37,11 +39,13 @@ _HOMES = {
     "quantile_path": "classification",
     "quantile_regression_path": "regression",
     "regularization_path": "classification",
+    "save": "storage",
 }
 
 __all__ = [
     "Certificate",
     "ClusterFailed",
+    "ConstantDecisionWarning",
     "IndefiniteKernelWarning",
     "ModelFileError",
     "QuantileSVC",
@@ -54,6 +58,7 @@ __all__ = [
     "quantile_path",
     "quantile_regression_path",
     "regularization_path",
+    "save",
 ]
 
 
