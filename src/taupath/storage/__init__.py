@@ -14,7 +14,7 @@ def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -
 
     Parameters
     ----------
-    model : SolutionPath, QuantileSVC, QuantileSVR or Model
+    model : SolutionPath, QuantileSVC, QuantileSVR, FrozenClassifier or Model
         What to store.
     file : path
         Where to. A file of that name is replaced, or stays as it is if anything goes wrong.
@@ -55,7 +55,7 @@ def load(file: "str | os.PathLike[str]") -> Any:
 
     Returns
     -------
-    SolutionPath, QuantileSVC, QuantileSVR or Model
+    SolutionPath, QuantileSVC, QuantileSVR, FrozenClassifier or Model
         What was stored; its numbers are the same as before.
 
     Raises
