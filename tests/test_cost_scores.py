@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+import taupath as tp
 from display_models import X_NEW, Y_NEW, X, Y
 from taupath import QuantileSVC, QuantileSVCCV, load, make_cost_scorer
 
@@ -40,9 +41,13 @@ def cost_of(predicted, truth, fp, fn, positive="yes", weight=None):
     return np.average(costs, weights=weight)
 
 
+CONSTANT = pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")
+
+
 # --- score ---------------------------------------------------------------------------------------
 
 
+@CONSTANT
 @pytest.mark.parametrize("pos_label", ["yes", "no"])
 @pytest.mark.parametrize(("fp", "fn"), [(1.0, 20.0), (5, 1), (NEW_FP, NEW_FN), (2.0, NEW_FN)])
 def test_with_costs_it_is_minus_what_the_decisions_for_them_cost(fp, fn, pos_label):
@@ -64,6 +69,7 @@ def test_without_costs_it_is_the_accuracy_at_its_tau():
         assert model.score(X_NEW, Y_NEW, WEIGHT) == right
 
 
+@CONSTANT
 def test_decisions_for_these_costs_cost_less_than_those_for_others():
     model = QuantileSVC().fit(X, Y)
     apt = model.score(X, Y, cost_fp=1, cost_fn=10)
@@ -112,6 +118,7 @@ def test_other_classifiers_decide_by_their_probabilities_at_the_same_tau():
     )
 
 
+@CONSTANT
 def test_pipelines_and_searches_are_looked_into():
     scorer = make_cost_scorer(1, 6)
     pipe = make_pipeline(StandardScaler(), QuantileSVC(pos_label="no")).fit(X, Y)
@@ -197,6 +204,14 @@ def test_what_the_scorer_cannot_judge_is_refused():
     iris = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="for two classes, not 3"):
         make_cost_scorer(1, 1)(LogisticRegression(max_iter=1000).fit(*iris), *iris)
+
+
+def test_a_search_is_not_told_of_each_model_that_is_constant():
+    model = QuantileSVC().fit(X, Y)
+    with pytest.warns(tp.ConstantDecisionWarning):
+        found = model.score(X, Y, cost_fp=1, cost_fn=20)
+    assert make_cost_scorer(1, 20)(model, X, Y) == found  # warnings are errors
+    assert QuantileSVCCV([1e-4, 1.0], cv=3, scoring=make_cost_scorer(1, 20)).fit(X, Y).C_ > 0
 
 
 # --- choice of C ---------------------------------------------------------------------------------

@@ -30,6 +30,9 @@ from taupath.storage.container import read_container, write_container
 
 NAMED = pd.DataFrame(X, columns=["a", "b", "c"])
 
+# every τ is tried
+pytestmark = pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")
+
 
 def made(kind):
     """Return a model and new samples as it takes them."""

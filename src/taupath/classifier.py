@@ -11,6 +11,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from taupath.approximate import choose_method
 from taupath.classification import quantile_path
+from taupath.constant import ConstantDecisions
 from taupath.costs import check_tau
 from taupath.decisions import PathClassifier
 from taupath.paths import ClassificationPath
@@ -241,6 +242,7 @@ class QuantileSVC(PathClassifier):
 
     def _set_paths(self, paths: Sequence[ClassificationPath]) -> None:
         self.paths_ = list(paths)
+        self._constant = ConstantDecisions()
         if len(self.classes_) == 2:
             self.path_ = self.paths_[0]
         elif hasattr(self, "path_"):

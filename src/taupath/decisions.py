@@ -1,5 +1,6 @@
 """What a fitted classifier answers: labels for costs of your choice, probabilities, one τ alone."""
 
+import warnings
 from itertools import combinations
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from taupath.constant import ConstantDecisions
 from taupath.costs import (
     check_cost_matrix,
     check_tau,
@@ -19,6 +21,7 @@ from taupath.costs import (
 )
 from taupath.coupling import couple_pairs, normalize_rest
 from taupath.estimator import PathEstimator
+from taupath.exceptions import ConstantDecisionWarning
 from taupath.frozen import FrozenClassifier
 from taupath.paths import ClassificationPath
 from taupath.validation import check_within
@@ -37,6 +40,7 @@ class PathClassifier(ClassifierMixin, PathEstimator):
     path_: ClassificationPath
     paths_: list[ClassificationPath]
     _members: list[np.ndarray | None]  # training samples of each path; None for all
+    _constant: ConstantDecisions  # of `path_`
 
     @property
     def _positive(self) -> int:
@@ -87,6 +91,11 @@ class PathClassifier(ClassifierMixin, PathEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_taus)
             Labels. Where nothing is given, those of `self.tau`, or the most probable ones of
             several classes.
+
+        Warns
+        -----
+        ConstantDecisionWarning
+            If all samples get the same label at one τ, and all training samples do, too.
         """
         X = self._check_new(X)
         given = [
@@ -110,33 +119,66 @@ class PathClassifier(ClassifierMixin, PathEstimator):
             if given:
                 raise ValueError(f"{given[0]} is for two classes, not {k}; give a cost_matrix")
             return np.asarray(self.classes_[self._proba(X).argmax(axis=1)])
+        if taus is not None:
+            return self._labels(self._decide_columns(X, taus) >= 0.0)
         if given == ["cost_fp and cost_fn"]:
-            decided = self._decide(X, costs_to_tau(cost_fp, cost_fn, n))
+            each = costs_to_tau(cost_fp, cost_fn, n)
         else:
-            decided = self._decide_at(X, tau, taus)
-        return self._labels(decided >= 0.0)
+            each = check_taus(self.tau if tau is None else tau, "tau", n)
+        positive = self._decide(X, each) >= 0.0
+        if each.ndim == 0 and (positive.all() or not positive.any()):
+            self._warn_of_constant(float(each))
+        return self._labels(positive)
+
+    def _predict_for_costs(self, X: Any, cost_fp: Any, cost_fn: Any) -> np.ndarray:
+        """Return what `predict` does, of two classes and without a word if it is constant."""
+        X = self._check_new(X)
+        return self._labels(self._decide(X, costs_to_tau(cost_fp, cost_fn, X.shape[0])) >= 0.0)
+
+    def _constant_at(self, tau: float) -> Any:
+        """Return the label that all training samples get at τ, None if they differ."""
+        positive = self._constant.at(self.path_, tau, self.monotone)
+        return None if positive is None else self._labels(np.array(positive))[()]
+
+    def _warn_of_constant(self, tau: float) -> None:
+        if not 0.0 < tau < 1.0:
+            return  # one of the mistakes costs nothing: then this is right
+        label = self._constant_at(tau)
+        if label is not None:
+            warnings.warn(
+                f"at τ = {tau:.3g} the model decides {np.asarray(label).item()!r} for every case, "
+                "those it was trained on included: at these costs it does not tell cases apart; "
+                "try a larger C, or costs that are closer to each other",
+                ConstantDecisionWarning,
+                stacklevel=3,
+            )
 
     def _labels(self, positive: np.ndarray) -> np.ndarray:
         """Return the label of each decision for or against the positive class."""
         return np.asarray(self.classes_[np.where(positive, self._positive, 1 - self._positive)])
 
-    def _decide_at(self, X: Any, tau: Any, taus: Any) -> np.ndarray:
-        """Return what tells by its sign who is positive: at `tau`, or at `taus` in columns."""
-        if taus is None:
-            return self._decide(X, check_taus(self.tau if tau is None else tau, "tau", X.shape[0]))
-        return self._decide(X, check_tau_columns(taus), columns=True)
+    def _decide(self, X: Any, taus: np.ndarray) -> np.ndarray:
+        """Return for each sample what tells, by its sign, whether it is positive at its τ."""
+        self._check_walked(taus)
+        if self.monotone:
+            return np.asarray(self._proba(X)[:, self._positive] - taus)
+        X = self._columns(X, self._members[0])
+        if taus.ndim == 0:
+            return np.asarray(self.path_.decision_function(X, float(taus)))
+        return np.asarray(self.path_.decide_each(X, taus))
 
-    def _decide(self, X: Any, taus: np.ndarray, columns: bool = False) -> np.ndarray:
-        """Return the same for checked τ: one for all samples, or for each sample or column."""
+    def _decide_columns(self, X: Any, taus: Any) -> np.ndarray:
+        """Return the same with a column for each τ."""
+        taus = check_tau_columns(taus)
+        self._check_walked(taus)
+        if self.monotone:
+            return np.asarray(np.subtract.outer(self._proba(X)[:, self._positive], taus))
+        X = self._columns(X, self._members[0])
+        return np.asarray(self.path_.decision_function(X, taus=taus))
+
+    def _check_walked(self, taus: np.ndarray) -> None:
         for end in (taus.min(), taus.max()) if taus.size else ():
             check_within(float(end), "tau", self.path_.tau_range)
-        if self.monotone:
-            proba = self._proba(X)[:, self._positive]
-            return np.asarray(np.subtract.outer(proba, taus) if columns else proba - taus)
-        X = self._columns(X, self._members[0])
-        if taus.ndim == 0 or columns:
-            return np.asarray(self.path_.decision_function(X, taus))
-        return np.asarray(self.path_.decide_each(X, taus))
 
     def _predict_by_matrix(self, X: Any, costs: np.ndarray) -> np.ndarray:
         if len(self.classes_) > 2:
@@ -186,8 +228,10 @@ class PathClassifier(ClassifierMixin, PathEstimator):
             return self._proba(X)
         if tau is not None and taus is not None:
             raise ValueError("give tau or taus, not both")
-        decided = self._decide_at(X, tau, taus)
-        return self._towards * decided
+        if taus is not None:
+            return self._towards * self._decide_columns(X, taus)
+        each = check_taus(self.tau if tau is None else tau, "tau", X.shape[0])
+        return self._towards * self._decide(X, each)
 
     # -- probabilities -------------------------------------------------------------------------
 

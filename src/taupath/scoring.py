@@ -40,7 +40,8 @@ def make_cost_scorer(
     What is scored are the decisions for these costs: `predict` of a `QuantileSVC`, also as the
     last step of a pipeline, with `cost_fp` and `cost_fn`; of another classifier of two classes,
     positive where its probability is at least cost_fp / (cost_fp + cost_fn), so that the two can
-    be compared; of one without `predict_proba`, whatever it predicts.
+    be compared; of one without `predict_proba`, whatever it predicts. A search tries models that
+    decide the same for all samples, and here none of them warns of it.
 
     Examples
     --------
@@ -120,10 +121,9 @@ class CostScorer(BaseEstimator):
         cost_fn = self.cost_fn if cost_fn is None else cost_fn
         classes, positive = estimator.classes_, pos_label_of(estimator, self.pos_label)
         if isinstance(model, PathClassifier):
-            samples = X
             for step in before:
-                samples = step.transform(samples)
-            predicted = model.predict(samples, cost_fp=cost_fp, cost_fn=cost_fn)
+                X = step.transform(X)
+            predicted = model._predict_for_costs(X, cost_fp, cost_fn)
         elif hasattr(estimator, "predict_proba"):
             place = classes.tolist().index(positive)
             proba = np.asarray(estimator.predict_proba(X))[:, place]

@@ -17,6 +17,7 @@ from taupath.storage.frozen import pack_frozen, unpack_frozen
 from taupath.storage.labels import pack_labels, unpack_labels, unpack_positive
 from taupath.storage.paths import pack_path, unpack_path
 from taupath.storage.shelf import Shelf, Taken
+from taupath.storage.training import pack_training, unpack_training
 from taupath.validation import check_C, check_choice, check_range
 
 __all__ = ["check_model", "pack_estimator", "unpack_estimator"]
@@ -35,8 +36,21 @@ def pack_estimator(
     }
     if isinstance(estimator, FrozenClassifier):
         return found | {"estimator": "FrozenClassifier", **pack_frozen(estimator, shelf)}
+    found |= _pack_paths(estimator, shelf, data)
+    if data is None and not any(_holds_data(path) for path in found["paths"]):
+        found["training"] = pack_training(estimator, shelf)
+    return found
+
+
+def _holds_data(path: dict[str, Any]) -> bool:
+    return "X" in path or path["data"] is not None
+
+
+def _pack_paths(
+    estimator: QuantileSVC | QuantileSVR, shelf: Shelf, data: bool | None
+) -> dict[str, Any]:
     if isinstance(estimator, QuantileSVR):
-        return found | {
+        return {
             "estimator": "QuantileSVR",
             "parameters": _parameters(estimator.get_params(deep=False)),
             "paths": [pack_path(estimator.path_, shelf, data)],
@@ -47,7 +61,7 @@ def pack_estimator(
         del parameters["Cs"], parameters["cv"], parameters["scoring"]
         parameters["C"] = estimator.C_
     paths = [pack_path(path, shelf, data) for path in estimator.paths_]
-    return found | {
+    return {
         "estimator": "QuantileSVC",
         "parameters": _parameters(parameters),
         "classes": pack_labels(estimator.classes_),
@@ -55,7 +69,7 @@ def pack_estimator(
         "paths": paths,
         "members": [
             None
-            if members is None or not ("X" in path or path["data"])  # of no use without data
+            if members is None or not _holds_data(path)  # of no use without data
             else shelf.put("members", members.astype(np.int64))
             for members, path in zip(estimator._members, paths, strict=True)
         ],
@@ -86,6 +100,7 @@ def unpack_estimator(found: Any, taken: Taken) -> QuantileSVC | QuantileSVR | Fr
     n_features, pairwise = estimator.n_features_in_, estimator.kernel == "precomputed"
     if not pairwise and any(path._samples.shape[1] != n_features for path in paths):
         raise ModelFileError("the paths of an estimator have other features than it says")
+    unpack_training(found.get("training"), taken, estimator)
     return estimator
 
 
