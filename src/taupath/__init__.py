@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from taupath.path import SolutionPath
     from taupath.regression import quantile_regression_path
     from taupath.regressor import QuantileSVR
+    from taupath.scoring import make_cost_scorer
     from taupath.selection import QuantileSVCCV
     from taupath.storage import load, save
 
@@ -36,6 +37,7 @@ _HOMES = {
     "SolutionPath": "path",
     "WalkFailed": "exceptions",
     "load": "storage",
+    "make_cost_scorer": "scoring",
     "quantile_path": "classification",
     "quantile_regression_path": "regression",
     "regularization_path": "classification",
@@ -55,6 +57,7 @@ __all__ = [
     "WalkFailed",
     "__version__",
     "load",
+    "make_cost_scorer",
     "quantile_path",
     "quantile_regression_path",
     "regularization_path",
