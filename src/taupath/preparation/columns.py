@@ -299,12 +299,12 @@ class ColumnFeatures:
                 table.fail(row, message + "predicts without it", column.name)
             if column.unseen == "rare":
                 continue
-            new_in.append(f"column {column.name!r} ({int(new.sum())} of {len(new)}, first {cell})")
+            rows = f"in {int(new.sum())} of {len(new)} rows"
+            new_in.append(f"column {column.name!r} {rows} (first {cell})")
         if new_in:
             shown = ", ".join(new_in[:10]) + (", …" if len(new_in) > 10 else "")
             warnings.warn(
-                f"{table.source}: values that training did not have count as none of the "
-                f"categories: {shown}",
+                f"{table.source}: values that training did not have are ignored: {shown}",
                 stacklevel=4,
             )
 
@@ -377,8 +377,8 @@ class ColumnFeatures:
 
 def _refuse_missing(table: Table, missing: np.ndarray, name: str) -> NoReturn:
     message = (
-        "the cell is missing, and the model has no value for it; fill it in, or train with "
-        "--missing impute"
+        "the cell is missing, and the model has no value for it; train with --missing impute, or "
+        "predict with --missing drop"
     )
     table.fail(int(np.argmax(missing)), message, name)
 

@@ -133,12 +133,14 @@ def _check_identifiers(table: Table, names: Sequence[str]) -> None:
     if not found:
         return
     name, count, example = found[0]
-    others = "" if len(found) == 1 else f" (and so do {listed(other for other, *_ in found[1:])})"
-    drop = " ".join(option("--drop", other) for other, *_ in found)
+    names = [other for other, *_ in found]
+    drop = " ".join(option("--drop", other) for other in names)
+    them = "it looks like an identifier: leave it out"
+    if len(found) > 1:
+        them = f"it looks like an identifier, and so does {listed(names[1:])}: leave them out"
     raise TableError(
-        f"{table.source}, column {name!r}: {count}, such as {quoted(example)}: it looks like an "
-        f"identifier{others}; leave out what is one: {drop}, or {option('--keep-id', name)} to "
-        "have it beside the predictions"
+        f"{table.source}, column {name!r}: {count}, such as {quoted(example)}: {them} with "
+        f"{drop}, or have it beside the predictions with {option('--keep-id', name)}"
     )
 
 

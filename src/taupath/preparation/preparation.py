@@ -195,6 +195,10 @@ class Preparation:
                     f"{table.source}: a matrix has no named columns to predict, to keep or to "
                     "drop; its labels are the target"
                 )
+            if missing != "error":
+                raise TableError(
+                    f"{table.source}: a matrix has no missing cells; --missing is for named columns"
+                )
             column, names = None, []
         else:
             column = _target_column(table, table.names, target, drop, keep)

@@ -140,6 +140,14 @@ class Table:
             values = numbers
         return values
 
+    def to_show(self) -> dict[str, np.ndarray]:
+        """Return all columns that are numbers or text as they are, with missing cells."""
+        return {
+            name: values
+            for name, values in (self._columns or {}).items()
+            if name not in self._unusable
+        }
+
     def is_blank(self, name: str) -> bool:
         """Return whether all cells of a column are missing."""
         return name not in self._unusable and bool(missing_in(self._stored(name)).all())
