@@ -88,6 +88,7 @@ def test_counts_are_those_of_predict_next_to_every_change(file, make, monotone):
         assert counts == confusion(y, model.predict(X, tau=tau)), tau
 
 
+@pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
 def test_each_case_changes_where_its_own_prediction_does(file):
     model, X, y = moons(intercept="free")
     write_report(file, model, X, y)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from taupath.classifier import QuantileSVC
     from taupath.exceptions import (
         ClusterFailed,
+        ConstantDecisionWarning,
         IndefiniteKernelWarning,
         ModelFileError,
         WalkFailed,
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from taupath.path import SolutionPath
     from taupath.regression import quantile_regression_path
     from taupath.regressor import QuantileSVR
+    from taupath.scoring import make_cost_scorer
     from taupath.selection import QuantileSVCCV
     from taupath.storage import load, save
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Certificate": "certificate",
     "ClusterFailed": "exceptions",
+    "ConstantDecisionWarning": "exceptions",
     "IndefiniteKernelWarning": "exceptions",
     "ModelFileError": "exceptions",
     "QuantileSVC": "classifier",
@@ -34,6 +37,7 @@ _HOMES = {
     "SolutionPath": "path",
     "WalkFailed": "exceptions",
     "load": "storage",
+    "make_cost_scorer": "scoring",
     "quantile_path": "classification",
     "quantile_regression_path": "regression",
     "regularization_path": "classification",
@@ -43,6 +47,7 @@ _HOMES = {
 __all__ = [
     "Certificate",
     "ClusterFailed",
+    "ConstantDecisionWarning",
     "IndefiniteKernelWarning",
     "ModelFileError",
     "QuantileSVC",
@@ -52,6 +57,7 @@ __all__ = [
     "WalkFailed",
     "__version__",
     "load",
+    "make_cost_scorer",
     "quantile_path",
     "quantile_regression_path",
     "regularization_path",

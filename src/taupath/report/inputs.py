@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from taupath.certificate import Certificate
 from taupath.classifier import QuantileSVC
 from taupath.display.coefficients import feature_names_of
-from taupath.display.inputs import column_names, last_step
+from taupath.display.inputs import column_names
 from taupath.regressor import QuantileSVR
+from taupath.steps import last_step
 
 __all__ = ["Case", "Cells", "check_case", "check_cells", "check_certificate", "check_provenance"]
 
