@@ -294,7 +294,7 @@ def test_the_page_of_the_command_line_has_every_command_and_option():
         assert section, command
         for action in its_parser._actions:
             for option in action.option_strings[-1:]:
-                shared = option in ("--help", "--json", "--debug", "--format")
+                shared = option in ("--help", "--json", "--debug", "--format", "--delimiter")
                 assert f"`{option}" in (text if shared else section[1]), (command, option)
 
 

@@ -182,17 +182,21 @@ def test_features_can_be_those_of_a_pipeline_in_any_order():
     assert columns.names == ["age", "height", "job"]
 
 
-def test_what_a_pipeline_predicts_is_the_only_other_column():
+def test_what_a_pipeline_predicts_is_not_guessed():
     _, columns = translated()
     prep = Preparation("classify", None, ["no", "yes"], columns)
-    assert prep.target_in(TABLE) == "y"
-    assert prep.has_response(TABLE)
-    np.testing.assert_array_equal(prep.response(TABLE), [0, 1, 0, 1, 0, 1])
-    bare = Table("t.csv", columns={"age": AGE, "job": JOB, "height": HEIGHT})
-    assert prep.target_in(bare) is None
-    assert not prep.has_response(bare)
     again = Preparation.from_state(json.loads(json.dumps(prep.state())))
-    assert again.target is None and again.target_in(TABLE) == "y"
+    for unknown in (prep, again):
+        assert unknown.target_in(TABLE) is None and not unknown.has_response(TABLE)
+        with pytest.raises(TableError, match="which column holds the truth; name it: --target"):
+            unknown.response(TABLE)
+        known = unknown.with_target("y")
+        assert known.target_in(TABLE) == "y" and known.has_response(TABLE)
+        np.testing.assert_array_equal(known.response(TABLE), [0, 1, 0, 1, 0, 1])
+    bare = Table("t.csv", columns={"age": AGE, "job": JOB, "height": HEIGHT})
+    assert not prep.with_target("y").has_response(bare)
+    with pytest.raises(TableError, match="column 'age' is a feature of the model"):
+        prep.with_target("age")
 
 
 def test_wide_features_are_sparse_with_flags_and_fills_too():

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from taupath.path import SolutionPath
     from taupath.regression import quantile_regression_path
     from taupath.regressor import QuantileSVR
+    from taupath.scoring import make_cost_scorer
     from taupath.selection import QuantileSVCCV
-    from taupath.storage import load
+    from taupath.storage import load, save
 
     __version__: str
 
@@ -36,9 +37,11 @@ _HOMES = {
     "SolutionPath": "path",
     "WalkFailed": "exceptions",
     "load": "storage",
+    "make_cost_scorer": "scoring",
     "quantile_path": "classification",
     "quantile_regression_path": "regression",
     "regularization_path": "classification",
+    "save": "storage",
 }
 
 __all__ = [
@@ -54,9 +57,11 @@ __all__ = [
     "WalkFailed",
     "__version__",
     "load",
+    "make_cost_scorer",
     "quantile_path",
     "quantile_regression_path",
     "regularization_path",
+    "save",
 ]
 
 

@@ -30,8 +30,9 @@ COVERAGES = (0.5, 0.8, 0.9)
 def truth_of(model: Model, table: Table) -> tuple[Any, np.ndarray]:
     """Return features and truth of a table that has both."""
     X = model.preparation.features(table)
-    if not model.preparation.has_response(table):
-        target = model.preparation.target
+    target = model.preparation.target
+    unknown = target is None and model.preparation.column_names is not None
+    if not unknown and not model.preparation.has_response(table):
         what = f"column {target!r}" if target else "labels"
         raise TableError(f"{table.source} has no {what}: the truth is needed to compare with")
     return X, model.preparation.response(table)

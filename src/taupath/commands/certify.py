@@ -7,6 +7,7 @@ from typing import Any
 from taupath.commands.common import (
     Failed,
     add_data_options,
+    add_target_option,
     certificate_lines,
     load_model,
     print_json,
@@ -35,6 +36,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
     parser.add_argument("train", metavar="TRAIN", help="the file that it was trained on, or -")
     add_data_options(parser)
+    add_target_option(parser)
     how_many = parser.add_mutually_exclusive_group()
     how_many.add_argument(
         "--points",
@@ -57,7 +59,7 @@ def run(arguments: argparse.Namespace) -> None:
     from taupath.evaluation import truth_of
     from taupath.training import certificate_of, differences, has_data
 
-    model = load_model(arguments.model)
+    model = load_model(arguments.model, arguments.target)
     table = read_rows(arguments, model, arguments.train)
     with Bar("checking", arguments):
         found = differences(model, table)

@@ -17,6 +17,7 @@ __all__ = [
     "Failed",
     "add_cost_options",
     "add_data_options",
+    "add_target_option",
     "certificate_lines",
     "check_output",
     "check_table_output",
@@ -47,8 +48,8 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--delimiter",
         metavar="CHAR",
-        help="what is between the cells of a text file: a character, or tab, comma, semicolon, "
-        "pipe or space; by default found out",
+        help="what separates the cells of a text file: a character, or tab, comma, semicolon, "
+        "pipe or space; recognised by default",
     )
 
 
@@ -93,18 +94,43 @@ def read_rows(arguments: argparse.Namespace, model: "Model", file: str) -> "Tabl
     return rows
 
 
-def load_model(file: str) -> "Model":
-    """Return the model in a file that ``taupath fit`` wrote."""
+def add_target_option(parser: argparse.ArgumentParser) -> None:
+    """Add which column holds the truth."""
+    parser.add_argument(
+        "--target",
+        metavar="COLUMN",
+        help="column with the truth; needed for models saved in Python, which do not know it",
+    )
+
+
+def load_model(file: str, target: str | None = None) -> "Model":
+    """Return the model in a file; `target` is where its data have the truth.
+
+    It was written by ``taupath fit``, or in Python: a pipeline or an estimator. A path alone is
+    no model of raw files.
+    """
+    from dataclasses import replace
+
+    from taupath.classifier import QuantileSVC
+    from taupath.from_sklearn import model_of
     from taupath.model import Model
+    from taupath.regressor import QuantileSVR
     from taupath.storage import load
 
     model = load(file)
-    if not isinstance(model, Model):
+    if not isinstance(model, Model | QuantileSVC | QuantileSVR):
         raise Failed(
             f"{file} holds a {type(model).__name__} without the preparation of raw files; use "
             "taupath.load in Python, or train with `taupath fit`"
         )
-    return model
+    if not isinstance(model, Model):
+        try:
+            model = model_of(model)
+        except ValueError as error:
+            raise Failed(f"{file}: {error}") from None
+    if target is None:
+        return model
+    return replace(model, preparation=model.preparation.with_target(target))
 
 
 def taus_of(arguments: argparse.Namespace, table: "Table | None" = None) -> Any:

@@ -11,11 +11,11 @@ from taupath.display.inputs import (
     check_binary_classifier,
     check_probabilities,
     find_positive,
-    last_step,
     positive_of,
     positive_probability,
     weights_of,
 )
+from taupath.steps import last_step
 from taupath.validation import slices
 
 __all__ = ["Rates", "rates_of_estimator", "rates_of_predictions", "sign_changes"]

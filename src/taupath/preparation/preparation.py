@@ -107,6 +107,18 @@ class Preparation:
         """Names of the columns that features are made of; None for a matrix."""
         return self.columns.names if isinstance(self.columns, ColumnFeatures) else None
 
+    def with_target(self, target: str) -> "Preparation":
+        """Return the same preparation with another column of responses."""
+        if target in (self.column_names or ()):
+            raise TableError(f"column {target!r} is a feature of the model, not its target")
+        others = {
+            "drop": [name for name in self.drop if name != target],
+            "keep": [name for name in self.keep if name != target],
+        }
+        return Preparation(
+            self.task, target, self.classes, self.columns, missing=self.missing, **others
+        )
+
     @classmethod
     def learn(
         cls,
@@ -281,21 +293,8 @@ class Preparation:
         return _with_response(table, target, self.columns.names if missing == "drop" else ())
 
     def target_in(self, table: Table) -> str | None:
-        """Return the column of a table that holds the responses, None if there is none.
-
-        Where it is not known it is the only column called target, class, label or y in any case,
-        else the only one that is not of the model.
-        """
-        names = table.names or []
-        if self.target is not None:
-            return self.target if self.target in names else None
-        if not isinstance(self.columns, ColumnFeatures):
-            return None
-        used = {*self.columns.names, *self.drop, *self.keep}
-        others = [name for name in names if name not in used]
-        named = [name for name in others if name.lower() in TARGET_NAMES]
-        found = named or others
-        return found[0] if len(found) == 1 else None
+        """Return the column of a table that holds the responses, None if it is not there."""
+        return self.target if self.target in (table.names or ()) else None
 
     def has_response(self, table: Table) -> bool:
         """Return whether a table has responses.
@@ -304,7 +303,7 @@ class Preparation:
         label; where rows are to be predicted it is a stand-in: the same in all of them, and
         none of the classes, or 0 for regression.
         """
-        if isinstance(self.columns, ColumnFeatures):
+        if self.target is not None or isinstance(self.columns, ColumnFeatures):
             target = self.target_in(table)
             return target is not None and not table.is_blank(target)
         if table.labels is None:
@@ -331,11 +330,15 @@ class Preparation:
         TableError
             If there are no responses, or one is not of the classes or not a number.
         """
-        target = self.target or self.target_in(table)
-        values = _responses(table, target)
+        if self.target is None and isinstance(self.columns, ColumnFeatures):
+            raise TableError(
+                f"{table.source}: the model does not know which column holds the truth; name it: "
+                "--target COLUMN, or y in Python"
+            )
+        values = _responses(table, self.target)
         if self.classes is None:
-            return labels.numbers(values, table, target)
-        return labels.codes(values, table, target, self.classes)
+            return labels.numbers(values, table, self.target)
+        return labels.codes(values, table, self.target, self.classes)
 
     def state(self) -> dict[str, Any]:
         """Return all of it as a dict of JSON types, from which `from_state` makes it again."""

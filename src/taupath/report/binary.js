@@ -110,13 +110,13 @@ function showHeadline() {
     ? `Of 1000 cases with ${percent(state.prevalence)} ${positive}, expect ${sayFixed(1000 * (1 - state.prevalence) * (alarms / nNegative), 1)} false alarms and ${sayFixed(1000 * state.prevalence * (misses / nPositive), 1)} misses`
     : `Of ${sayCount(n)} cases, ${counted(alarms, "false alarm", "false alarms")} and ${counted(misses, "miss", "misses")}`;
   const rest = `; ${sayCount(found)} of ${sayCount(nPositive)} ${positive} found. This costs ${say(cost)} per case (95 %: ${sayBand(costBand(state, alarms, found))}), ${say(cost * perThousand())} in total; deciding without looking would cost ${say(blind.cost)} per case.`;
-  headline.replaceChildren(element("b", {}, first), rest);
+  headline.replaceChildren(seenMark(), element("b", {}, first), rest);
   const all = alarms + found;
   constantNote.hidden = all > 0 && all < n;
   constantNote.replaceChildren(
     element("b", {}, `At these costs the model gives every case the same answer: ${className(all > 0)}.`),
     " That is deciding without looking.");
-  announce(`${sayRatio(state.tau)}. ${first}${rest}`);
+  announce(`${sayRatio(state.tau)}. ${data.seen ? "In-sample. " : ""}${first}${rest}`);
   return `${sayRatio(state.tau)}, τ ${say(state.tau)}: ${first}`;
 }
 
@@ -322,6 +322,7 @@ const listed = cases && cases.length < n ? ` Of the ${sayCount(cases.length)} ca
 startPage([
   headline,
   seenNote(),
+  aboutNote(),
   constantNote,
   element("div", { class: "first" },
     element("section", { class: "card controls", "aria-labelledby": "controls-title" },

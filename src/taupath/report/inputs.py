@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from taupath.certificate import Certificate
 from taupath.classifier import QuantileSVC
 from taupath.display.coefficients import feature_names_of
-from taupath.display.inputs import check_probabilities, column_names, last_step
+from taupath.display.inputs import check_probabilities, column_names
 from taupath.regressor import QuantileSVR
 from taupath.report.weights import Weights, find_weights
+from taupath.steps import last_step
 
 __all__ = [
     "Case",
@@ -264,7 +265,7 @@ def _size(name: str, case: Case) -> float | None:
         j
         for j, feature in enumerate(case.feature_names)
         if feature == name
-        or feature.startswith(f"{name}=")
+        or feature.startswith((f"{name}=", f"{name} (missing)"))
         or feature.rsplit("__", 1)[-1] == name
         or feature.rsplit("__", 1)[-1].startswith(f"{name}_")
     ]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from taupath.tables.cells import as_numbers, printable
+from taupath.tables.cells import as_numbers, first_text, numbers_in, printable, quoted
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -127,6 +127,17 @@ class Table:
             )
         if values.dtype != object and np.isinf(values).any():
             self.fail(int(np.isinf(values).argmax()), "the value is infinite", name)
+        return values
+
+    def numbers(self, name: str) -> np.ndarray:
+        """Return one column without missing cells, which must be numbers."""
+        values = self.column(name)
+        if values.dtype == object:
+            numbers = numbers_in(values)
+            if numbers is None:
+                row, cell = first_text(values)
+                self.fail(row, f"{quoted(cell)} is not a number", name)
+            values = numbers
         return values
 
     def to_show(self) -> dict[str, np.ndarray]:
