@@ -1,6 +1,20 @@
-"""What can go wrong on a walk, with its file, and on a cluster."""
+"""What can go wrong on a walk, with its file, and on a cluster; how to get what is missing."""
 
-__all__ = ["ClusterFailed", "IndefiniteKernelWarning", "ModelFileError", "WalkFailed"]
+import shlex
+import sys
+
+__all__ = [
+    "ClusterFailed",
+    "IndefiniteKernelWarning",
+    "ModelFileError",
+    "WalkFailed",
+    "install_command",
+]
+
+
+def install_command(*packages: str) -> str:
+    """Return the command that installs packages for the Python that is running."""
+    return shlex.join([sys.executable or "python", "-m", "pip", "install", *packages])
 
 
 class WalkFailed(RuntimeError):

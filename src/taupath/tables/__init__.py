@@ -1,6 +1,6 @@
 """Tables in files: delimited text, LIBSVM format, Parquet and NumPy archives, compressed or not.
 
-Parquet needs pyarrow, which comes with ``pip install taupath[parquet]``.
+Parquet needs pyarrow: ``pip install pyarrow``.
 """
 
 from taupath.tables.reading import read_table
