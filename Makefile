@@ -5,8 +5,9 @@ VENV   := .venv
 BUILD  := build/release
 PY     := $(VENV)/bin/python
 
-# Whatever environment the caller has activated stays out of this one.
-unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+# Whatever environment the caller has activated stays out of this one. Bytecode is written when a
+# module is first imported, so it must be allowed to be.
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 PYTEST     := -m pytest
@@ -16,7 +17,7 @@ BENCH_ARGS ?=
 TEST_ARGS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all checked asan double oldest lint format bench bench-growth bench-lines bench-reading bench-approximate bench-cluster figures picture docs build dist clean
+.PHONY: help demo test test-all checked asan double oldest lint format bench bench-growth bench-lines bench-reading bench-approximate bench-cluster figures picture docs build dist sbom clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -25,6 +26,9 @@ help:  ## list the targets
 
 demo: build  ## fit a whole path on data that ships with scikit-learn, print it and its certificate
 	@$(VENV)/bin/taupath demo
+	@echo
+	@echo "The command is installed as $(VENV)/bin/taupath: try $(VENV)/bin/taupath --help"
+	@echo "After  . $(VENV)/bin/activate  it is just taupath."
 
 test: build $(VENV)/.test  ## the tests, without the slow ones
 	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) -m "not slow" --cov --cov-report=term $(TEST_ARGS)
@@ -78,6 +82,12 @@ dist: $(VENV)/.test  ## source distribution and wheel of the last commit, in dis
 	@rm -rf dist
 	@$(PY) -m build --outdir dist
 
+sbom: dist $(VENV)/.sbom  ## the wheel and all that it needs, as a CycloneDX file, in dist
+	@rm -rf build/sbom-venv && $(PY) -m venv --without-pip build/sbom-venv
+	@$(PIP) --python build/sbom-venv/bin/python install --no-compile dist/*.whl
+	@$(VENV)/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library \
+	  --output-reproducible -o dist/taupath.cdx.json build/sbom-venv/bin/python
+
 clean:  ## remove everything the other targets have made
 	rm -rf $(VENV) build dist docs/gallery docs/sg_execution_times.rst .coverage .hypothesis .pytest_cache .ruff_cache .mypy_cache
 	find src tests tools benchmarks docs examples -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -86,24 +96,27 @@ clean:  ## remove everything the other targets have made
 
 PIP := $(PY) -m pip --disable-pip-version-check -qq
 
-# $(call install,groups): the requirements of these groups, as pyproject.toml gives them
+# $(call install,groups,purpose): the requirements of these groups, as pyproject.toml gives them.
+# Most modules of the large packages are never imported, so none is compiled beforehand: that
+# would take longer than the rest of the installation.
 define install
 	@echo "set-up: packages to $(2)"
 	@$(PY) tools/requirements.py $(1) > $@.txt
-	@$(PIP) install -r $@.txt
+	@$(PIP) install --no-compile -r $@.txt
 	@touch $@
 endef
 
 $(VENV)/.created:
-	@echo "set-up: virtual environment in $(VENV)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
 	  "taupath needs Python 3.11 or later, this is " + sys.version.split()[0] + \
 	  "; try: make PYTHON=python3.12")'
+	@echo "set-up: this is done once, and usually takes one to two minutes with two cores"
+	@echo "set-up: virtual environment in $(VENV)"
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
 $(VENV)/.run: pyproject.toml | $(VENV)/.created
-	$(call install,build run builder,build and run)
+	$(call install,build run builder,build and run (mostly downloads))
 # LIBLINEAR is C++: without a compiler for it nothing of this group is installed, and the tests
 # that compare with it or with others of the group are skipped.
 $(VENV)/.test: pyproject.toml | $(VENV)/.run
@@ -120,12 +133,14 @@ $(VENV)/.peers: pyproject.toml | $(VENV)/.run
 	@touch $@
 $(VENV)/.docs: pyproject.toml | $(VENV)/.run
 	$(call install,docs,write the documentation)
+$(VENV)/.sbom: pyproject.toml | $(VENV)/.created
+	$(call install,sbom,list what a release consists of)
 $(VENV)/.lint: pyproject.toml | $(VENV)/.created
 	$(call install,lint,lint)
 
 # Editable: Python files are used where they lie, and an import recompiles an edited .pyx.
 $(VENV)/.installed: pyproject.toml meson.options $(VENV)/.run
-	@echo "set-up: taupath, compiled in $(BUILD)"
+	@echo "set-up: compiling taupath in $(BUILD): usually half a minute with two cores"
 	@$(PIP) install --no-deps --no-build-isolation --config-settings=build-dir=$(BUILD) --editable .
 	@touch $@
 

@@ -2,7 +2,10 @@
 
 import importlib.util
 import re
+import shutil
+import subprocess
 import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -96,6 +99,61 @@ def test_every_requirement_has_one_lower_bound_that_can_be_pinned():
             requirements.oldest(wrong)
 
 
+# -- conda -----------------------------------------------------------------------------------------
+
+
+def as_conda(requirements):
+    """Return requirements as conda writes them: a space before the version, no capitals."""
+    return [re.sub(r"(?=[<>=])", " ", each, count=1).lower() for each in requirements]
+
+
+def test_the_conda_recipe_says_what_the_package_says():
+    recipe = yaml.safe_load((ROOT / "recipe" / "recipe.yaml").read_text("utf-8"))
+    assert recipe["schema_version"] == 1
+    assert recipe["package"] == {"name": PROJECT["name"], "version": "${{ version }}"}
+    assert recipe["context"] == {"version": PROJECT["version"]}
+    assert (ROOT / "recipe" / recipe["source"]["path"] / "pyproject.toml").samefile(
+        ROOT / "pyproject.toml"
+    )
+    build, needs = recipe["build"], recipe["requirements"]
+    ((command, function),) = PROJECT["scripts"].items()
+    assert build["python"]["entry_points"] == [f"{command} = {function}"]
+    least = PROJECT["requires-python"].removeprefix(">=")
+    assert build["skip"] == f'match(python, "<{least}")'
+    assert needs["host"] == ["python", "pip", *as_conda(TABLE["build-system"]["requires"])]
+    assert needs["run"] == ["python", *as_conda(PROJECT["dependencies"])]
+    about = recipe["about"]
+    assert about["summary"] == PROJECT["description"]
+    assert about["license"] == PROJECT["license"]
+    assert [about["license_file"]] == PROJECT["license-files"]
+    imported, commands = recipe["tests"]
+    assert imported["python"]["imports"] == [PROJECT["name"]]
+    assert f"{command} --version" in commands["script"]
+
+
+# -- first contact ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"])
+def test_links_of_the_root_files_lead_somewhere(name):
+    text = (ROOT / name).read_text("utf-8")
+    assert text.startswith("# ")
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        assert (ROOT / target).exists(), target
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_make_demo_says_what_it_does_and_how_to_call_the_command(tmp_path):
+    """From a fresh clone: nothing is made, only told."""
+    command = ["make", "--dry-run", "--directory", ROOT, "demo", f"VENV={tmp_path}/new"]
+    told = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+    said = re.findall(r'^echo "(.*)"$', told, re.MULTILINE)
+    assert re.search("this is done once.* minutes", said[0])
+    assert [bool(re.match("set-up: ", each)) for each in said] == [True] * 4 + [False] * 2
+    assert f"{tmp_path}/new/bin/taupath --help" in said[-2]
+    assert f". {tmp_path}/new/bin/activate" in said[-1]
+
+
 # -- workflows -------------------------------------------------------------------------------------
 
 
@@ -156,6 +214,20 @@ def test_only_the_job_that_publishes_may_identify_itself_and_none_has_a_password
         assert not any(rights.values())
     publish = jobs_of(ROOT / ".github" / "workflows" / "release.yml")["publish"]
     assert publish["if"] == "github.ref_type == 'tag'"
+
+
+def test_a_release_has_a_bill_of_materials_that_is_not_published():
+    jobs = jobs_of(ROOT / ".github" / "workflows" / "release.yml")
+    runs = [step.get("run", "") for step in jobs["source"]["steps"]]
+    assert "make dist sbom" in runs
+    uploads = [step["with"] for step in jobs["source"]["steps"] if "upload" in step.get("uses", "")]
+    (listed,) = [each for each in uploads if each["path"] == "dist/*.cdx.json"]
+    (published,) = [step["with"]["pattern"] for step in jobs["publish"]["steps"] if "with" in step]
+    assert not fnmatch(listed["name"], published)
+    recipe = re.search(
+        r"^sbom:.*\n(?:\t.*\n)+", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
+    )
+    assert "cyclonedx-py environment" in recipe[0] and "-o dist/taupath.cdx.json" in recipe[0]
 
 
 def test_tests_of_wheels_select_some():

@@ -1,4 +1,7 @@
-"""What can go wrong on a walk, with its file, and on a cluster; and what users are warned of."""
+"""What can go wrong on a walk, with its file, and on a cluster; what users are warned of, and how to get what is missing."""
+
+import shlex
+import sys
 
 __all__ = [
     "ClusterFailed",
@@ -6,7 +9,13 @@ __all__ = [
     "IndefiniteKernelWarning",
     "ModelFileError",
     "WalkFailed",
+    "install_command",
 ]
+
+
+def install_command(*packages: str) -> str:
+    """Return the command that installs packages for the Python that is running."""
+    return shlex.join([sys.executable or "python", "-m", "pip", "install", *packages])
 
 
 class WalkFailed(RuntimeError):

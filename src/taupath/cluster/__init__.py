@@ -3,6 +3,7 @@
 from types import ModuleType
 from typing import Any
 
+from taupath.exceptions import install_command
 from taupath.validation import check_choice
 
 __all__ = ["is_dask", "jobs_for"]
@@ -28,6 +29,8 @@ def jobs_for(method: Any, kernel: Any) -> ModuleType:
         if (error.name or "").split(".")[0] not in ("dask", "distributed"):
             raise
         raise ImportError(
-            f"Dask collections need {error.name}: pip install 'taupath[dask]'", name=error.name
+            f"Dask collections need {error.name}; install it with: "
+            + install_command("dask[array]", "distributed"),
+            name=error.name,
         ) from error
     return jobs

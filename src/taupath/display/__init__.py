@@ -1,6 +1,6 @@
 """Displays in scikit-learn's form: arrays are computed and kept first, and drawn by `plot`.
 
-They need matplotlib, which comes with ``pip install taupath[plot]``.
+They need matplotlib: ``pip install matplotlib``.
 """
 
 from taupath.display.boundary import BoundaryDisplay

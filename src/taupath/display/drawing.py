@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
+from taupath.exceptions import install_command
+
 __all__ = [
     "GREY",
     "INK",
@@ -39,7 +41,9 @@ def check_matplotlib(who: str) -> None:
     try:
         import_module("matplotlib.pyplot")
     except ImportError as error:
-        raise ImportError(f"{who} needs matplotlib: install taupath[plot]") from error
+        raise ImportError(
+            f"{who} needs matplotlib; install it with: {install_command('matplotlib')}"
+        ) from error
 
 
 def axes_for(ax: Any, who: str, size: tuple[float, float] = (6.0, 4.2)) -> tuple[Any, Any]:

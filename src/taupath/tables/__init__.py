@@ -1,7 +1,7 @@
 """Tables in files: delimited text, LIBSVM format, Parquet and NumPy archives, compressed or not.
 
-Data frames and columns by name become tables, too. Parquet needs pyarrow, which comes with
-``pip install taupath[parquet]``.
+Data frames and columns by name become tables, too. Parquet needs pyarrow:
+``pip install pyarrow``.
 """
 
 from taupath.tables.frames import as_table, is_table

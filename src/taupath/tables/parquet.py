@@ -7,6 +7,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from taupath.exceptions import install_command
 from taupath.tables.cells import as_numbers
 from taupath.tables.cells import as_text as as_text_cells
 from taupath.tables.table import Table, TableError, listed, one_line
@@ -82,7 +83,7 @@ def _pyarrow(purpose: str) -> tuple[Any, Any]:
         import pyarrow.parquet as parquet
     except ImportError as error:
         raise TableError(
-            f"{purpose}: Parquet needs pyarrow; install it with: pip install 'taupath[parquet]'"
+            f"{purpose}: Parquet needs pyarrow; install it with: {install_command('pyarrow')}"
         ) from error
     return pyarrow, parquet
 
