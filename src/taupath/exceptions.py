@@ -1,4 +1,4 @@
-"""What can go wrong on a walk, with its file, and on a cluster; what users are warned of, and how to get what is missing."""
+"""Errors and warnings of the package, and how to get a package that is missing."""
 
 import shlex
 import sys
