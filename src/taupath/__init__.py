@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from taupath.certificate import Certificate
     from taupath.classification import quantile_path, regularization_path
     from taupath.classifier import QuantileSVC
+    from taupath.evaluation import evaluate
     from taupath.exceptions import (
         ClusterFailed,
         ConstantDecisionWarning,
@@ -35,6 +36,7 @@ _HOMES = {
     "QuantileSVR": "regressor",
     "SolutionPath": "path",
     "WalkFailed": "exceptions",
+    "evaluate": "evaluation",
     "load": "storage",
     "quantile_path": "classification",
     "quantile_regression_path": "regression",
@@ -53,6 +55,7 @@ __all__ = [
     "SolutionPath",
     "WalkFailed",
     "__version__",
+    "evaluate",
     "load",
     "quantile_path",
     "quantile_regression_path",

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from taupath.classifier import QuantileSVC
+from taupath.outcomes import HeldOut
 from taupath.preparation import Preparation
 
 __all__ = ["Model"]
@@ -22,11 +23,14 @@ class Model:
         Scaling, encoding and the names of columns: raw files in, features out.
     trained : dict
         How it was trained, for people to read.
+    held_out : HeldOut or None
+        How models of some rows did on the others, where that was asked for at training.
     """
 
     estimator: Any  # which of the two, `task` says
     preparation: Preparation
     trained: dict[str, Any] = field(default_factory=dict)
+    held_out: HeldOut | None = None
 
     @property
     def task(self) -> str:

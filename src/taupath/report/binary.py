@@ -7,8 +7,8 @@ import numpy as np
 from taupath.classifier import QuantileSVC
 from taupath.display.coefficients import largest_coefficients
 from taupath.display.inputs import as_frame_of, columns_of, positive_of
-from taupath.display.rates import sign_changes
 from taupath.display.reliability import ReliabilityDisplay
+from taupath.rates import sign_changes
 from taupath.report.encoding import packed, packed_functions
 from taupath.report.inputs import Case, Cells
 from taupath.report.lowrank import LowRank, compress
