@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from taupath.regression import quantile_regression_path
     from taupath.regressor import QuantileSVR
     from taupath.selection import QuantileSVCCV
-    from taupath.storage import load
+    from taupath.storage import load, save
 
     __version__: str
 
@@ -41,6 +41,7 @@ _HOMES = {
     "quantile_path": "classification",
     "quantile_regression_path": "regression",
     "regularization_path": "classification",
+    "save": "storage",
 }
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "quantile_path",
     "quantile_regression_path",
     "regularization_path",
+    "save",
 ]
 
 

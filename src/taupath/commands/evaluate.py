@@ -7,6 +7,7 @@ from taupath.commands.common import (
     Failed,
     add_cost_options,
     add_data_options,
+    add_target_option,
     check_output,
     check_table_output,
     load_model,
@@ -59,6 +60,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--picture", metavar="FILE", help=".png, .svg or .pdf (needs matplotlib)")
     add_data_options(parser)
+    add_target_option(parser)
     add_cost_options(parser, per_row=False)
     parser.add_argument("--cost-matrix", metavar="FILE", help="of three classes or more, as CSV")
     parser.set_defaults(run=run)
@@ -71,7 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
     from taupath.commands.progress import Bar
     from taupath.tables import write_table
 
-    model = load_model(arguments.model)
+    model = load_model(arguments.model, arguments.target)
     if model.task == "classify" and len(model.labels) > 2:
         for option, file in (("-o", arguments.output), ("--picture", arguments.picture)):
             if file is not None:

@@ -66,13 +66,12 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     data.add_argument(
         "--drop", metavar="COLUMN", action="append", default=[], help="leave it out; repeatable"
     )
-    data.add_argument("--ignore", dest="drop", action="append", help=argparse.SUPPRESS)
     data.add_argument(
         "--keep-id",
         metavar="COLUMN",
         action="append",
         default=[],
-        help="no feature, but goes with the predictions; repeatable",
+        help="not a feature, but carried to the output of `taupath predict`; repeatable",
     )
     data.add_argument(
         "--missing",
@@ -91,7 +90,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         "--unseen",
         choices=("ignore", "error"),
         default="ignore",
-        help="categories to predict for that training did not have: ignored, with a warning "
+        help="categories in new data that training did not have: ignored, with a warning "
         "(default), or refused",
     )
     data.add_argument(

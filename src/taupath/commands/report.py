@@ -7,6 +7,7 @@ from typing import Any
 from taupath.commands.common import (
     Failed,
     add_data_options,
+    add_target_option,
     check_output,
     duration,
     load_model,
@@ -38,6 +39,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="page to write")
     parser.add_argument("--title", help="of the page")
     add_data_options(parser)
+    add_target_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -49,7 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
     from taupath.report import write_report
     from taupath.training import name_of
 
-    model = load_model(arguments.model)
+    model = load_model(arguments.model, arguments.target)
     table = read_rows(arguments, model, arguments.data)
     X, y = truth_of(model, table)
     preparation = model.preparation

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from taupath.tables.cells import as_numbers, printable
+from taupath.tables.cells import as_numbers, first_text, numbers_in, printable, quoted
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -136,6 +136,17 @@ class Table:
             for name, values in (self._columns or {}).items()
             if name not in self._unusable
         }
+
+    def numbers(self, name: str) -> np.ndarray:
+        """Return one column without missing cells, which must be numbers."""
+        values = self.column(name)
+        if values.dtype == object:
+            numbers = numbers_in(values)
+            if numbers is None:
+                row, cell = first_text(values)
+                self.fail(row, f"{quoted(cell)} is not a number", name)
+            values = numbers
+        return values
 
     def is_blank(self, name: str) -> bool:
         """Return whether all cells of a column are missing."""
