@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> None:
         page.goto(page_file.as_uri())
         page.fill("#cost-fn", str(MISS))
         page.keyboard.press("Tab")
-        page.evaluate("window.scrollTo(0, 0)")
+        page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
         page.screenshot(path=output)
         browser.close()
 
