@@ -58,6 +58,10 @@ class Model:
     preparation: Preparation
     trained: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if self.task == "classify":
+            self.estimator._label_names = self.labels
+
     def __repr__(self) -> str:
         what = "classifier" if self.task == "classify" else "regression"
         return f"<taupath Model: {what} with {self.preparation.n_features} features>"
