@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         ModelFileError,
         WalkFailed,
     )
+    from taupath.model import Model
     from taupath.path import SolutionPath
     from taupath.regression import quantile_regression_path
     from taupath.regressor import QuantileSVR
@@ -30,6 +31,7 @@ _HOMES = {
     "ClusterFailed": "exceptions",
     "ConstantDecisionWarning": "exceptions",
     "IndefiniteKernelWarning": "exceptions",
+    "Model": "model",
     "ModelFileError": "exceptions",
     "QuantileSVC": "classifier",
     "QuantileSVCCV": "selection",
@@ -49,6 +51,7 @@ __all__ = [
     "ClusterFailed",
     "ConstantDecisionWarning",
     "IndefiniteKernelWarning",
+    "Model",
     "ModelFileError",
     "QuantileSVC",
     "QuantileSVCCV",

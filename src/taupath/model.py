@@ -11,7 +11,8 @@ from sklearn.utils.metaestimators import available_if
 
 from taupath.classifier import QuantileSVC
 from taupath.preparation import Preparation
-from taupath.tables import Table, TableError, as_table, is_table
+from taupath.tables import Table, TableError, as_table
+from taupath.tables.frames import is_table
 from taupath.tables.table import listed
 from taupath.validation import check_features
 

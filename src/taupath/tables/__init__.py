@@ -4,7 +4,7 @@ Data frames and columns by name become tables, too. Parquet needs pyarrow, which
 ``pip install taupath[parquet]``.
 """
 
-from taupath.tables.frames import as_table, is_table
+from taupath.tables.frames import as_table
 from taupath.tables.reading import read_table
 from taupath.tables.table import Table, TableError
 from taupath.tables.writing import format_to_write, write_table
@@ -14,7 +14,6 @@ __all__ = [
     "TableError",
     "as_table",
     "format_to_write",
-    "is_table",
     "read_table",
     "write_table",
 ]
