@@ -344,7 +344,7 @@ def test_options_of_the_other_task_are_refused(folder):
 def test_values_that_training_did_not_have_count_as_no_category(folder):
     model, frame = tp.load(folder / "two.tau"), people(5)
     other = frame.assign(job="pilot")
-    with pytest.warns(UserWarning, match="column 'job' in 5 of 5 rows"):
+    with pytest.warns(UserWarning, match=r"column 'job' in 5 of 5 rows \(first 'pilot'\)"):
         found = model.predict_proba(other)
     X = model.preparation.features(as_table(frame))
     X[:, [name.startswith("job=") for name in model.preparation.feature_names]] = 0.0

@@ -207,7 +207,8 @@ class Preparation:
             drop += index
             names = _feature_columns(table, column, [*drop, *keep])
             if missing != "error":
-                table = _with_response(table, column, names if missing == "drop" else ())
+                holes = [column, *names] if missing == "drop" else [column]
+                table = _without(table, np.any([missing_in(table.cells(n)) for n in holes], axis=0))
         responses = _responses(table, column)
         if task == "classify":
             classes = labels.learn_classes(responses, table, column, positive)
@@ -268,29 +269,19 @@ class Preparation:
             return self.columns.incomplete(table)
         return np.zeros(table.n_rows, dtype=bool)
 
-    def usable(self, table: Table, missing: str | None = None) -> Table:
-        """Return the rows to train on or to compare with the truth.
+    def usable(self, table: Table) -> Table:
+        """Return the rows of a table to train on, or to compare with the truth.
 
-        Parameters
-        ----------
-        table : Table
-            With responses.
-        missing : {"error", "impute", "drop"}, optional
-            What is done about missing cells, in place of what was asked for in training.
-
-        Returns
-        -------
-        Table
-            All rows for "error"; for "impute" those with a response; for "drop" those of them
-            where no cell of the model is missing.
+        All of them if missing cells are errors; otherwise those with a response, and if rows with
+        missing cells are dropped only those where no cell of the model is missing.
         """
-        missing = missing or self.missing
-        if missing == "error" or not isinstance(self.columns, ColumnFeatures):
-            return table
         target = self.target_in(table)
-        if target is None:
+        if self.missing == "error" or target is None or table.is_blank(target):
             return table
-        return _with_response(table, target, self.columns.names if missing == "drop" else ())
+        missing = missing_in(table.cells(target))
+        if self.missing == "drop":
+            missing |= self.incomplete(table)
+        return _without(table, missing)
 
     def target_in(self, table: Table) -> str | None:
         """Return the column of a table that holds the responses, None if it is not there."""
@@ -453,11 +444,8 @@ def _responses(table: Table, target: str | None) -> np.ndarray:
     return table.labels
 
 
-def _with_response(table: Table, target: str, names: Sequence[str]) -> Table:
-    """Return the rows with a response and without missing cells in some columns."""
-    missing = missing_in(table.cells(target))
-    for name in names:
-        missing |= missing_in(table.cells(name))
+def _without(table: Table, missing: np.ndarray) -> Table:
+    """Return the rows without missing cells."""
     if missing.all():
         raise TableError(f"{table.source}: each row has a missing cell; try --missing impute")
     return table.take(~missing) if missing.any() else table

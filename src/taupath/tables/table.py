@@ -129,6 +129,14 @@ class Table:
             self.fail(int(np.isinf(values).argmax()), "the value is infinite", name)
         return values
 
+    def to_show(self) -> dict[str, np.ndarray]:
+        """Return all columns that are numbers or text as they are, with missing cells."""
+        return {
+            name: values
+            for name, values in (self._columns or {}).items()
+            if name not in self._unusable
+        }
+
     def numbers(self, name: str) -> np.ndarray:
         """Return one column without missing cells, which must be numbers."""
         values = self.column(name)
@@ -139,14 +147,6 @@ class Table:
                 self.fail(row, f"{quoted(cell)} is not a number", name)
             values = numbers
         return values
-
-    def to_show(self) -> dict[str, np.ndarray]:
-        """Return all columns that are numbers or text as they are, with missing cells."""
-        return {
-            name: values
-            for name, values in (self._columns or {}).items()
-            if name not in self._unusable
-        }
 
     def is_blank(self, name: str) -> bool:
         """Return whether all cells of a column are missing."""
