@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from taupath.certificate import Certificate
     from taupath.classification import quantile_path, regularization_path
     from taupath.classifier import QuantileSVC
+    from taupath.evaluation import evaluate
     from taupath.exceptions import (
         ClusterFailed,
         ConstantDecisionWarning,
@@ -38,6 +39,7 @@ _HOMES = {
     "QuantileSVR": "regressor",
     "SolutionPath": "path",
     "WalkFailed": "exceptions",
+    "evaluate": "evaluation",
     "load": "storage",
     "make_cost_scorer": "scoring",
     "quantile_path": "classification",
@@ -59,6 +61,7 @@ __all__ = [
     "SolutionPath",
     "WalkFailed",
     "__version__",
+    "evaluate",
     "load",
     "make_cost_scorer",
     "quantile_path",

@@ -133,6 +133,7 @@ class Preparation:
         missing: str = "error",
         flag_missing: bool = False,
         unseen: str = "ignore",
+        trusted: bool = False,
     ) -> "Preparation":
         """Return the preparation that a table to learn from asks for.
 
@@ -168,6 +169,9 @@ class Preparation:
             where a cell is missing.
         unseen : {"ignore", "error"}
             What a text is that comes later and not here: no category, or an error.
+        trusted : bool
+            Whether columns are taken as they are, though they may look like identifiers, like an
+            index, or like numbers with mistakes in them: for part of a table that was learned from.
 
         Raises
         ------
@@ -203,7 +207,8 @@ class Preparation:
         else:
             column = _target_column(table, table.names, target, drop, keep)
             left_out = {column, *drop, *keep}
-            index = index_columns(table, [name for name in table.names if name not in left_out])
+            candidates = [name for name in table.names if name not in left_out]
+            index = [] if trusted else index_columns(table, candidates)
             drop += index
             names = _feature_columns(table, column, [*drop, *keep])
             if missing != "error":
@@ -226,11 +231,12 @@ class Preparation:
                 impute=missing == "impute",
                 flag_missing=flag_missing,
                 unseen=unseen,
+                trusted=trusted,
             )
         learned = cls(task, column, classes, features, drop=drop, keep=keep, missing=missing)
         if classes is not None and len(classes) == 2:
             learned.why_positive = labels.why_positive(classes, asked=positive is not None)
-        if isinstance(features, ColumnFeatures) and column is not None:
+        if isinstance(features, ColumnFeatures) and column is not None and not trusted:
             learned.notes = notes_on(given, table, features, column, index)
         return learned
 
