@@ -120,13 +120,13 @@ def test_a_raw_file_goes_through_all_commands(run, folder):
     assert "holds" in run("certify", "model.tau", "train.csv", "--points", 20)[0]
 
     # Python has the same numbers.
-    model, table = tp.load("model.tau"), read_table("new.csv")
+    model = tp.load("model.tau")
     with pytest.warns(UserWarning, match="column 'city'"):
-        X = model.preparation.features(table)
-    proba = model.estimator.predict_proba(X)
-    assert [float(p) for p in predicted["p(left)"]] == proba[:, 1].tolist()
-    codes = model.estimator.predict(X, cost_fp=1, cost_fn=5)
-    assert list(predicted["prediction"]) == [model.labels[code] for code in codes]
+        proba = model.predict_proba("new.csv")
+        decided = model.predict("new.csv", cost_fp=1, cost_fn=5)
+    for label, column in zip(model.classes_, proba.T, strict=True):
+        assert [float(p) for p in predicted[f"p({label})"]] == column.tolist()
+    assert list(predicted["prediction"]) == decided.tolist()
 
 
 def test_misses_fall_where_they_cost_more(run):

@@ -10,8 +10,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from taupath.classifier import QuantileSVC
+from taupath.outcomes import HeldOut
 from taupath.preparation import Preparation
-from taupath.tables import Table, TableError, as_table, is_table
+from taupath.tables import Table, TableError, as_table
+from taupath.tables.frames import is_table
 from taupath.tables.table import listed
 from taupath.validation import check_features
 
@@ -44,6 +46,8 @@ class Model:
         Scaling, encoding and the names of columns: raw data in, features out.
     trained : dict
         How it was trained, for people to read.
+    held_out : HeldOut or None
+        How models of some rows did on the others, where that was asked for at training.
     classes_ : ndarray of shape (n_classes,)
         The labels of a classifier as the file had them, sorted.
     pos_label_ : label
@@ -57,6 +61,11 @@ class Model:
     estimator: Any  # which of the two, `task` says
     preparation: Preparation
     trained: dict[str, Any] = field(default_factory=dict)
+    held_out: HeldOut | None = None
+
+    def __post_init__(self) -> None:
+        if self.task == "classify":
+            self.estimator._label_names = self.labels
 
     def __repr__(self) -> str:
         what = "classifier" if self.task == "classify" else "regression"

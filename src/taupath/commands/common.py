@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from taupath.certificate import Certificate
     from taupath.model import Model
     from taupath.tables import Table
@@ -161,14 +159,7 @@ def _number_or_column(text: str, option: str, table: "Table | None") -> Any:
         raise Failed(f"{option} must be a number, got {text!r}")
     if text not in (table.names or ()):
         raise Failed(f"{option} must be a number or a column of {table.source}, got {text!r}")
-    from taupath.tables.cells import as_numbers
-
-    column: np.ndarray | None = table.column(text)
-    if column is not None and column.dtype == object:
-        column = as_numbers(column.tolist())
-    if column is None:
-        raise Failed(f"{option}: column {text!r} of {table.source} holds text, not numbers")
-    return column
+    return table.numbers(text)
 
 
 def check_output(*files: str | None) -> None:
@@ -190,7 +181,7 @@ def check_output(*files: str | None) -> None:
 
 def check_table_output(file: str | None) -> None:
     """Refuse a table whose name tells no format, before anything long is done for it."""
-    from taupath.tables import format_to_write
+    from taupath.tables.writing import format_to_write
 
     if file is not None:
         format_to_write(file)

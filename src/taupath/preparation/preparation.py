@@ -133,6 +133,7 @@ class Preparation:
         missing: str = "error",
         flag_missing: bool = False,
         unseen: str = "ignore",
+        trusted: bool = False,
     ) -> "Preparation":
         """Return the preparation that a table to learn from asks for.
 
@@ -168,6 +169,9 @@ class Preparation:
             where a cell is missing.
         unseen : {"ignore", "error"}
             What a text is that comes later and not here: no category, or an error.
+        trusted : bool
+            Whether columns are taken as they are, though they may look like identifiers, like an
+            index, or like numbers with mistakes in them: for part of a table that was learned from.
 
         Raises
         ------
@@ -203,11 +207,13 @@ class Preparation:
         else:
             column = _target_column(table, table.names, target, drop, keep)
             left_out = {column, *drop, *keep}
-            index = index_columns(table, [name for name in table.names if name not in left_out])
+            candidates = [name for name in table.names if name not in left_out]
+            index = [] if trusted else index_columns(table, candidates)
             drop += index
             names = _feature_columns(table, column, [*drop, *keep])
             if missing != "error":
-                table = _with_response(table, column, names if missing == "drop" else ())
+                holes = [column, *names] if missing == "drop" else [column]
+                table = _without(table, np.any([missing_in(table.cells(n)) for n in holes], axis=0))
         responses = _responses(table, column)
         if task == "classify":
             classes = labels.learn_classes(responses, table, column, positive)
@@ -225,11 +231,12 @@ class Preparation:
                 impute=missing == "impute",
                 flag_missing=flag_missing,
                 unseen=unseen,
+                trusted=trusted,
             )
         learned = cls(task, column, classes, features, drop=drop, keep=keep, missing=missing)
         if classes is not None and len(classes) == 2:
             learned.why_positive = labels.why_positive(classes, asked=positive is not None)
-        if isinstance(features, ColumnFeatures) and column is not None:
+        if isinstance(features, ColumnFeatures) and column is not None and not trusted:
             learned.notes = notes_on(given, table, features, column, index)
         return learned
 
@@ -268,29 +275,19 @@ class Preparation:
             return self.columns.incomplete(table)
         return np.zeros(table.n_rows, dtype=bool)
 
-    def usable(self, table: Table, missing: str | None = None) -> Table:
-        """Return the rows to train on or to compare with the truth.
+    def usable(self, table: Table) -> Table:
+        """Return the rows of a table to train on, or to compare with the truth.
 
-        Parameters
-        ----------
-        table : Table
-            With responses.
-        missing : {"error", "impute", "drop"}, optional
-            What is done about missing cells, in place of what was asked for in training.
-
-        Returns
-        -------
-        Table
-            All rows for "error"; for "impute" those with a response; for "drop" those of them
-            where no cell of the model is missing.
+        All of them if missing cells are errors; otherwise those with a response, and if rows with
+        missing cells are dropped only those where no cell of the model is missing.
         """
-        missing = missing or self.missing
-        if missing == "error" or not isinstance(self.columns, ColumnFeatures):
-            return table
         target = self.target_in(table)
-        if target is None:
+        if self.missing == "error" or target is None or table.is_blank(target):
             return table
-        return _with_response(table, target, self.columns.names if missing == "drop" else ())
+        missing = missing_in(table.cells(target))
+        if self.missing == "drop":
+            missing |= self.incomplete(table)
+        return _without(table, missing)
 
     def target_in(self, table: Table) -> str | None:
         """Return the column of a table that holds the responses, None if it is not there."""
@@ -453,11 +450,8 @@ def _responses(table: Table, target: str | None) -> np.ndarray:
     return table.labels
 
 
-def _with_response(table: Table, target: str, names: Sequence[str]) -> Table:
-    """Return the rows with a response and without missing cells in some columns."""
-    missing = missing_in(table.cells(target))
-    for name in names:
-        missing |= missing_in(table.cells(name))
+def _without(table: Table, missing: np.ndarray) -> Table:
+    """Return the rows without missing cells."""
     if missing.all():
         raise TableError(f"{table.source}: each row has a missing cell; try --missing impute")
     return table.take(~missing) if missing.any() else table

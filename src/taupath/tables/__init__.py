@@ -4,17 +4,15 @@ Data frames and columns by name become tables, too. Parquet needs pyarrow, which
 ``pip install taupath[parquet]``.
 """
 
-from taupath.tables.frames import as_table, is_table
+from taupath.tables.frames import as_table
 from taupath.tables.reading import read_table
 from taupath.tables.table import Table, TableError
-from taupath.tables.writing import format_to_write, write_table
+from taupath.tables.writing import write_table
 
 __all__ = [
     "Table",
     "TableError",
     "as_table",
-    "format_to_write",
-    "is_table",
     "read_table",
     "write_table",
 ]
