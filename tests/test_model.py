@@ -210,6 +210,31 @@ def test_a_model_of_a_matrix_takes_arrays(tmp_path, capsys):
         model.predict(X[:, :3])
 
 
+def test_warnings_name_the_label_not_its_code(folder):
+    model = tp.load(folder / "two.tau")
+    with pytest.warns(tp.ConstantDecisionWarning, match="decides 'ill' for every case"):
+        assert set(model.predict(people(), tau=1e-6)) == {"ill"}
+
+
+def test_several_taus_give_a_column_each(folder):
+    model, frame = tp.load(folder / "two.tau"), people(40, seed=1)
+    found = model.predict(frame, taus=[0.3, 0.5, 0.6])
+    for column, tau in zip(found.T, (0.3, 0.5, 0.6), strict=True):
+        assert column.tolist() == model.predict(frame, tau=tau).tolist()
+
+
+def test_scores_for_costs_are_minus_the_mean_cost(folder):
+    model, frame = tp.load(folder / "two.tau"), people(40, seed=1)
+    truth = (frame["state"] == "ill").to_numpy()
+    for cost in (3.0, "amount", frame["amount"]):
+        each = frame["amount"].to_numpy() if not isinstance(cost, float) else np.full(40, cost)
+        found = model.score(frame, frame["state"], cost_fp=1.0, cost_fn=cost)
+        ill = model.predict(frame, cost_fp=1.0, cost_fn=cost) == "ill"
+        expected = -np.mean((ill & ~truth) + each * (truth & ~ill))
+        assert found == pytest.approx(expected, rel=1e-12)
+        assert found == model.score(folder / "new.csv", cost_fp=1.0, cost_fn=cost)
+
+
 # -- a fitted classifier of scikit-learn -------------------------------------------------------
 
 

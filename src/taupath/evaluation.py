@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.metrics import confusion_matrix, log_loss
 
 from taupath.costs import check_taus, costs_to_tau
-from taupath.display.inputs import last_step
 from taupath.display.rates import rates_of_estimator
 from taupath.model import Model
 from taupath.outcomes import Outcomes, at_quantiles
 from taupath.rates import Rates
 from taupath.regressor import QuantileSVR
+from taupath.steps import last_step
 from taupath.tables import Table, TableError
 from taupath.validation import check_within
 

@@ -12,7 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from taupath.classifier import QuantileSVC
 from taupath.outcomes import HeldOut
 from taupath.preparation import Preparation
-from taupath.tables import Table, TableError, as_table, is_table
+from taupath.tables import Table, TableError, as_table
+from taupath.tables.frames import is_table
 from taupath.tables.table import listed
 from taupath.validation import check_features
 
@@ -64,7 +65,7 @@ class Model:
 
     def __post_init__(self) -> None:
         if self.task == "classify":
-            self.estimator._names = self.labels
+            self.estimator._label_names = self.labels
 
     def __repr__(self) -> str:
         what = "classifier" if self.task == "classify" else "regression"
