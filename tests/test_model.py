@@ -235,6 +235,23 @@ def test_scores_for_costs_are_minus_the_mean_cost(folder):
         assert found == model.score(folder / "new.csv", cost_fp=1.0, cost_fn=cost)
 
 
+def test_evaluate_takes_models_and_raw_data(folder, capsys):
+    frame = people(40, seed=1)
+    two, wages = tp.load(folder / "two.tau"), tp.load(folder / "wages.tau")
+    found = tp.evaluate(two, frame, frame["state"], taus=[0.3, 0.5])
+    for k, tau in enumerate((0.3, 0.5)):
+        ill = two.predict(frame, tau=tau) == "ill"
+        assert found["fn"][k] == (~ill & (frame["state"] == "ill")).sum()
+        assert found["fp"][k] == (ill & (frame["state"] == "well")).sum()
+    again = tp.evaluate(two, folder / "new.csv", None, taus=[0.3, 0.5])
+    assert all((again[name] == found[name]).all() for name in found)
+    quantiles = tp.evaluate(wages, frame, frame["wage"], taus=[0.2, 0.7])
+    below = (frame["wage"].to_numpy()[:, None] <= wages.predict(frame, quantile=[0.2, 0.7])).mean(0)
+    np.testing.assert_array_equal(quantiles["below"], below)
+    with pytest.raises(TableError, match="y has 3 values, but there are 40 rows"):
+        tp.evaluate(two, frame, ["ill", "well", "ill"])
+
+
 # -- a fitted classifier of scikit-learn -------------------------------------------------------
 
 
