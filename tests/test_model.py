@@ -17,6 +17,8 @@ from sklearn.metrics import (
     RocCurveDisplay,
     get_scorer,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 import taupath as tp
@@ -250,6 +252,16 @@ def test_evaluate_takes_models_and_raw_data(folder, capsys):
     np.testing.assert_array_equal(quantiles["below"], below)
     with pytest.raises(TableError, match="y has 3 values, but there are 40 rows"):
         tp.evaluate(two, frame, ["ill", "well", "ill"])
+
+
+def test_a_column_may_be_called_y(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=50), "y": rng.normal(size=50)})
+    inside = np.where(frame["x"] > frame["y"], "in", "out")
+    estimator = tp.QuantileSVC().fit(frame, inside)
+    tp.save(make_pipeline(StandardScaler(), estimator).fit(frame, inside), tmp_path / "model.tau")
+    model = tp.load(tmp_path / "model.tau")
+    assert model.score(frame, inside) > 0.9
 
 
 # -- a fitted classifier of scikit-learn -------------------------------------------------------

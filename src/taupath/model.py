@@ -65,7 +65,7 @@ class Model:
 
     def __post_init__(self) -> None:
         if self.task == "classify":
-            self.estimator._label_names = self.labels
+            self.estimator._names = self.labels
 
     def __repr__(self) -> str:
         what = "classifier" if self.task == "classify" else "regression"
@@ -269,36 +269,13 @@ class Model:
             Then minus the mean cost per sample is returned, of decisions for these costs. Two
             classes only.
         """
-        table = self._as_table(X)
-        features, truth = self.prepare(table, y)
+        table, features, truth = self._judged(X, y)
         costs = {"cost_fp": cost_fp, "cost_fn": cost_fn}
         given = {name: cost for name, cost in costs.items() if cost is not None}
         given = self._in_its_terms(given, table)
         return float(self.estimator.score(features, truth, sample_weight, **given))
 
     # -- to the estimator's terms ------------------------------------------------------------------
-
-    def prepare(self, X: Any, y: Any = None) -> tuple[Any, np.ndarray]:
-        """Return features and truth as the estimator takes them.
-
-        Parameters
-        ----------
-        X : data frame, dict of columns, or file name
-            Samples.
-        y : array-like of shape (n_samples,), optional
-            The truth: labels as the file had them, or numbers. By default the target column of X.
-
-        Returns
-        -------
-        ndarray or csr_array of shape (n_samples, n_features), ndarray of shape (n_samples,)
-        """
-        table, features = self._prepared(X)
-        if y is None:
-            return features, self.preparation.response(table)
-        given = as_table({"y": y})
-        if given.n_rows != table.n_rows:
-            raise TableError(f"y has {given.n_rows} values, but there are {table.n_rows} rows")
-        return features, self.preparation.with_target("y").response(given)
 
     @property
     def _order(self) -> np.ndarray:
@@ -307,13 +284,21 @@ class Model:
 
     def _prepared(self, X: Any) -> tuple[Table, Any]:
         """Return samples as a table, and their features."""
-        table = self._as_table(X)
+        table = as_table(X) if is_table(X) else self._array_as_table(X)
         return table, self.preparation.features(table)
 
-    def _as_table(self, X: Any) -> Table:
-        """Return samples as a table; columns of an array are called x1, x2, and so on."""
-        if is_table(X):
-            return as_table(X)
+    def _judged(self, X: Any, y: Any) -> tuple[Table, Any, np.ndarray]:
+        """Return samples as a table, their features, and the truth as the estimator has it."""
+        table, features = self._prepared(X)
+        if y is None:
+            return table, features, self.preparation.response(table)
+        given = as_table({"y": y})
+        if given.n_rows != table.n_rows:
+            raise TableError(f"y has {given.n_rows} values, but there are {table.n_rows} rows")
+        return table, features, self.preparation.response(given, "y")
+
+    def _array_as_table(self, X: Any) -> Table:
+        """Return the table of an array, whose columns are called x1, x2, and so on."""
         names = self.preparation.column_names
         if names is None:
             return Table("the array", matrix=check_features(X), unit="row")
