@@ -37,6 +37,7 @@ from display_models import (
     Y,
 )
 from taupath import QuantileSVC, QuantileSVR
+from taupath import rates as rates_module
 from taupath.display import (
     BoundaryDisplay,
     CoefficientDisplay,
@@ -46,7 +47,6 @@ from taupath.display import (
     ReliabilityDisplay,
     RocDisplay,
 )
-from taupath.display import rates as rates_module
 from taupath.display.drawing import PALETTE
 
 matplotlib.use("Agg")

@@ -164,10 +164,28 @@ def test_safetensors_reads_a_model_file(tmp_path):
     assert np.array_equal(arrays[name], PATHS["linear"]._samples.X)
 
 
+def check_predictions(model, columns, predicted):
+    """Compare with what the command line wrote."""
+    if model.task == "classify":
+        labels = model.predict(columns, cost_fp=1, cost_fn=3)
+        assert labels.tolist() == predicted.pop("prediction")
+        names = [f"p({label})" for label in model.classes_]
+        found = model.predict_proba(columns)
+    else:
+        names = ["q0.1", "q0.5", "lower", "upper"]
+        quantiles = model.predict(columns, quantile=[0.1, 0.5])
+        found = np.hstack([quantiles, model.predict_interval(columns, 0.8)])
+    expected = np.column_stack([predicted[name] for name in names])
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("file", sorted(STORED.glob("*.tau")), ids=lambda file: file.stem)
 def test_files_of_every_version_stay_readable(file):
     model = tp.load(file)
     truth = json.loads(file.with_suffix(".json").read_text())
+    if "columns" in truth:  # with the preparation of raw files
+        check_predictions(model, truth["columns"], truth["predicted"])
+        return
     X = np.array(truth["X"])
     if isinstance(model, tp.SolutionPath):
         found = model.decision_function(X, truth["taus"])

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from taupath.certificate import Certificate
     from taupath.classification import quantile_path, regularization_path
     from taupath.classifier import QuantileSVC
+    from taupath.evaluation import evaluate
     from taupath.exceptions import (
         ClusterFailed,
         ConstantDecisionWarning,
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from taupath.regression import quantile_regression_path
     from taupath.regressor import QuantileSVR
     from taupath.selection import QuantileSVCCV
-    from taupath.storage import load
+    from taupath.storage import load, save
 
     __version__: str
 
@@ -35,10 +36,12 @@ _HOMES = {
     "QuantileSVR": "regressor",
     "SolutionPath": "path",
     "WalkFailed": "exceptions",
+    "evaluate": "evaluation",
     "load": "storage",
     "quantile_path": "classification",
     "quantile_regression_path": "regression",
     "regularization_path": "classification",
+    "save": "storage",
 }
 
 __all__ = [
@@ -53,10 +56,12 @@ __all__ = [
     "SolutionPath",
     "WalkFailed",
     "__version__",
+    "evaluate",
     "load",
     "quantile_path",
     "quantile_regression_path",
     "regularization_path",
+    "save",
 ]
 
 

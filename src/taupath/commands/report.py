@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from taupath.commands.common import (
     Failed,
     add_data_options,
+    add_target_option,
     check_output,
     duration,
     load_model,
@@ -60,6 +61,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         "that the model file holds and cut at τ (two classes)",
     )
     add_data_options(parser)
+    add_target_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -68,7 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_output(arguments.output)
     from taupath.commands.progress import Bar
 
-    model = load_model(arguments.model)
+    model = load_model(arguments.model, arguments.target)
     if model.task == "classify" and model.estimator.paths_[0].tau_range != (0.0, 1.0):
         raise Failed(f"{arguments.model} knows a part of [0, 1] only; a report needs all costs")
     if arguments.data is None:

@@ -6,8 +6,8 @@ import numpy as np
 
 from taupath.classifier import QuantileSVC
 from taupath.display.inputs import as_frame_of, columns_of, positive_of
-from taupath.display.rates import sign_changes
 from taupath.display.reliability import ReliabilityDisplay
+from taupath.rates import sign_changes
 from taupath.report.changes import (
     Changes,
     cost_ratios,
