@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from taupath.certificate import Certificate, Measure
-from taupath.crossings import Crossings, Functions, Tracks, find_crossings
+from taupath.crossings import Changes, Crossings, Functions, Tracks, find_crossings
 from taupath.problem import Line
 from taupath.samples import Samples, Solution
 from taupath.status import FREE, LOWER, UPPER
@@ -234,6 +234,48 @@ class SolutionPath:
             )
         )
 
+    def changes(self, X: Any) -> Changes:
+        """Return all changes of the sign of f_τ(x), of each sample, exactly.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As for `decision_function`.
+
+        Returns
+        -------
+        Changes
+        """
+        X = self._samples.check_new(X)
+        parts, blocks = [], self._row_blocks(X.shape[0])
+        for some in blocks:
+            features, norms = self._samples.features(X[some]), self._samples.norms(X[some])
+            parts.append(self._tracks.changes(features, norms))
+        return Changes(
+            np.concatenate([part.begin for part in parts]),
+            np.concatenate([b.start + part.who for b, part in zip(blocks, parts, strict=True)]),
+            np.concatenate([part.when for part in parts]),
+            np.concatenate([part.change for part in parts]),
+        )
+
+    def values_at_some_nodes(self, X: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return no more nodes than about so many, jumps apart, and f_τ(x) there.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As for `decision_function`.
+        most : int
+            How many. If there are no more than these, it is all of them.
+
+        Returns
+        -------
+        ndarray of shape (n_nodes,), ndarray of shape (n_samples, n_nodes)
+        """
+        features, tracks = self._samples.features(self._samples.check_new(X)), self._tracks
+        kept = tracks.some(most)
+        return tracks.taus[tracks.edges[kept]], tracks.values_at(features, kept)
+
     def values_at_nodes(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return all nodes, between which f_τ(x) is linear in τ, and its values there.
 
@@ -251,19 +293,28 @@ class SolutionPath:
         features = self._samples.features(self._samples.check_new(X))
         return self._tracks.taus, self._tracks.all_values(features)
 
-    def coefficients_at_nodes(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def coefficients_at_nodes(
+        self, most: int | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield nodes and the weights of the features there, some nodes at a time.
 
-        For the linear kernel. Nodes are those of `values_at_nodes`.
+        For the linear kernel. Nodes are those of `values_at_nodes`, or of `values_at_some_nodes`.
 
         Yields
         ------
         ndarray of shape (n_nodes,), ndarray of shape (n_nodes, n_features)
         """
-        nodes = np.concatenate([stretch.nodes for stretch in self._stretches])
-        at_a_time = max(int(BYTES_AT_A_TIME // (8 * self._samples.shape[1])), 1)
-        for some in slices(len(nodes), at_a_time):
-            yield nodes[some], self._functions(some.start, some.stop).coef
+        samples, tracks = self._samples, self._tracks
+        at_a_time = max(int(BYTES_AT_A_TIME // (8 * samples.shape[1])), 1)
+        if most is None and not tracks.complete:
+            for some in slices(len(tracks.taus), at_a_time):
+                functions = self._functions(some.start, some.stop)
+                yield tracks.taus[some], samples.weights(functions.coef)
+            return
+        kept = tracks.some(most)
+        for some in slices(len(kept), at_a_time):
+            nodes = kept[some]
+            yield tracks.taus[tracks.edges[nodes]], samples.weights(tracks.coef[nodes])
 
     def _row_blocks(self, n_rows: int) -> list[slice]:
         most = ROWS_AT_A_TIME
@@ -273,9 +324,10 @@ class SolutionPath:
 
     @cached_property
     def _tracks(self) -> Tracks:
-        width = self._samples.shape[0] if self._samples.by_theta else self._samples.shape[1]
+        samples = self._samples
+        width = samples.shape[0] if samples.by_theta else samples.shape[1]
         nodes = np.concatenate([stretch.nodes for stretch in self._stretches])
-        return Tracks(nodes, self._functions, width)
+        return Tracks(nodes, self._functions, width, max(samples.shape))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_tracks"}
@@ -289,8 +341,10 @@ class SolutionPath:
                 swept.append(stretch.sweep(begin, end, self._samples.by_theta))
             first, last = first - len(stretch.nodes), last - len(stretch.nodes)
         thetas = [theta for _, theta, _ in swept if theta is not None]
+        # where widths differ, some stretches are at rest: zero but for the constant, which is last
+        narrowest = min(w.shape[1] for w, _, _ in swept)
         return self._samples.functions(
-            np.concatenate([w for w, _, _ in swept]),
+            np.concatenate([w[:, -narrowest:] for w, _, _ in swept]),
             np.concatenate(thetas) if thetas else None,
             np.concatenate([multiplier for _, _, multiplier in swept]),
         )
