@@ -96,6 +96,7 @@ def test_probabilities_of_a_part_of_the_path_are_as_far_as_it_goes():
     assert ((part > begin) & (part < end)).any()
 
 
+@pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
 @pytest.mark.parametrize("few", [True, False])
 @pytest.mark.parametrize("model", [FITTED, QuantileSVC(kernel="rbf").fit(X, Y)])
 def test_costs_of_each_sample_are_its_own(model, few):
@@ -303,6 +304,7 @@ def test_a_class_without_weight_is_absent():
 # --- one classifier of all -----------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
 @pytest.mark.parametrize("given", [{}, {"intercept": "free"}, {"kernel": "rbf"}, {"kernel": "pre"}])
 def test_the_frozen_classifier_predicts_the_same(given):
     many, labels = two_classes(600)

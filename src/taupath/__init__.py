@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from taupath.classifier import QuantileSVC
     from taupath.exceptions import (
         ClusterFailed,
+        ConstantDecisionWarning,
         IndefiniteKernelWarning,
         ModelFileError,
         WalkFailed,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Certificate": "certificate",
     "ClusterFailed": "exceptions",
+    "ConstantDecisionWarning": "exceptions",
     "IndefiniteKernelWarning": "exceptions",
     "ModelFileError": "exceptions",
     "QuantileSVC": "classifier",
@@ -42,6 +44,7 @@ _HOMES = {
 __all__ = [
     "Certificate",
     "ClusterFailed",
+    "ConstantDecisionWarning",
     "IndefiniteKernelWarning",
     "ModelFileError",
     "QuantileSVC",

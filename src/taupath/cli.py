@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     ) as error:
         if arguments.debug:
             raise
-        print(f"taupath: {_message(error)}", file=sys.stderr)
+        _complain(_message(error))
         return 1
     return 0
 
@@ -77,7 +77,14 @@ def _message(error: Exception) -> str:
 
 
 def _warn(message: Any, *_: Any, **__: Any) -> None:
-    print(f"taupath: warning: {' '.join(str(message).split())}", file=sys.stderr)
+    _complain(f"warning: {' '.join(str(message).split())}")
+
+
+def _complain(text: str) -> None:
+    """Print a line on standard error; control characters, of a file perhaps, as escapes."""
+    from taupath.tables.cells import printable
+
+    print(f"taupath: {printable(text)}", file=sys.stderr)
 
 
 class _Version(argparse.Action):

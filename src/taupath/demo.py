@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from taupath.classifier import QuantileSVC
@@ -172,13 +174,17 @@ class _Demo:
         ]
 
     def write(self, output: str) -> None:
-        """Write the page."""
+        """Write the page: raw columns, and logistic regression beside the path."""
+        X_train, X_test, y_train, y_test = _raw_halves()
+        logistic = make_pipeline(StandardScaler(), LogisticRegression()).fit(X_train, y_train)
         write_report(
             output,
-            self.estimator,
-            self.X_test,
-            self.y_test,
+            make_pipeline(logistic[0], self.estimator),
+            X_test,
+            y_test,
             class_names=["benign", "malignant"],
+            target_name="diagnosis",
+            compare={"logistic regression": logistic},
             feature_names=load_breast_cancer().feature_names.tolist(),
             title="Breast cancer: what should a missed case cost?",
             provenance={

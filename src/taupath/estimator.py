@@ -23,6 +23,8 @@ class PathEstimator(BaseEstimator):
     method_: str
     # called as ``_progress(fraction, n_events)`` while one path is walked, where a caller sets it
     _progress: Callable[[float, int], None] | None = None
+    # fingerprints of the training rows, where a file has these instead of the data
+    _training_rows: Any = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -75,6 +77,7 @@ class PathEstimator(BaseEstimator):
 
     def _check_training(self, X: Any, y: Any, **how: Any) -> Any:
         """Return samples to train on, and y."""
+        self._training_rows = None
         return self._check_samples(X, y, **how)
 
     def _check_new(self, X: Any) -> Any:

@@ -1,6 +1,12 @@
-"""What can go wrong on a walk, with its file, and on a cluster."""
+"""What can go wrong on a walk, with its file, and on a cluster; and what users are warned of."""
 
-__all__ = ["ClusterFailed", "IndefiniteKernelWarning", "ModelFileError", "WalkFailed"]
+__all__ = [
+    "ClusterFailed",
+    "ConstantDecisionWarning",
+    "IndefiniteKernelWarning",
+    "ModelFileError",
+    "WalkFailed",
+]
 
 
 class WalkFailed(RuntimeError):
@@ -22,6 +28,10 @@ class WalkFailed(RuntimeError):
 
 class IndefiniteKernelWarning(UserWarning):
     """A kernel matrix has negative eigenvalues: the problem has no optimum to follow."""
+
+
+class ConstantDecisionWarning(UserWarning):
+    """At these costs a classifier decides the same for all cases, those of training included."""
 
 
 class ModelFileError(ValueError):

@@ -21,6 +21,8 @@ class FrozenClassifier:
         Whose classifier it is.
     classes_ : ndarray of shape (2,)
         The labels.
+    pos_label_ : label
+        The positive class, which is predicted where the decision function is exactly 0.
     intercept_ : float
         Constant part of the decision function.
     coef_ : ndarray of shape (n_features,)
@@ -35,6 +37,7 @@ class FrozenClassifier:
         self,
         tau: float,
         classes: np.ndarray,
+        pos_label: Any,
         n_features: int,
         intercept: float,
         *,
@@ -45,7 +48,7 @@ class FrozenClassifier:
         dual_coef: np.ndarray | None = None,
     ) -> None:
         self.tau, self.classes_, self.intercept_ = tau, classes, intercept
-        self.n_features_in_ = n_features
+        self.pos_label_, self.n_features_in_ = pos_label, n_features
         if coef is not None:
             self.coef_ = coef
         else:
@@ -57,7 +60,10 @@ class FrozenClassifier:
         return f"FrozenClassifier(tau={self.tau:g})"
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return f(x) for each row of X; with a precomputed kernel X is that of all samples."""
+        """Return for each row of X what decides: above 0 it is for ``classes_[1]``.
+
+        With a precomputed kernel X is that of all training samples.
+        """
         X = check_new_features(X, self.n_features_in_)
         if hasattr(self, "coef_"):
             return np.asarray(X @ self.coef_) + self.intercept_
@@ -73,4 +79,6 @@ class FrozenClassifier:
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of each row of X."""
-        return np.asarray(self.classes_[(self.decision_function(X) >= 0.0).astype(int)])
+        decided = self.decision_function(X)
+        larger = decided >= 0.0 if self.pos_label_ == self.classes_[1] else decided > 0.0
+        return np.asarray(self.classes_[larger.astype(int)])

@@ -36,7 +36,7 @@ class QuantileSVCCV(QuantileSVC):
         Values of C to choose from, or how many, between 1e-4 and 1e4 on a logarithmic scale.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn; for an integer, folds are stratified.
-    kernel, gamma, degree, coef0, intercept, tau, tau_range, monotone
+    kernel, gamma, degree, coef0, intercept, tau, pos_label, tau_range, monotone
         As in `QuantileSVC`.
     class_weight, multi_class, cache_size, method, tol
         As in `QuantileSVC`. Paths of folds are what the path of all samples is.
@@ -55,7 +55,7 @@ class QuantileSVCCV(QuantileSVC):
     probabilities_ : list of ndarray
         For two classes: the probability of the positive class of all held-out samples, fold after
         fold, for each C.
-    path_, paths_, classes_, method_, n_iter_, n_features_in_, feature_names_in_
+    path_, paths_, classes_, pos_label_, method_, n_iter_, n_features_in_, feature_names_in_
         As in `QuantileSVC`, for C_ and all samples.
     """
 
@@ -70,6 +70,7 @@ class QuantileSVCCV(QuantileSVC):
         coef0: float = 0.0,
         intercept: str = "augmented",
         tau: float = 0.5,
+        pos_label: Any = None,
         tau_range: tuple[float, float] = (0.0, 1.0),
         monotone: bool = False,
         class_weight: Any = None,
@@ -87,6 +88,7 @@ class QuantileSVCCV(QuantileSVC):
         self.coef0 = coef0
         self.intercept = intercept
         self.tau = tau
+        self.pos_label = pos_label
         self.tau_range = tau_range
         self.monotone = monotone
         self.class_weight = class_weight
@@ -135,7 +137,9 @@ class QuantileSVCCV(QuantileSVC):
         if len(self.classes_) == 2:
             k = len(folds)
             self.probabilities_ = [
-                np.concatenate([proba[:, 1] for proba, _ in held_out[c * k : (c + 1) * k]])
+                np.concatenate(
+                    [proba[:, self._positive] for proba, _ in held_out[c * k : (c + 1) * k]]
+                )
                 for c in range(len(self.Cs_))
             ]
         elif hasattr(self, "probabilities_"):
@@ -158,7 +162,7 @@ class QuantileSVCCV(QuantileSVC):
         if len(self.classes_) > 2:
             raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
         taus = np.atleast_1d(check_taus(tau, "tau", np.size(tau)))
-        positive = self._truth == self.classes_[1]
+        positive = self._truth == self.pos_label_
         weight = self._test_weight
         losses = np.empty((len(self.Cs_), len(taus)))
         for row, proba in zip(losses, self.probabilities_, strict=True):

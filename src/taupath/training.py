@@ -77,10 +77,13 @@ def train(
         if cv is not None:
             chosen, options = _choose_for_quantiles(X, y, options, cv)
         estimator = QuantileSVR(**options)
+    begun = time.perf_counter()
+    if chosen is not None:
+        chosen["seconds"] = begun - started
     estimator._progress = progress
     estimator.fit(X, y)
     estimator._progress = None
-    seconds = time.perf_counter() - started
+    seconds = time.perf_counter() - begun
     certificate = certificate_of(estimator, points)
     return (
         Model(

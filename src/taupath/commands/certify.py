@@ -11,7 +11,7 @@ from taupath.commands.common import (
     load_model,
     print_json,
     print_lines,
-    read_data,
+    read_rows,
 )
 
 __all__ = ["add"]
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
     from taupath.training import certificate_of, differences, has_data
 
     model = load_model(arguments.model)
-    table = read_data(arguments, arguments.train)
+    table = read_rows(arguments, model, arguments.train)
     with Bar("checking", arguments):
         found = differences(model, table)
         if found is not None:

@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,11 +19,15 @@ __all__ = [
     "add_data_options",
     "certificate_lines",
     "check_output",
+    "check_table_output",
+    "duration",
     "in_words",
     "load_model",
+    "positive_of",
     "print_json",
     "print_lines",
     "read_data",
+    "read_rows",
     "taus_of",
     "text_of",
 ]
@@ -39,6 +44,12 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         choices=("libsvm", "csv", "tsv", "parquet", "npz"),
         help="of the data file; by default told by its name, or by what is in it",
     )
+    parser.add_argument(
+        "--delimiter",
+        metavar="CHAR",
+        help="what is between the cells of a text file: a character, or tab, comma, semicolon, "
+        "pipe or space; by default found out",
+    )
 
 
 def add_cost_options(parser: argparse.ArgumentParser, per_row: bool) -> None:
@@ -50,13 +61,36 @@ def add_cost_options(parser: argparse.ArgumentParser, per_row: bool) -> None:
     group.add_argument("--cost-fn", metavar="B", help=f"what a miss costs{note}")
 
 
-def read_data(arguments: argparse.Namespace, file: str) -> "Table":
-    """Return the table in a file."""
+def read_data(arguments: argparse.Namespace, file: str, as_text: Sequence[str] = ()) -> "Table":
+    """Return the table in a file; columns of `as_text` are read as they are written."""
     from taupath.commands.progress import Bar
     from taupath.tables import read_table
 
     with Bar(f"reading {file}", arguments) as bar:
-        return read_table(file, format=arguments.format, progress=bar)
+        return read_table(
+            file,
+            format=arguments.format,
+            delimiter=arguments.delimiter,
+            as_text=as_text,
+            progress=bar,
+        )
+
+
+def read_rows(arguments: argparse.Namespace, model: "Model", file: str) -> "Table":
+    """Return the rows of a file that a model can be compared with."""
+    import warnings
+
+    from taupath.tables.table import counted
+
+    table = read_data(arguments, file)
+    rows = model.preparation.usable(table)
+    left_out = table.n_rows - rows.n_rows
+    if left_out:
+        what = counted(left_out, "row")
+        warnings.warn(
+            f"{table.source}: {what} without truth or with missing cells left out", stacklevel=2
+        )
+    return rows
 
 
 def load_model(file: str) -> "Model":
@@ -101,8 +135,12 @@ def _number_or_column(text: str, option: str, table: "Table | None") -> Any:
         raise Failed(f"{option} must be a number, got {text!r}")
     if text not in (table.names or ()):
         raise Failed(f"{option} must be a number or a column of {table.source}, got {text!r}")
-    column: np.ndarray = table.column(text)
-    if column.dtype.kind != "f":
+    from taupath.tables.cells import as_numbers
+
+    column: np.ndarray | None = table.column(text)
+    if column is not None and column.dtype == object:
+        column = as_numbers(column.tolist())
+    if column is None:
         raise Failed(f"{option}: column {text!r} of {table.source} holds text, not numbers")
     return column
 
@@ -124,6 +162,14 @@ def check_output(*files: str | None) -> None:
             raise Failed(f"cannot write {file}: the folder {folder} may not be written to")
 
 
+def check_table_output(file: str | None) -> None:
+    """Refuse a table whose name tells no format, before anything long is done for it."""
+    from taupath.tables import format_to_write
+
+    if file is not None:
+        format_to_write(file)
+
+
 def print_json(found: dict[str, Any]) -> None:
     """Print for machines."""
     json.dump(found, sys.stdout, ensure_ascii=False, indent=1, default=_plain)
@@ -135,9 +181,11 @@ def _plain(value: Any) -> Any:
 
 
 def print_lines(*lines: str) -> None:
-    """Print for people."""
+    """Print for people; control characters, of names in a file perhaps, as escapes."""
+    from taupath.tables.cells import printable
+
     for line in lines:
-        print(line)
+        print(printable(line))
 
 
 def certificate_lines(certificate: "Certificate") -> list[str]:
@@ -167,9 +215,24 @@ def text_of(n_bytes: float) -> str:
     return f"{n_bytes:.0f} bytes"
 
 
-def in_words(labels: list[Any]) -> str:
-    """Return the labels of a model, the positive one named."""
+def duration(seconds: float) -> str:
+    """Return a time for people: 30 ms, 0.3 s, 12 s, 16 min, 2 h 5 min."""
+    if seconds < 0.1:
+        return f"{1e3 * seconds:.0f} ms"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def in_words(labels: Sequence[Any]) -> str:
+    """Return labels in a row."""
     shown = [str(label) for label in labels]
-    if len(shown) == 2:
-        return f"{shown[1]} (positive) and {shown[0]}"
     return ", ".join(shown[:-1]) + " and " + shown[-1]
+
+
+def positive_of(model: "Model") -> Any:
+    """Return the positive class of a model, None if it has not just two."""
+    return model.labels[1] if len(model.labels) == 2 else None

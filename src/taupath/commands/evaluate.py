@@ -8,10 +8,11 @@ from taupath.commands.common import (
     add_cost_options,
     add_data_options,
     check_output,
+    check_table_output,
     load_model,
     print_json,
     print_lines,
-    read_data,
+    read_rows,
     taus_of,
 )
 
@@ -47,7 +48,9 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
     parser.add_argument("data", metavar="DATA", help="file with the truth in it; or -")
-    parser.add_argument("-o", "--output", metavar="FILE", help=".csv or .parquet with all τ")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help=".csv, .tsv, .json, .jsonl or .parquet with all τ"
+    )
     parser.add_argument("--picture", metavar="FILE", help=".png, .svg or .pdf (needs matplotlib)")
     add_data_options(parser)
     add_cost_options(parser, per_row=False)
@@ -58,12 +61,13 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate, print, write."""
     check_output(arguments.output, arguments.picture)
+    check_table_output(arguments.output)
     from taupath.commands.progress import Bar
     from taupath.evaluation import truth_of
     from taupath.tables import write_table
 
     model = load_model(arguments.model)
-    table = read_data(arguments, arguments.data)
+    table = read_rows(arguments, model, arguments.data)
     X, y = truth_of(model, table)
     if model.task == "classify" and len(model.labels) > 2:
         for option, file in (("-o", arguments.output), ("--picture", arguments.picture)):

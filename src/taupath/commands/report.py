@@ -8,10 +8,12 @@ from taupath.commands.common import (
     Failed,
     add_data_options,
     check_output,
+    duration,
     load_model,
+    positive_of,
     print_json,
     print_lines,
-    read_data,
+    read_rows,
     text_of,
 )
 
@@ -48,7 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
     from taupath.training import name_of
 
     model = load_model(arguments.model)
-    table = read_data(arguments, arguments.data)
+    table = read_rows(arguments, model, arguments.data)
     X, y = truth_of(model, table)
     preparation = model.preparation
     if model.task == "classify" and len(set(y.tolist())) < 2:
@@ -63,16 +65,19 @@ def run(arguments: argparse.Namespace) -> None:
             y,
             class_names=[str(label) for label in model.labels] or None,
             feature_names=preparation.feature_names,
-            columns={name: table.column(name) for name in table.names or ()} or None,
+            columns=table.to_show() or None,
             title=arguments.title or f"{os.path.basename(arguments.model)} on {name_of(table)}",
             provenance=provenance(model),
             certificate=certificate(model),
         )
-    size = os.path.getsize(arguments.output)
+    size, positive = os.path.getsize(arguments.output), positive_of(model)
     if arguments.json:
-        print_json({"output": arguments.output, "bytes": size, "rows": int(X.shape[0])})
-    else:
-        print_lines(f"{arguments.output} ({text_of(size)}): open it in a browser")
+        found = {"output": arguments.output, "bytes": size, "rows": int(X.shape[0])}
+        print_json({**found, "positive": positive})
+        return
+    if positive is not None:
+        print_lines(f"positive class: {positive}")
+    print_lines(f"{arguments.output} ({text_of(size)}): open it in a browser")
 
 
 def provenance(model: Any) -> dict[str, str]:
@@ -87,7 +92,7 @@ def provenance(model: Any) -> dict[str, str]:
         "intercept": trained.get("intercept"),
         "nodes" if approximate else "kinks": trained.get("kinks"),
         "duality gap within": f"{trained['tol']:g}" if approximate else None,
-        "seconds to train": f"{trained['seconds']:.2g}" if "seconds" in trained else None,
+        "time to train": duration(trained["seconds"]) if "seconds" in trained else None,
         "taupath": trained.get("taupath"),
     }
     return {name: str(value) for name, value in shown.items() if value is not None}

@@ -23,7 +23,9 @@ from taupath.display.inputs import (
     column_names,
     columns_of,
     last_step,
+    pos_label_of,
     positive_of,
+    positive_probability,
 )
 
 __all__ = ["BoundaryDisplay"]
@@ -49,7 +51,7 @@ class BoundaryDisplay:
     positive : ndarray of bool of shape (n_samples,), optional
         Which of them are positive.
     classes : sequence of two labels, optional
-        What the legend says.
+        What the legend says, of the negative and the positive class.
     feature_names : sequence of two str, optional
         What the axes say.
 
@@ -145,10 +147,13 @@ class BoundaryDisplay:
         for step in before:
             grid = step.transform(grid)
         if model.monotone:
-            proba = model.predict_proba(grid)[:, 1]
+            proba = positive_probability(model, grid)
             responses = np.array([proba - tau for tau in several])
         else:
-            responses = np.array([model.decision_function(grid, tau=tau) for tau in several])
+            towards = 1.0 if pos_label_of(model) == model.classes_[1] else -1.0
+            responses = np.array(
+                [towards * model.decision_function(grid, tau=tau) for tau in several]
+            )
         display = cls(
             xx0,
             xx1,
@@ -156,7 +161,7 @@ class BoundaryDisplay:
             several,
             X=samples,
             positive=positive,
-            classes=model.classes_,
+            classes=sorted(model.classes_.tolist(), key=lambda c: c == pos_label_of(model)),
             feature_names=column_names(X),
         )
         return display.plot(ax=ax, **kwargs)

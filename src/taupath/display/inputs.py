@@ -19,6 +19,7 @@ __all__ = [
     "find_positive",
     "last_step",
     "name_of",
+    "pos_label_of",
     "positive_of",
     "positive_probability",
     "weights_of",
@@ -60,20 +61,41 @@ def check_binary_classifier(estimator: Any) -> None:
         )
 
 
-def positive_of(estimator: Any, X: Any, y: Any) -> np.ndarray:
+def pos_label_of(estimator: Any, pos_label: Any = None) -> Any:
+    """Return the positive class of a classifier of two classes, `pos_label` if that is given.
+
+    Estimators of this package know theirs; of others it is the larger label.
+    """
+    own = getattr(last_step(estimator)[0], "pos_label_", None)
+    classes = estimator.classes_.tolist()
+    if pos_label is None:
+        return classes[1] if own is None else own
+    if pos_label not in classes:
+        raise ValueError(
+            f"pos_label={pos_label!r} is not a label of the estimator, which has {classes}"
+        )
+    if own is not None and pos_label != own:
+        raise ValueError(
+            f"pos_label={pos_label!r}, but the estimator was fitted with {own!r} as its positive "
+            f"class; fit it with pos_label={pos_label!r}"
+        )
+    return pos_label
+
+
+def positive_of(estimator: Any, X: Any, y: Any, pos_label: Any = None) -> np.ndarray:
     """Return which samples have the positive class of the estimator; y needs to have both."""
     check_consistent_length(X, y)
-    present, positive = check_labels(y, np.asarray(y).size)
+    present, larger = check_labels(y, np.asarray(y).size)
     unknown = present[~np.isin(present, estimator.classes_)].tolist()
     if unknown:
         raise ValueError(
             f"y has labels that the estimator was not fitted with: {', '.join(map(repr, unknown))}"
         )
-    return positive
+    return larger if pos_label_of(estimator, pos_label) == present[1] else ~larger
 
 
 def find_positive(y_true: Any, pos_label: Any = None) -> np.ndarray:
-    """Return which samples are positive: those of `pos_label`, else of the second class."""
+    """Return which samples are positive: those of `pos_label`, else of the larger label."""
     kind = type_of_target(y_true, input_name="y_true")
     if kind != "binary":
         raise ValueError(f"y_true must have labels of two classes, got {kind} values")
@@ -93,12 +115,13 @@ def weights_of(sample_weight: Any, positive: np.ndarray) -> np.ndarray:
     return weight
 
 
-def positive_probability(estimator: Any, X: Any) -> np.ndarray:
-    """Return what a classifier of two classes says of the second."""
+def positive_probability(estimator: Any, X: Any, pos_label: Any = None) -> np.ndarray:
+    """Return the probability that a classifier of two classes gives the positive one."""
     check_binary_classifier(estimator)
     if not hasattr(estimator, "predict_proba"):
         raise AttributeError(f"{type(estimator).__name__} has no predict_proba")
-    return np.asarray(estimator.predict_proba(X)[:, 1], dtype=np.float64)
+    column = estimator.classes_.tolist().index(pos_label_of(estimator, pos_label))
+    return np.asarray(estimator.predict_proba(X)[:, column], dtype=np.float64)
 
 
 def check_probabilities(y_proba: Any, n_samples: int) -> np.ndarray:

@@ -84,18 +84,21 @@ def rates_of_predictions(
     return _of_probabilities(positive, weights_of(sample_weight, positive), proba)
 
 
-def rates_of_estimator(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Rates:
+def rates_of_estimator(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, pos_label: Any = None
+) -> Rates:
     """Return the rates of what `predict` returns at each τ.
 
     For a classifier without costs in `predict`, of the rule: positive where the probability is at
     least τ.
     """
     check_binary_classifier(estimator)
-    positive = positive_of(estimator, X, y)
+    positive = positive_of(estimator, X, y, pos_label)
     weight = weights_of(sample_weight, positive)
     model, before = last_step(estimator)
     if not isinstance(model, QuantileSVC) or model.monotone:
-        return _of_probabilities(positive, weight, positive_probability(estimator, X))
+        proba = positive_probability(estimator, X, pos_label)
+        return _of_probabilities(positive, weight, proba)
     for step in before:
         X = step.transform(X)
     X = validate_data(model, X, accept_sparse="csr", dtype=np.float64, reset=False)

@@ -15,6 +15,7 @@ from taupath.selection import QuantileSVCCV
 from taupath.storage.labels import pack_labels, unpack_labels
 from taupath.storage.paths import pack_path, unpack_path
 from taupath.storage.shelf import Shelf, Taken
+from taupath.storage.training import pack_training, unpack_training
 from taupath.validation import check_C, check_choice, check_range
 
 __all__ = ["check_model", "pack_estimator", "unpack_estimator"]
@@ -24,6 +25,19 @@ def pack_estimator(
     estimator: QuantileSVC | QuantileSVR, shelf: Shelf, data: bool | None = None
 ) -> dict[str, Any]:
     """Return the description of a fitted estimator; its arrays are put away."""
+    found = _pack_estimator(estimator, shelf, data)
+    if data is None and not any(_holds_data(path) for path in found["paths"]):
+        found["training"] = pack_training(estimator, shelf)
+    return found
+
+
+def _holds_data(path: dict[str, Any]) -> bool:
+    return "X" in path or path["data"] is not None
+
+
+def _pack_estimator(
+    estimator: QuantileSVC | QuantileSVR, shelf: Shelf, data: bool | None
+) -> dict[str, Any]:
     names = getattr(estimator, "feature_names_in_", None)
     found: dict[str, Any] = {
         "n_features": int(estimator.n_features_in_),
@@ -45,10 +59,11 @@ def pack_estimator(
         "estimator": "QuantileSVC",
         "parameters": _parameters(parameters),
         "classes": pack_labels(estimator.classes_),
+        "positive": estimator._positive if len(estimator.classes_) == 2 else None,
         "paths": paths,
         "members": [
             None
-            if members is None or not ("X" in path or path["data"])  # of no use without data
+            if members is None or not _holds_data(path)  # of no use without data
             else shelf.put("members", members.astype(np.int64))
             for members, path in zip(estimator._members, paths, strict=True)
         ],
@@ -82,6 +97,7 @@ def unpack_estimator(found: Any, taken: Taken) -> QuantileSVC | QuantileSVR:
         if len(names) != n_features or not all(type(name) is str for name in names):
             raise ModelFileError("the names of the features are not those of an estimator")
         estimator.feature_names_in_ = np.array(names, dtype=object)
+    unpack_training(found.get("training"), taken, estimator)
     return estimator
 
 
@@ -130,6 +146,11 @@ def _unpack_classifier(
     if len(classes) < 2:
         raise ModelFileError(f"a classifier cannot have {len(classes)} classes")
     estimator.classes_ = classes
+    if len(classes) == 2:
+        positive = found.get("positive", 1)  # the larger label, before there was a choice
+        if type(positive) is not int or positive not in (0, 1):
+            raise ModelFileError(f"{positive!r} is not the place of one of two classes")
+        estimator.pos_label_ = classes.tolist()[positive]
     members = found.get("members")
     n_paths = len(estimator._tasks())
     right = len(paths) == n_paths and all(isinstance(path, ClassificationPath) for path in paths)

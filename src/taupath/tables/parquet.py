@@ -2,18 +2,19 @@
 
 import io
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import IO, Any
 
 import numpy as np
 
-from taupath.tables.cells import as_numbers, as_text
+from taupath.tables.cells import as_numbers
+from taupath.tables.cells import as_text as as_text_cells
 from taupath.tables.table import Table, TableError, listed, one_line
 
 __all__ = ["read_parquet", "write_parquet"]
 
 
-def read_parquet(data: bytes, source: str) -> Table:
+def read_parquet(data: bytes, source: str, *, as_text: Collection[str] = ()) -> Table:
     """Return the table in a Parquet file.
 
     Integers, floating-point and decimal numbers are numbers; strings, dictionaries of strings and
@@ -25,6 +26,8 @@ def read_parquet(data: bytes, source: str) -> Table:
         Content of the file.
     source : str
         Name of the file, for messages.
+    as_text : collection of str
+        Names of columns whose numbers are to be text: of large ones none is equal in float64.
 
     Raises
     ------
@@ -35,7 +38,10 @@ def read_parquet(data: bytes, source: str) -> Table:
     try:  # a damaged file may raise anything
         content = parquet.ParquetFile(io.BytesIO(data)).read()
         names = [str(name) for name in content.column_names]
-        values = [_values(column) for column in content.columns]
+        values = [
+            _values(column, name in as_text)
+            for name, column in zip(names, content.columns, strict=True)
+        ]
     except Exception as error:
         raise TableError(f"{source}: the Parquet file cannot be read: {one_line(error)}") from error
     twice = [name for name, times in Counter(names).items() if times > 1]
@@ -81,11 +87,13 @@ def _pyarrow(purpose: str) -> tuple[Any, Any]:
     return pyarrow, parquet
 
 
-def _values(column: Any) -> np.ndarray | None:
+def _values(column: Any, text: bool) -> np.ndarray | None:
     """Return a column as the table keeps it, or None if it is neither numbers nor text."""
     import pyarrow
 
     of, kind = pyarrow.types, column.type
+    if text and (of.is_integer(kind) or of.is_string(kind) or of.is_large_string(kind)):
+        return as_text_cells(["" if cell is None else str(cell) for cell in column.to_pylist()], {})
     if of.is_dictionary(kind):
         kind = kind.value_type
         column = column.cast(kind)
@@ -103,4 +111,4 @@ def _from_text(cells: list[Any]) -> np.ndarray:
     """Return cells as a delimited file would give them."""
     texts = ["" if cell is None else str(cell) for cell in cells]
     numbers = as_numbers(texts)
-    return as_text(texts, {}) if numbers is None else numbers
+    return as_text_cells(texts, {}) if numbers is None else numbers
