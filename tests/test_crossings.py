@@ -178,20 +178,29 @@ def test_a_kink_is_there_twice_only_where_a_free_intercept_may_jump(kernel, d):
     assert jumped > 3
 
 
-def test_some_nodes_are_spread_over_the_path_and_keep_its_jumps():
-    X, y = blobs(200)
-    path = taupath.quantile_regression_path(X, y + X[:, 0], C=0.01, intercept="free")
-    all_taus, all_values = path.values_at_nodes(X[:5])
-    taus, values = path.values_at_some_nodes(X[:5], 40)
-    jumps = all_taus[1:][np.diff(all_taus) == 0.0]
-    assert len(taus) <= 42 + 2 * len(jumps)
-    assert taus[0] == all_taus[0] and taus[-1] == all_taus[-1]
-    assert set(jumps) <= set(taus)
-    kept = np.searchsorted(all_taus, taus)
-    alone = ~np.isin(taus, jumps)
-    assert_array_equal(values[:, alone], all_values[:, kept[alone]])
-    for many in (len(all_taus), len(all_taus) + 1):
-        assert_array_equal(path.values_at_some_nodes(X[:5], many)[0], all_taus)
+@pytest.mark.parametrize("given", [{}, {"kernel": "rbf"}, {"intercept": "free"}])
+@pytest.mark.parametrize("kept", [1e9, 0])
+def test_values_at_kept_nodes_and_between_are_those_of_the_path(given, kept, monkeypatch):
+    monkeypatch.setattr(crossings, "KEPT", kept)
+    monkeypatch.setattr(crossings, "MOST_BLOCKS", 40)
+    path = taupath.quantile_path(*blobs(), C=1.0, **given)
+    new = np.random.default_rng(1).normal(size=(9, 3))
+    nodes = path.kept_nodes
+    assert len(nodes) == len(path._tracks.taus) if kept else len(nodes) < 60
+    which = np.arange(3, len(nodes) - 3, 11)
+    near = np.nextafter(nodes[which], 0.0)
+    exact = path.decision_function(new, near)
+    assert_allclose(path.values_at_kept(new, which), exact, rtol=0, atol=1e-8)
+    assert_allclose(path.values_between(new, near), exact, rtol=0, atol=1e-8)
+    if not given.get("kernel"):
+        coef = np.array([path.coef(tau) for tau in near])
+        assert_allclose(path.coefficients_at_kept(which), coef, rtol=0, atol=1e-8)
+        some = path.coefficients_at_kept(which, np.array([2, 0]))
+        assert_allclose(some, coef[:, [2, 0]], rtol=0, atol=1e-8)
+    if kept:
+        taus = np.random.default_rng(2).uniform(size=20)
+        exact = path.decision_function(new, taus)
+        assert_allclose(path.values_between(new, taus), exact, rtol=0, atol=1e-8)
 
 
 def blobs(n=120):

@@ -25,6 +25,7 @@ MOST_BLOCKS = 2048
 STEP = 16
 # Bytes of what is computed at a time; of more, fresh memory would take longer than the numbers.
 AT_A_TIME = 8e6
+TINY = float(np.finfo(np.float64).tiny)
 # Travelled lengths are rounded up by this.
 UPWARD = 1.0 + 1e-9
 
@@ -174,26 +175,21 @@ class Tracks:
             values[:, first : last + 1] = self._values_within(features, first, last)
         return values
 
-    def some(self, most: int | None) -> np.ndarray:
-        """Return which of the kept nodes make up so many, about, and both nodes of each jump.
-
-        All of them if there are no more, or if no number is given. From one to the next about as
-        many nodes are left out, and functions travel about as far.
-        """
-        n = len(self.edges)
-        if most is None or n <= most:
-            return np.arange(n)
-        way = np.arange(n) / n
-        for gone in (self._travel[self.edges], self._drift[self.edges]):
-            way += gone / (gone[-1] or 1.0)
-        step = np.floor(way * (most / way[-1]))
-        ends = np.flatnonzero(np.diff(step) > 0.0)
-        jumps = np.flatnonzero(np.diff(self.taus[self.edges]) == 0.0)
-        return np.unique(np.concatenate(([0, n - 1], ends, jumps, jumps + 1)))
-
-    def values_at(self, features: Any, kept: np.ndarray) -> np.ndarray:
+    def values_at(self, features: Any, kept: Any) -> np.ndarray:
         """Return f_τ(x) of each row at some of the kept nodes."""
         return np.asarray(features @ self.coef[kept].T + self._constant[kept])
+
+    def values_between(self, features: Any, taus: np.ndarray) -> np.ndarray:
+        """Return f_τ(x) of each row at all of these τ, exactly if all functions are kept.
+
+        Otherwise functions are taken for linear between those that are.
+        """
+        kept = self.taus[self.edges]
+        k = np.clip(np.searchsorted(kept, taus, side="right") - 1, 0, len(kept) - 2)
+        part = np.clip((taus - kept[k]) / np.maximum(kept[k + 1] - kept[k], TINY), 0.0, 1.0)
+        coef = self.coef[k] + part[:, None] * (self.coef[k + 1] - self.coef[k])
+        constant = self._constant[k] + part * (self._constant[k + 1] - self._constant[k])
+        return np.asarray(features @ coef.T + constant)
 
     def changes(self, features: Any, norm: np.ndarray) -> "Changes":
         """Return all changes of the sign of f_τ(x), of each row.

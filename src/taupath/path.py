@@ -258,24 +258,6 @@ class SolutionPath:
             np.concatenate([part.change for part in parts]),
         )
 
-    def values_at_some_nodes(self, X: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return no more nodes than about so many, jumps apart, and f_τ(x) there.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            As for `decision_function`.
-        most : int
-            How many. If there are no more than these, it is all of them.
-
-        Returns
-        -------
-        ndarray of shape (n_nodes,), ndarray of shape (n_samples, n_nodes)
-        """
-        features, tracks = self._samples.features(self._samples.check_new(X)), self._tracks
-        kept = tracks.some(most)
-        return tracks.taus[tracks.edges[kept]], tracks.values_at(features, kept)
-
     def values_at_nodes(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return all nodes, between which f_τ(x) is linear in τ, and its values there.
 
@@ -293,28 +275,64 @@ class SolutionPath:
         features = self._samples.features(self._samples.check_new(X))
         return self._tracks.taus, self._tracks.all_values(features)
 
-    def coefficients_at_nodes(
-        self, most: int | None = None
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    @property
+    def kept_nodes(self) -> np.ndarray:
+        """The nodes of `values_at_nodes`; where these are many, with wide functions, some."""
+        return np.asarray(self._tracks.taus[self._tracks.edges])
+
+    def values_at_kept(self, X: Any, which: Any = slice(None)) -> np.ndarray:
+        """Return f_τ(x) at the kept nodes, or some of them, without solving for any.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As for `decision_function`.
+        which : slice or ndarray of int, optional
+            Which of the kept nodes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_nodes)
+        """
+        features = self._samples.features(self._samples.check_new(X))
+        return self._tracks.values_at(features, which)
+
+    def values_between(self, X: Any, taus: np.ndarray) -> np.ndarray:
+        """Return f_τ(x) at many τ, as if it were linear between the kept nodes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_taus)
+        """
+        features = self._samples.features(self._samples.check_new(X))
+        return self._tracks.values_between(features, taus)
+
+    def coefficients_at_kept(self, which: Any = slice(None), columns: Any = None) -> np.ndarray:
+        """Return the weights of the features, or of some, at the kept nodes, or at some.
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, n_features)
+        """
+        return self._samples.weights(self._tracks.coef[which], columns)
+
+    def coefficients_at_nodes(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield nodes and the weights of the features there, some nodes at a time.
 
-        For the linear kernel. Nodes are those of `values_at_nodes`, or of `values_at_some_nodes`.
+        For the linear kernel. Nodes are those of `values_at_nodes`.
 
         Yields
         ------
         ndarray of shape (n_nodes,), ndarray of shape (n_nodes, n_features)
         """
-        samples, tracks = self._samples, self._tracks
-        at_a_time = max(int(BYTES_AT_A_TIME // (8 * samples.shape[1])), 1)
-        if most is None and not tracks.complete:
-            for some in slices(len(tracks.taus), at_a_time):
-                functions = self._functions(some.start, some.stop)
-                yield tracks.taus[some], samples.weights(functions.coef)
-            return
-        kept = tracks.some(most)
-        for some in slices(len(kept), at_a_time):
-            nodes = kept[some]
-            yield tracks.taus[tracks.edges[nodes]], samples.weights(tracks.coef[nodes])
+        tracks = self._tracks
+        at_a_time = max(int(BYTES_AT_A_TIME // (8 * self._samples.shape[1])), 1)
+        for some in slices(len(tracks.taus), at_a_time):
+            if tracks.complete:
+                coef = tracks.coef[some]
+            else:
+                coef = self._functions(some.start, some.stop).coef
+            yield tracks.taus[some], self._samples.weights(coef)
 
     def _row_blocks(self, n_rows: int) -> list[slice]:
         most = ROWS_AT_A_TIME

@@ -125,8 +125,8 @@ class Samples(ABC):
         """Return what the coefficients of `functions` are multiplied with, for checked X."""
         return X
 
-    def weights(self, coef: np.ndarray) -> np.ndarray:
-        """Return the weights of the features in functions of these coefficients."""
+    def weights(self, coef: np.ndarray, columns: Any = None) -> np.ndarray:
+        """Return the weights of all features, or some, in functions of these coefficients."""
         raise AttributeError("only a path with the linear kernel has coef; use decision_function")
 
     @abstractmethod
@@ -227,9 +227,12 @@ class LinearSamples(Samples):
         products = X @ self.X.T
         return products.toarray() if sp.issparse(products) else np.asarray(products)
 
-    def weights(self, coef: np.ndarray) -> np.ndarray:
-        """Return the weights of the features in functions of these coefficients."""
-        return np.asarray((self.X.T @ coef.T).T) if self.by_theta else coef
+    def weights(self, coef: np.ndarray, columns: Any = None) -> np.ndarray:
+        """Return the weights of all features, or some, in functions of these coefficients."""
+        if not self.by_theta:
+            return coef if columns is None else coef[:, columns]
+        X = self.X if columns is None else self.X[:, columns]
+        return np.asarray((X.T @ coef.T).T)
 
     def norms(self, X: Any) -> np.ndarray:
         """Return ‖x‖ of each row."""

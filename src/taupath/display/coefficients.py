@@ -166,14 +166,14 @@ class CoefficientDisplay:
 
 
 def largest_coefficients(
-    path: SolutionPath, n_features: int, n_shown: int, most_nodes: int | None = None
+    path: SolutionPath, n_features: int, n_shown: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the nodes, or some of them, the largest coefficients there, and whose these are."""
+    """Return the nodes, the largest coefficients there, and whose these are."""
     size = np.zeros(n_features)
-    for _, coef in path.coefficients_at_nodes(most_nodes):
+    for _, coef in path.coefficients_at_nodes():
         np.maximum(size, np.abs(coef).max(axis=0), out=size)
     shown = np.argsort(-size, kind="stable")[:n_shown]
-    parts = [(taus, coef[:, shown].T) for taus, coef in path.coefficients_at_nodes(most_nodes)]
+    parts = [(taus, coef[:, shown].T) for taus, coef in path.coefficients_at_nodes()]
     taus = np.concatenate([part for part, _ in parts])
     return taus, np.concatenate([part for _, part in parts], axis=1), shown
 
