@@ -185,13 +185,14 @@ def test_values_at_kept_nodes_and_between_are_those_of_the_path(given, kept, mon
     monkeypatch.setattr(crossings, "MOST_BLOCKS", 40)
     path = taupath.quantile_path(*blobs(), C=1.0, **given)
     new = np.random.default_rng(1).normal(size=(9, 3))
-    nodes = path.kept_nodes
+    nodes, functions = path.kept_nodes, path.kept_functions(new)
     assert len(nodes) == len(path._tracks.taus) if kept else len(nodes) < 60
     which = np.arange(3, len(nodes) - 3, 11)
     near = np.nextafter(nodes[which], 0.0)
     exact = path.decision_function(new, near)
-    assert_allclose(path.values_at_kept(new, which), exact, rtol=0, atol=1e-8)
-    assert_allclose(path.values_between(new, near), exact, rtol=0, atol=1e-8)
+    assert_allclose(functions.values(nodes=which), exact, rtol=0, atol=1e-8)
+    assert_allclose(functions.values([4, 2], which), exact[[4, 2]], rtol=0, atol=1e-8)
+    assert_allclose(functions.between(near), exact, rtol=0, atol=1e-8)
     if not given.get("kernel"):
         coef = np.array([path.coef(tau) for tau in near])
         assert_allclose(path.coefficients_at_kept(which), coef, rtol=0, atol=1e-8)
@@ -200,7 +201,7 @@ def test_values_at_kept_nodes_and_between_are_those_of_the_path(given, kept, mon
     if kept:
         taus = np.random.default_rng(2).uniform(size=20)
         exact = path.decision_function(new, taus)
-        assert_allclose(path.values_between(new, taus), exact, rtol=0, atol=1e-8)
+        assert_allclose(functions.between(taus), exact, rtol=0, atol=1e-8)
 
 
 def blobs(n=120):
@@ -279,7 +280,7 @@ def test_what_functions_can_move_is_measured_in_full(kernel, intercept):
     # (up to rounding here: where coefficients move and f does not, lengths are differences)
     assert np.all(tracks._travel >= travelled - 1e-6 * travelled[-1])
     assert_allclose(tracks._travel, travelled, rtol=1e-2, atol=1e-3 * travelled[-1])
-    drifted = np.append(0.0, np.cumsum(np.abs(np.diff(tracks._constant))))
+    drifted = np.append(0.0, np.cumsum(np.abs(np.diff(tracks.constant))))
     assert np.all(tracks._drift >= drifted * (1.0 - 1e-12))
     assert_allclose(tracks._drift, drifted, rtol=1e-6, atol=1e-12)
     # and no function moves more than that

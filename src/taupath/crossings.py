@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from taupath._core._crossings import Table
 
-__all__ = ["Changes", "Crossings", "Functions", "Tracks", "find_crossings"]
+__all__ = ["Changes", "Crossings", "Functions", "KeptFunctions", "Tracks", "find_crossings"]
 
 # Bytes of the functions at all nodes, up to which they are kept; else as many of them, about.
 KEPT = 512e6
@@ -106,8 +106,10 @@ class Tracks:
     ----------
     edges : ndarray of int
         The nodes whose functions are kept: all of them if `complete`.
-    coef : ndarray of shape (n_edges, width)
-        Their coefficients.
+    kept : ndarray of shape (n_edges,)
+        Their τ.
+    coef, constant : ndarray of shape (n_edges, width), (n_edges,)
+        These functions.
     """
 
     def __init__(
@@ -136,7 +138,7 @@ class Tracks:
             constant[here] = part.constant[self.edges[here] - first]
         self._travel, self._drift = UPWARD * np.cumsum(travel), UPWARD * np.cumsum(drift)
         self.complete = kept == 1
-        self.coef, self._constant = coef, constant
+        self.kept, self.coef, self.constant = taus[self.edges], coef, constant
         self.table = self._table(self.edges, coef, constant, linear=self.complete)
 
     def _table(
@@ -162,14 +164,14 @@ class Tracks:
                 products = np.einsum("ij,ij->i", features, self.coef[nodes])
             else:
                 products = features.multiply(self.coef[nodes]).sum(axis=1)
-            return np.asarray(np.asarray(products).ravel() + self._constant[nodes])
+            return np.asarray(np.asarray(products).ravel() + self.constant[nodes])
 
         return np.asarray((1.0 - part) * at(k) + part * at(k + 1))
 
     def all_values(self, features: Any) -> np.ndarray:
         """Return f_τ(x) of each row at all nodes."""
         if self.complete:
-            return np.asarray(features @ self.coef.T + self._constant)
+            return np.asarray(features @ self.coef.T + self.constant)
         values = np.empty((features.shape[0], len(self.taus)))
         for first, last in pairwise(self.edges):
             values[:, first : last + 1] = self._values_within(features, first, last)
@@ -177,19 +179,7 @@ class Tracks:
 
     def values_at(self, features: Any, kept: Any) -> np.ndarray:
         """Return f_τ(x) of each row at some of the kept nodes."""
-        return np.asarray(features @ self.coef[kept].T + self._constant[kept])
-
-    def values_between(self, features: Any, taus: np.ndarray) -> np.ndarray:
-        """Return f_τ(x) of each row at all of these τ, exactly if all functions are kept.
-
-        Otherwise functions are taken for linear between those that are.
-        """
-        kept = self.taus[self.edges]
-        k = np.clip(np.searchsorted(kept, taus, side="right") - 1, 0, len(kept) - 2)
-        part = np.clip((taus - kept[k]) / np.maximum(kept[k + 1] - kept[k], TINY), 0.0, 1.0)
-        coef = self.coef[k] + part[:, None] * (self.coef[k + 1] - self.coef[k])
-        constant = self._constant[k] + part * (self._constant[k + 1] - self._constant[k])
-        return np.asarray(features @ coef.T + constant)
+        return np.asarray(features @ self.coef[kept].T + self.constant[kept])
 
     def changes(self, features: Any, norm: np.ndarray) -> "Changes":
         """Return all changes of the sign of f_τ(x), of each row.
@@ -230,7 +220,7 @@ class Tracks:
     def _values_within(self, features: Any, first: int, last: int) -> np.ndarray:
         """Return f_τ(x) of each row at the nodes first, ..., last."""
         if self.complete:
-            coef, constant = self.coef[first : last + 1], self._constant[first : last + 1]
+            coef, constant = self.coef[first : last + 1], self.constant[first : last + 1]
         else:
             part = self._sweep(int(first), int(last) + 1)
             coef, constant = part.coef, part.constant
@@ -241,6 +231,38 @@ class Tracks:
         nodes = np.arange(self.edges[k], self.edges[k + 1] + 1)
         part = self._sweep(int(nodes[0]), int(nodes[-1]) + 1)
         return self._table(nodes, part.coef, part.constant, linear=True)
+
+
+class KeptFunctions:
+    """f_τ(x) of several samples where functions are kept, and in between.
+
+    Parameters
+    ----------
+    tracks : Tracks
+        The functions.
+    features : ndarray or sparse array of shape (n_samples, n)
+        What coefficients are multiplied with.
+    """
+
+    def __init__(self, tracks: Tracks, features: Any) -> None:
+        self._tracks, self._features = tracks, features
+        self.taus = tracks.kept
+
+    def __len__(self) -> int:
+        return int(self._features.shape[0])
+
+    def values(self, rows: Any = slice(None), nodes: Any = slice(None)) -> np.ndarray:
+        """Return the values of all samples, or some, at all kept nodes, or some."""
+        return self._tracks.values_at(self._features[rows], nodes)
+
+    def between(self, taus: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
+        """Return the values at all of these τ, linear between kept nodes."""
+        kept, coef, constant = self.taus, self._tracks.coef, self._tracks.constant
+        k = np.clip(np.searchsorted(kept, taus, side="right") - 1, 0, len(kept) - 2)
+        part = np.clip((taus - kept[k]) / np.maximum(kept[k + 1] - kept[k], TINY), 0.0, 1.0)
+        coef = coef[k] + part[:, None] * (coef[k + 1] - coef[k])
+        constant = constant[k] + part * (constant[k + 1] - constant[k])
+        return np.asarray(self._features[rows] @ coef.T + constant)
 
 
 def find_crossings(

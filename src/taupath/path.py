@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from taupath.certificate import Certificate, Measure
-from taupath.crossings import Changes, Crossings, Functions, Tracks, find_crossings
+from taupath.crossings import (
+    Changes,
+    Crossings,
+    Functions,
+    KeptFunctions,
+    Tracks,
+    find_crossings,
+)
 from taupath.problem import Line
 from taupath.samples import Samples, Solution
 from taupath.status import FREE, LOWER, UPPER
@@ -278,34 +285,17 @@ class SolutionPath:
     @property
     def kept_nodes(self) -> np.ndarray:
         """The nodes of `values_at_nodes`; where these are many, with wide functions, some."""
-        return np.asarray(self._tracks.taus[self._tracks.edges])
+        return np.asarray(self._tracks.kept)
 
-    def values_at_kept(self, X: Any, which: Any = slice(None)) -> np.ndarray:
-        """Return f_τ(x) at the kept nodes, or some of them, without solving for any.
+    def kept_functions(self, X: Any) -> KeptFunctions:
+        """Return f_τ(x) at the kept nodes and in between, without solving for any τ.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             As for `decision_function`.
-        which : slice or ndarray of int, optional
-            Which of the kept nodes.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_nodes)
         """
-        features = self._samples.features(self._samples.check_new(X))
-        return self._tracks.values_at(features, which)
-
-    def values_between(self, X: Any, taus: np.ndarray) -> np.ndarray:
-        """Return f_τ(x) at many τ, as if it were linear between the kept nodes.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_taus)
-        """
-        features = self._samples.features(self._samples.check_new(X))
-        return self._tracks.values_between(features, taus)
+        return KeptFunctions(self._tracks, self._samples.features(self._samples.check_new(X)))
 
     def coefficients_at_kept(self, which: Any = slice(None), columns: Any = None) -> np.ndarray:
         """Return the weights of the features, or of some, at the kept nodes, or at some.
@@ -358,6 +348,8 @@ class SolutionPath:
             if begin < end:
                 swept.append(stretch.sweep(begin, end, self._samples.by_theta))
             first, last = first - len(stretch.nodes), last - len(stretch.nodes)
+        if len(swept) == 1:
+            return self._samples.functions(*swept[0])
         thetas = [theta for _, theta, _ in swept if theta is not None]
         # where widths differ, some stretches are at rest: zero but for the constant, which is last
         narrowest = min(w.shape[1] for w, _, _ in swept)

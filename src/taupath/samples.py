@@ -216,7 +216,8 @@ class LinearSamples(Samples):
         bias = self.constant.bias
         proper = w[:, :-1] if bias else w
         constant = bias * w[:, -1] if bias else np.zeros(len(w))
-        travel = np.linalg.norm(np.diff(proper, axis=0), axis=1)
+        moved = np.diff(proper, axis=0)
+        travel = np.sqrt(np.einsum("ij,ij->i", moved, moved))
         coef = np.ascontiguousarray(proper) if theta is None else self.sign * theta
         return Functions(coef, constant, travel)
 

@@ -206,9 +206,10 @@ class Stretch:
         with self._lock:
             replay = self._sweeper if with_theta else self._replay
             replay.sweep(over, t, self.line, w, theta, multiplier)
-        if theta is not None:
-            theta *= self.factor
-        return self.factor * w, theta, self.factor * multiplier
+        for found in (w, theta, multiplier):
+            if found is not None and self.factor != 1.0:
+                found *= self.factor
+        return w, theta, multiplier
 
     @property
     def nbytes(self) -> int:

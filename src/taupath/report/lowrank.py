@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from taupath.path import SolutionPath
+from taupath.crossings import KeptFunctions
 from taupath.report.encoding import packed
 from taupath.report.thinning import largest_error, thin_together
 
@@ -67,7 +67,7 @@ class LowRank:
         }
 
 
-def compress(path: SolutionPath, X: Any, tolerance: float) -> LowRank:
+def compress(functions: KeptFunctions, tolerance: float) -> LowRank:
     """Return f_τ(x) of samples, off by about a tolerance at most, and by how much.
 
     Nodes are left out as some of the functions allow, and all are computed at the others only.
@@ -76,24 +76,22 @@ def compress(path: SolutionPath, X: Any, tolerance: float) -> LowRank:
 
     Parameters
     ----------
-    path : SolutionPath
-        Where the functions come from.
-    X : ndarray or sparse array of shape (n_samples, n_features)
-        Samples, as the path takes them.
+    functions : KeptFunctions
+        f_τ(x) of the samples.
     tolerance : float
         About half of it is for leaving out nodes, half for leaving out singular vectors; as part
         of the range of all functions.
     """
-    taus = path.kept_nodes
-    rough = path.values_at_kept(X, chosen_of(len(taus), ROUGHLY))
+    taus = functions.taus
+    rough = functions.values(nodes=chosen_of(len(taus), ROUGHLY))
     reach = np.abs(rough - rough.mean(axis=0)).max(axis=1)
-    some = path.values_at_kept(X[_furthest(reach, MOST_ASKED)])
+    some = functions.values(_furthest(reach, MOST_ASKED))
     kept = thin_together(taus, some, 0.4 * tolerance * float(np.ptp(some)))
     measured = MOST_MEASURED // len(taus)
-    if X.shape[0] > MOST_ASKED and measured > MOST_ASKED:
-        some = path.values_at_kept(X[_furthest(reach, measured)])
+    if len(functions) > MOST_ASKED and measured > MOST_ASKED:
+        some = functions.values(_furthest(reach, measured))
     error = largest_error(taus, some, kept)
-    return factor(taus[kept], path.values_at_kept(X, kept), 0.5 * tolerance, error)
+    return factor(taus[kept], functions.values(nodes=kept), 0.5 * tolerance, error)
 
 
 def _furthest(reach: np.ndarray, most: int) -> np.ndarray:

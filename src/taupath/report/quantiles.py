@@ -84,7 +84,7 @@ def _quantile_means(path: SolutionPath, X: Any, y: np.ndarray) -> tuple[dict[str
     taus = np.concatenate(([0.0], 0.5 * (ends[1:] + ends[:-1]), [1.0]))
     sums, apart, median = np.zeros((3, len(taus))), np.zeros(n_cells), np.empty(len(y))
     for block in slices(len(y), max(AT_A_TIME // n_cells, 1)):
-        values = path.values_between(X[block], ends)
+        values = path.kept_functions(X[block]).between(ends)
         low = np.sort(np.minimum(values[:, :-1], values[:, 1:]), axis=1)
         high = np.sort(np.maximum(values[:, :-1], values[:, 1:]), axis=1)
         middle = 0.5 * (low + high)
@@ -112,7 +112,7 @@ def _compressed(path: SolutionPath, X: Any) -> dict[str, Any]:
     The page does that. It moves no two functions further apart than they are, so that the bound on
     the error holds for quantiles as well.
     """
-    return compress(path, X, TOLERANCE).payload()
+    return compress(path.kept_functions(X), TOLERANCE).payload()
 
 
 def _chosen(distance: np.ndarray, most: int) -> np.ndarray:

@@ -126,7 +126,7 @@ def find_weights(
         columns,
         means,
         spread,
-        path.values_at_kept(_row(X.mean(axis=0)))[0],
+        path.kept_functions(_row(X.mean(axis=0))).values()[0],
         sizes,
     )
 
