@@ -110,13 +110,13 @@ function showHeadline() {
     ? `Of 1000 cases with ${percent(state.prevalence)} ${positive}, expect ${sayFixed(1000 * (1 - state.prevalence) * (alarms / nNegative), 1)} false alarms and ${sayFixed(1000 * state.prevalence * (misses / nPositive), 1)} misses`
     : `Of ${sayCount(n)} cases, ${counted(alarms, "false alarm", "false alarms")} and ${counted(misses, "miss", "misses")}`;
   const rest = `; ${sayCount(found)} of ${sayCount(nPositive)} ${positive} found. This costs ${say(cost)} per case (95 %: ${sayBand(costBand(state, alarms, found))}), ${say(cost * perThousand())} in total; deciding without looking would cost ${say(blind.cost)} per case.`;
-  headline.replaceChildren(element("b", {}, first), rest);
+  headline.replaceChildren(seenMark(), element("b", {}, first), rest);
   const all = alarms + found;
   constantNote.hidden = all > 0 && all < n;
   constantNote.replaceChildren(
     element("b", {}, `At these costs the model gives every case the same answer: ${className(all > 0)}.`),
     " That is deciding without looking.");
-  announce(`${sayRatio(state.tau)}. ${first}${rest}`);
+  announce(`${sayRatio(state.tau)}. ${data.seen ? "In-sample. " : ""}${first}${rest}`);
   return `${sayRatio(state.tau)}, τ ${say(state.tau)}: ${first}`;
 }
 
@@ -268,7 +268,9 @@ function showCommands() {
 // -- the page -----------------------------------------------------------------------------------
 
 const view = cases && new CaseView(state, { changed: () => address.changed() });
-const single = cases && new CaseSections(state, { open: (i) => view.open(i), changed: () => address.changed() });
+const single = cases
+  ? new CaseSections(state, { open: (i) => view.open(i), changed: () => address.changed() })
+  : new RangeSection(state, () => address.changed());
 const costCurves = costChart(state);
 const charts = [
   ratesChart(state),
@@ -309,7 +311,7 @@ function drawAll() {
     else chart.move();
   }
   changed.clear();
-  single?.show();
+  single.show();
   view?.show();
   weights?.show();
 }
@@ -322,6 +324,7 @@ const listed = cases && cases.length < n ? ` Of the ${sayCount(cases.length)} ca
 startPage([
   headline,
   seenNote(),
+  aboutNote(),
   constantNote,
   element("div", { class: "first" },
     element("section", { class: "card controls", "aria-labelledby": "controls-title" },
@@ -336,12 +339,12 @@ startPage([
     element("section", { class: "card beside", "aria-labelledby": "beside-title" },
       element("h2", { id: "beside-title" }, "At your costs, beside other ways to decide"),
       scoreTable, versus, hindsight)),
-  ...(single ? single.nodes() : []),
+  ...single.nodes(),
   view?.node ?? null,
   section("charts", "At every ratio of costs", chartGrid(charts)),
   weights && section("weights", "Weights at your costs", weights.node),
   section("export", "Take it with you", element("div", { class: "card" },
-    single ? element("div", { class: "actions first-actions" },
+    cases ? element("div", { class: "actions first-actions" },
       downloadButton("Save decisions.csv", "decisions.csv", () => single.decisionsFile(), { id: "save-decisions" }),
       element("span", { class: "note" }, `Every case with its decision at your costs.${listed}`)) : null,
     commandLine.node, pythonLine.node)),
@@ -378,7 +381,7 @@ address = keepInAddress({
     Object.assign(state, {
       prevalence: given.number("share", 1e-6, 1 - 1e-6) ?? usual.prevalence,
       adapt: given.choice("adapt", ["1"]) !== null,
-      range: range && range[0] <= range[1] ? { low: range[0], high: range[1] } : null,
+      range: range && { low: range[0], high: range[1] },
       case: row >= 0 ? row : null,
       kind: given.choice("show", ["alarms", "misses"]) ?? "all",
       list: given.choice("list", ["always", "never"]) ?? "change",

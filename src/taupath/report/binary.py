@@ -10,10 +10,10 @@ from taupath.display.rates import sign_changes
 from taupath.display.reliability import ReliabilityDisplay
 from taupath.report.changes import (
     Changes,
-    changes_of_probabilities,
     cost_ratios,
     counts_payload,
     joint,
+    probabilities,
 )
 from taupath.report.encoding import packed
 from taupath.report.inputs import Case, Cells
@@ -25,6 +25,7 @@ __all__ = [
     "coefficient_payload",
     "decisions_payload",
     "most_cases",
+    "outcomes_payload",
     "reliability_payload",
 ]
 
@@ -51,19 +52,45 @@ def binary_payload(
     model: QuantileSVC = case.model
     positive = positive_of(model, case.X, case.y)
     found = model.path_.crossings(case.path_X)
-    if model.monotone:  # positive where the probability is at least τ
-        changes = changes_of_probabilities(found.length)
-    else:
-        changes = Changes(*sign_changes(model, case.X, found)[:3])
+    proba = found.length
+    changes = _by_threshold(proba) if model.monotone else sign_changes(model, case.X, found)
     larger = model.pos_label_ == model.classes_[1]
     others = {name: proba[:, int(larger)] for name, proba in compare.items()}
     return {
         "classes": case.class_names[:: 1 if larger else -1],
         "tau": float(model.tau),
         "rule": "probability" if model.monotone else "sign",
-        **decisions_payload(positive, changes, found.length, others, cells is None),
-        **_single_cases(case, cells, positive, changes, found.length),
+        **decisions_payload(positive, changes, proba, others, cells is None),
+        **_single_cases(case, cells, positive, changes, proba),
         "coefficients": coefficient_payload(case),
+    }
+
+
+def outcomes_payload(
+    positive: np.ndarray, changes: Changes, class_names: list[str]
+) -> dict[str, Any]:
+    """Return the data of a page of aggregates, from the truth and the decisions alone.
+
+    Parameters
+    ----------
+    positive : ndarray of bool of shape (n_samples,)
+        The truth.
+    changes : tuple of ndarray
+        Whether a case is taken for positive at τ = 0, and all changes of that: who, after which τ,
+        and to what.
+    class_names : list of str
+        Of the negative and of the positive class.
+    """
+    if positive.all() or not positive.any():
+        raise ValueError("a report needs cases of both classes")
+    return {
+        "classes": class_names,
+        "tau": 0.5,
+        "rule": "sign",
+        **decisions_payload(positive, changes, probabilities(changes), {}, True),
+        "cases": None,
+        "boundary": None,
+        "coefficients": None,
     }
 
 
@@ -88,7 +115,7 @@ def decisions_payload(
         "compare": [
             {
                 "name": name,
-                "events": counts_payload(positive, changes_of_probabilities(other), nodes),
+                "events": counts_payload(positive, _by_threshold(other), nodes),
                 "both": counts_payload(positive, joint(changes, other), nodes),
                 "brier": float(np.mean((other - positive) ** 2)),
             }
@@ -98,15 +125,19 @@ def decisions_payload(
     }
 
 
+def _by_threshold(proba: np.ndarray) -> Changes:
+    """Return the decisions of the rule: positive where the probability is at least τ."""
+    n = len(proba)
+    return np.ones(n, dtype=bool), np.arange(n), proba, np.full(n, -1)
+
+
 def _repeats(changes: Changes) -> dict[str, Any]:
     """Return the changes of all cases that change more than once, case by case."""
-    times = np.bincount(changes.who, minlength=len(changes.begin))
-    own = times[changes.who] > 1
-    order = np.lexsort((changes.when[own], changes.who[own]))
-    return {
-        "counts": packed(times[times > 1], "u4"),
-        "when": packed(changes.when[own][order], "f8"),
-    }
+    begin, who, when, _ = changes
+    times = np.bincount(who, minlength=len(begin))
+    own = times[who] > 1
+    order = np.lexsort((when[own], who[own]))
+    return {"counts": packed(times[times > 1], "u4"), "when": packed(when[own][order], "f8")}
 
 
 def _single_cases(
@@ -169,13 +200,14 @@ def _compressed(case: Case, X: Any) -> LowRank:
 
 def _own_changes(rows: np.ndarray, changes: Changes) -> dict[str, Any]:
     """Return where the decision about each carried case changes, in its order."""
-    place = np.full(len(changes.begin), -1)
+    begin, who, when, _ = changes
+    place = np.full(len(begin), -1)
     place[rows] = np.arange(len(rows))
-    carried = place[changes.who] >= 0
-    own, when = place[changes.who[carried]], changes.when[carried]
+    carried = place[who] >= 0
+    own, when = place[who[carried]], when[carried]
     order = np.lexsort((when, own))
     return {
-        "begin": packed(changes.begin[rows], "u1"),
+        "begin": packed(begin[rows], "u1"),
         "changeStarts": packed(np.searchsorted(own[order], np.arange(len(rows) + 1)), "u4"),
         "changes": packed(when[order], "f8"),
     }

@@ -1,4 +1,4 @@
-// Two classes, case by case: mistakes at these costs, and which decisions change within a range.
+// Two classes: which decisions change within a range of costs, and mistakes, case by case.
 
 const SHOWN_COLUMNS = 8;
 const FIRST_ROWS = 12;
@@ -32,11 +32,82 @@ class CaseTable {
   }
 }
 
-/** Sections about single cases. `state` is the page's; `open(i)` shows one case. */
-class CaseSections {
+/** What changes within a range of costs; how many cases, without a list of them. */
+class RangeSection {
+  constructor(state, changed) {
+    Object.assign(this, { state, changed });
+    this.low = this.worthField("low", "A miss is worth at least");
+    this.high = this.worthField("high", "and at most");
+    this.summary = element("p", { class: "summary", id: "flips" });
+  }
+
+  worthField(end, label) {
+    return numberField({
+      label, id: `worth-${end}`, min: 0, max: 1e9, hint: "false alarms",
+      take: (value) => {
+        this.state.range = { ...this.range(), [end]: value };
+        this.showRange();
+        this.showFlips();
+        this.changed();
+        return "";
+      },
+    });
+  }
+
+  /** What a miss may be worth: as typed, in any order, or half to twice what it costs now. */
+  range() {
+    const { range, tau } = this.state;
+    const worth = clamp((1 - tau) / tau, 1e-6, 1e6);
+    return range ?? { low: Number((worth / 2).toPrecision(3)), high: Number((2 * worth).toPrecision(3)) };
+  }
+
+  /** The same range as values of τ. */
+  taus() {
+    const worth = Object.values(this.range()).sort((a, b) => b - a);
+    return worth.map((times) => this.state.decidesAt(1 / (1 + times)));
+  }
+
+  /** "between 5 and 50 false alarms". */
+  sayRange() {
+    const [low, high] = Object.values(this.range()).sort((a, b) => a - b);
+    return `between ${say(low)} and ${say(high)} false alarms`;
+  }
+
+  show() {
+    this.showRange();
+    this.showFlips();
+  }
+
+  showRange() {
+    const { low, high } = this.range();
+    this.low.show(low);
+    this.high.show(high);
+  }
+
+  showFlips() {
+    const changing = countWavering(...this.taus());
+    this.summary.replaceChildren(
+      element("b", {}, `At least ${counted(changing, "case changes", "cases change")} if a miss is worth ${this.sayRange()}`),
+      `: at one end of the range the alarm is raised for so many more of the ${sayCount(n)}.`);
+  }
+
+  nodes() {
+    return [this.node()];
+  }
+
+  node(...list) {
+    return section("range", "Which cases flip?",
+      element("div", { class: "card" },
+        element("p", { class: "note first-note" }, "Not sure what a miss is worth? Give a range, and see which decisions depend on it."),
+        element("div", { class: "fields two" }, this.low.node, this.high.node),
+        this.summary, ...list));
+  }
+}
+
+/** The same with the cases, and the mistakes at these costs. `open(i)` shows one case. */
+class CaseSections extends RangeSection {
   constructor(state, { open, changed }) {
-    this.state = state;
-    this.changed = changed;
+    super(state, changed);
     const rowButton = (i) => button(String(cases.rows[i] + 1), () => open(i), {
       class: "link", "aria-label": `Look at row ${cases.rows[i] + 1}`,
     });
@@ -72,37 +143,6 @@ class CaseSections {
       changed();
     }, { id: "flip-list" });
     this.columnButtons = [];
-    this.low = this.worthField("low", "A miss is worth at least");
-    this.high = this.worthField("high", "and at most");
-    this.summary = element("p", { class: "summary", id: "flips" });
-  }
-
-  worthField(end, label) {
-    return numberField({
-      label, id: `worth-${end}`, min: 0, max: 1e9, hint: "false alarms",
-      take: (value) => {
-        const range = { ...this.range(), [end]: value };
-        if (range.low > range.high) return "the first must not be larger than the second";
-        this.state.range = range;
-        this.showRange();
-        this.showFlips();
-        this.changed();
-        return "";
-      },
-    });
-  }
-
-  /** What a miss may be worth: as typed, or half to twice what it costs now. */
-  range() {
-    const { range, tau } = this.state;
-    const worth = clamp((1 - tau) / tau, 1e-6, 1e6);
-    return range ?? { low: Number((worth / 2).toPrecision(3)), high: Number((2 * worth).toPrecision(3)) };
-  }
-
-  /** The same range as values of τ. */
-  taus() {
-    const { low, high } = this.range();
-    return [this.state.decidesAt(1 / (1 + high)), this.state.decidesAt(1 / (1 + low))];
   }
 
   /** The ratios at which the decision about a case changes. */
@@ -141,12 +181,6 @@ class CaseSections {
     this.showFlips();
   }
 
-  showRange() {
-    const { low, high } = this.range();
-    this.low.show(low);
-    this.high.show(high);
-  }
-
   showMistakes() {
     const { decides, kind } = this.state;
     const wrong = [];
@@ -176,8 +210,8 @@ class CaseSections {
     const kept = cases.length === n
       ? `: ${sayCount(groups.always.length)} always taken for ${positive}, ${sayCount(groups.never.length)} never` : "";
     this.summary.replaceChildren(
-      element("b", {}, `${counted(changing, "case changes", "cases change")} within this range`),
-      `, worth an expert's look. The decision about the other ${sayCount(n - changing)} is the same throughout${kept}.`);
+      element("b", {}, `${counted(changing, "case changes", "cases change")} if a miss is worth ${this.sayRange()}`),
+      `, and deserve an expert's look. The decision about the other ${sayCount(n - changing)} is the same throughout${kept}.`);
     const list = groups[state.list];
     const near = (i) => Math.min(...cases.flips(i).map((tau) => Math.abs(SCALE.position(tau) - SCALE.position(state.decides))));
     if (state.list === "change") list.sort((i, j) => near(i) - near(j) || cases.rows[i] - cases.rows[j]);
@@ -189,12 +223,9 @@ class CaseSections {
 
   nodes() {
     return [
-      section("range", "Which cases flip?",
-        element("div", { class: "card" },
-          element("p", { class: "note first-note" }, "Not sure what a miss is worth? Give a range, and see which decisions depend on it."),
-          element("div", { class: "fields two" }, this.low.node, this.high.node),
-          this.summary, element("div", { class: "bar-of" }, this.list, this.columnButton("all-columns")),
-          this.flips.scroller, this.flips.more, this.flips.note)),
+      this.node(
+        element("div", { class: "bar-of" }, this.list, this.columnButton("all-columns")),
+        this.flips.scroller, this.flips.more, this.flips.note),
       section("mistakes", "Mistakes at your costs",
         element("div", { class: "card" },
           element("div", { class: "bar-of" }, this.kind, this.columnButton("all-columns-too")),

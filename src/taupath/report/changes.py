@@ -1,66 +1,41 @@
 """Decisions about cases as functions of τ, and the counts of a page that follow from them."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from taupath.report.encoding import packed
 
-__all__ = ["Changes", "changes_of_probabilities", "cost_ratios", "counts_payload", "joint"]
+__all__ = ["Changes", "cost_ratios", "counts_payload", "joint", "probabilities"]
+
+# Which cases are positive at τ = 0, and all changes: who, after which τ, and to what (1, -1).
+Changes = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 # Cost ratios with two digits, up to ten thousand to one: where a page of aggregates has its counts.
 DECADES = 4
 
 
-@dataclass(frozen=True)
-class Changes:
-    """Whether each case is taken for positive, at every τ.
-
-    Attributes
-    ----------
-    begin : ndarray of bool of shape (n_samples,)
-        Whether a case is taken for positive at τ = 0.
-    who : ndarray of int of shape (n_changes,)
-        A case whose decision changes.
-    when : ndarray of shape (n_changes,)
-        The last τ before it does. Those of one case are in order.
-    """
-
-    begin: np.ndarray
-    who: np.ndarray
-    when: np.ndarray
-
-    def directions(self) -> np.ndarray:
-        """Return what each change is: 1 to positive, -1 to negative."""
-        order = np.lexsort((np.arange(len(self.who)), self.who))
-        who = self.who[order]
-        place = np.arange(len(who)) - np.searchsorted(who, who)  # first, second, ... of its case
-        directions = np.empty(len(who), dtype=np.int64)
-        directions[order] = np.where(self.begin[who] ^ (place % 2 == 1), -1, 1)
-        return directions
-
-    def probabilities(self) -> np.ndarray:
-        """Return which part of [0, 1] each case is taken for positive."""
-        directions, n = self.directions(), len(self.begin)
-        end = self.begin + np.bincount(self.who, directions, minlength=n)
-        when = np.clip(self.when, 0.0, 1.0)
-        return np.asarray(end - np.bincount(self.who, directions * when, minlength=n))
-
-
-def changes_of_probabilities(proba: np.ndarray) -> Changes:
-    """Return the decisions of the rule: positive where the probability is at least τ."""
-    n = len(proba)
-    return Changes(np.ones(n, dtype=bool), np.arange(n), proba)
+def probabilities(changes: Changes) -> np.ndarray:
+    """Return which part of [0, 1] each case is taken for positive."""
+    begin, who, when, change = changes
+    n = len(begin)
+    at_end = begin + np.bincount(who, change, minlength=n)
+    length = at_end - np.bincount(who, change * np.clip(when, 0.0, 1.0), minlength=n)
+    return np.asarray(np.clip(length, 0.0, 1.0))
 
 
 def joint(changes: Changes, proba: np.ndarray) -> Changes:
     """Return where a case is taken for positive both by these decisions and by probabilities."""
-    before = changes.when < proba[changes.who]
-    who, when = changes.who[before], changes.when[before]
-    passed = np.bincount(who, minlength=len(proba))
-    still = np.flatnonzero(changes.begin ^ (passed % 2 == 1))
-    return Changes(changes.begin, np.append(who, still), np.append(when, proba[still]))
+    begin, who, when, change = changes
+    before = when < proba[who]
+    who, when, change = who[before], when[before], change[before]
+    still = np.flatnonzero(begin + np.bincount(who, change, minlength=len(proba)) > 0.5)
+    return (
+        begin,
+        np.append(who, still),
+        np.append(when, proba[still]),
+        np.append(change, np.full(len(still), -1)),
+    )
 
 
 def cost_ratios() -> np.ndarray:
@@ -80,18 +55,18 @@ def counts_payload(
     same around each of them: what is known of single cases, the exact τ of their changes, is not
     in there.
     """
-    inside = changes.when < 1.0
-    who, when, direction = changes.who[inside], changes.when[inside], changes.directions()[inside]
+    begin, who, when, change = changes
+    inside = when < 1.0
+    who, when, change = who[inside], when[inside], change[inside]
     if nodes is not None:
         k = np.clip(np.searchsorted(nodes, when, side="right") - 1, 0, len(nodes) - 2)
         when = 0.5 * (nodes[k] + nodes[k + 1])
     times, which = np.unique(when, return_inverse=True)
     steps = [
-        np.bincount(which[own], direction[own], minlength=len(times)).astype(np.int64)
+        np.bincount(which[own], change[own], minlength=len(times)).astype(np.int64)
         for own in (~positive[who], positive[who])
     ]
     kept = (steps[0] != 0) | (steps[1] != 0)
-    begin = changes.begin
     return {
         "begin": [int((begin & ~positive).sum()), int((begin & positive).sum())],
         "when": packed(times[kept], "f8"),

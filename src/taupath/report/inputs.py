@@ -264,7 +264,7 @@ def _size(name: str, case: Case) -> float | None:
         j
         for j, feature in enumerate(case.feature_names)
         if feature == name
-        or feature.startswith(f"{name}=")
+        or feature.startswith((f"{name}=", f"{name} (missing)"))
         or feature.rsplit("__", 1)[-1] == name
         or feature.rsplit("__", 1)[-1].startswith(f"{name}_")
     ]

@@ -279,14 +279,19 @@ function setUpTheme() {
   show();
 }
 
-/** A warning that the model has seen these cases, null where it has not. */
+/** A warning that the model was trained on these cases, null where it was not. */
 function seenNote() {
-  if (!(data.seen > 0)) return null;
-  const what = data.seen >= 1
-    ? "In-sample: the model was trained on these very cases."
-    : `Partly in-sample: the model was trained on ${percent(data.seen)} of these cases.`;
-  return element("p", { class: "warning", id: "in-sample" },
-    element("b", {}, what), " Expect worse on new cases.");
+  return data.seen ? element("p", { class: "warning", id: "in-sample" }, `${data.seen}.`) : null;
+}
+
+/** Where decisions come from, if not from the model that is described; else null. */
+function aboutNote() {
+  return data.about ? element("p", { class: "note about", id: "about" }, data.about) : null;
+}
+
+/** The first words of a headline about cases that the model was trained on. */
+function seenMark() {
+  return data.seen ? element("span", { class: "seen" }, "In-sample. ") : "";
 }
 
 /** Put the page together. `parts` that are null are left out. */

@@ -4,9 +4,12 @@ import os
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+
 from taupath.atomic import replacing
 from taupath.regressor import QuantileSVR
-from taupath.report.binary import binary_payload
+from taupath.report.binary import binary_payload, outcomes_payload
+from taupath.report.changes import Changes
 from taupath.report.inputs import (
     check_case,
     check_certificate,
@@ -18,8 +21,9 @@ from taupath.report.inputs import (
 from taupath.report.page import make_page
 from taupath.report.quantiles import quantile_payload
 from taupath.report.several import several_payload
+from taupath.training_rows import in_words, share_seen
 
-__all__ = ["write_report"]
+__all__ = ["write_outcomes", "write_report"]
 
 
 def write_report(
@@ -109,14 +113,6 @@ def write_report(
     case = check_case(estimator, X, y, class_names, feature_names, target_name, columns)
     others = check_compare(compare, case)
     cells = make_cells(case) if cases else None
-    shared: dict[str, Any] = {
-        "version": version("taupath"),
-        "certificate": check_certificate(certificate),
-        "provenance": check_provenance(provenance),
-        "target": case.target_name,
-        "files": check_files(files),
-        "seen": None,  # share of these cases that the model was trained on, where it is known
-    }
     if isinstance(case.model, QuantileSVR):
         payload, usual = quantile_payload(case, cells), "Every quantile at once"
     elif len(case.model.classes_) == 2:
@@ -125,9 +121,70 @@ def write_report(
         raise ValueError("compare is for classifiers of two classes")
     else:
         payload, usual = several_payload(case, cells), "Any cost of any mistake"
-    shared["title"] = usual if title is None else str(title)
-    shared["holds"] = _holds(payload, len(case.y))
-    page = make_page(payload | shared).encode("utf-8", "replace")
+    payload |= {
+        "title": usual if title is None else str(title),
+        "target": case.target_name,
+        "files": check_files(files),
+        "seen": in_words(share_seen(estimator, X)),
+        "about": None,
+        "holds": _holds(payload, len(case.y)),
+    }
+    _write(file, payload, provenance, certificate)
+
+
+def write_outcomes(
+    file: str | os.PathLike[str],
+    positive: Any,
+    changes: Changes,
+    *,
+    class_names: list[str],
+    title: str,
+    about: str,
+    target_name: str | None = None,
+    files: tuple[str, str] | None = None,
+    provenance: Any = None,
+    certificate: Any = None,
+) -> None:
+    """Write a page of aggregates from the truth and what was decided at every τ.
+
+    Parameters
+    ----------
+    file : path
+        The HTML file.
+    positive : ndarray of bool of shape (n_samples,)
+        Which cases are positive.
+    changes : tuple of ndarray
+        Whether each is taken for positive at τ = 0, and all changes of that: who, after which τ,
+        and to what (1 or -1).
+    class_names : list of two str
+        What to call the negative and the positive class.
+    title : str
+        Title of the page.
+    about : str
+        Where these decisions come from, said on the page.
+    target_name, files, provenance, certificate
+        As in `write_report`.
+    """
+    payload = outcomes_payload(np.asarray(positive, dtype=bool), changes, class_names) | {
+        "title": title,
+        "target": target_name,
+        "files": check_files(files),
+        "seen": None,
+        "about": about,
+    }
+    payload["holds"] = _holds(payload, len(positive))
+    _write(file, payload, provenance, certificate)
+
+
+def _write(
+    file: str | os.PathLike[str], payload: dict[str, Any], provenance: Any, certificate: Any
+) -> None:
+    payload |= {
+        "version": version("taupath"),
+        "certificate": check_certificate(certificate),
+        "provenance": check_provenance(provenance),
+    }
+    page = make_page(payload).encode("utf-8", "replace")
     with replacing(file) as stream:
         stream.write(page)
 
