@@ -433,6 +433,7 @@ def test_simplifying_keeps_the_figures(folder, tmp_path, capsys):
     assert capsys.readouterr().out.startswith("100 % of the rows of ")
 
 
+@pytest.mark.filterwarnings("always::taupath.ConstantDecisionWarning")
 def test_a_constant_decision_is_said(folder, tmp_path, capsys):
     model = tmp_path / "weak.tau"
     options = ("--positive", "malignant", "--C", "0.1", "--points", "5")
@@ -456,6 +457,6 @@ def test_a_constant_decision_is_said(folder, tmp_path, capsys):
         costs = ("--cost-fp", 99, "--cost-fn", 1)
         assert run("predict", model, folder / data, *costs, "-o", out) == 0
         _, err = capsys.readouterr()
-        assert err.count("warning: at τ = 0.99 the model decides 'benign' for every row") == 1
+        assert err.count("warning: at τ = 0.99 the model decides 'benign' for every case") == 1
     assert run("predict", folder / "bare.tau", folder / "test.csv", "-o", out) == 0
     assert "warning" not in capsys.readouterr().err

@@ -63,12 +63,14 @@ def evaluate(
 
     Parameters
     ----------
-    model : QuantileSVC, QuantileSVCCV or QuantileSVR
+    model : QuantileSVC, QuantileSVCCV, QuantileSVR or Model
         Fitted; also as the last step of a pipeline, or in a search.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Cases, best such that the model was not trained on.
+        Cases, best such that the model was not trained on. For a `Model`, which `load` returns, a
+        data frame, a dict of columns or the name of a file.
     y : array-like of shape (n_samples,)
-        Their labels, of two classes, or the numbers to be predicted.
+        Their labels, of two classes, or the numbers to be predicted. For a `Model` None means the
+        target column of X.
     taus : array-like of shape (n_taus,), optional
         One row for each; of a regression these are the quantiles. By default the τ of `cost_fp`
         and `cost_fn`, or some between 1/101 (a miss costs 100 false alarms) and 100/101.
@@ -103,6 +105,9 @@ def evaluate(
     >>> found["fn"], found["fp"]  # misses fall when a miss costs more
     (array([5., 9.]), array([18.,  3.]))
     """
+    if isinstance(model, Model):
+        _, X, y = model._judged(X, y)
+        model = model.estimator
     last = last_step(model)[0]
     if isinstance(last, QuantileSVR):
         if cost_fp is not None or cost_fn is not None:
