@@ -65,7 +65,7 @@ class Model:
 
     def __post_init__(self) -> None:
         if self.task == "classify":
-            self.estimator._label_names = self.labels
+            self.estimator._names = self.labels
 
     def __repr__(self) -> str:
         what = "classifier" if self.task == "classify" else "regression"
@@ -292,7 +292,10 @@ class Model:
         table, features = self._prepared(X)
         if y is None:
             return table, features, self.preparation.response(table)
-        return table, features, self.preparation.with_target("y").response(as_table({"y": y}))
+        given = as_table({"y": y})
+        if given.n_rows != table.n_rows:
+            raise TableError(f"y has {given.n_rows} values, but there are {table.n_rows} rows")
+        return table, features, self.preparation.response(given, "y")
 
     def _array_as_table(self, X: Any) -> Table:
         """Return the table of an array, whose columns are called x1, x2, and so on."""

@@ -6,7 +6,6 @@ import numpy as np
 
 from taupath.classifier import QuantileSVC
 from taupath.crossings import Crossings
-from taupath.validation import slices
 
 __all__ = [
     "Changes",
@@ -15,9 +14,6 @@ __all__ = [
     "probabilities_of_changes",
     "sign_changes",
 ]
-
-# Numbers at a time: decision functions of some samples at all nodes.
-AT_A_TIME = 16_000_000
 
 # Which samples are positive at τ = 0, and all changes: who, after which τ, and to what (1, -1).
 Changes = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -125,16 +121,10 @@ def sign_changes(model: QuantileSVC, X: Any, found: Crossings | None = None) -> 
     falls = np.flatnonzero(once & begin)
     who, when, change = [falls], [found.first[falls]], [np.full(len(falls), -1)]
     others = np.flatnonzero(~once)
-    for some in slices(len(others), max(AT_A_TIME // path.n_kinks, 1)):
-        taus, values = path.values_at_nodes(X[others[some]])
-        above = values >= 0.0
-        begin[others[some]] = above[:, 0]
-        row, k = np.nonzero(above[:, 1:] != above[:, :-1])
-        before, after = values[row, k], values[row, k + 1]
-        who.append(others[some][row])
-        zero = taus[k] + (taus[k + 1] - taus[k]) * (before / (before - after))
-        down = above[row, k]
-        # f = 0 is positive: at that τ itself where f rises, after it where f down
-        when.append(np.where(down, zero, np.nextafter(zero, -np.inf)))
-        change.append(np.where(down, -1, 1))
+    if len(others):
+        all_changes = path.changes(X[others])
+        begin[others] = all_changes.begin
+        who.append(others[all_changes.who])
+        when.append(all_changes.when)
+        change.append(all_changes.change)
     return begin, np.concatenate(who), np.concatenate(when), np.concatenate(change)

@@ -190,8 +190,7 @@ def _cases(case: Case, rows: np.ndarray, positive: np.ndarray, proba: np.ndarray
 
 def _compressed(case: Case, X: Any) -> LowRank:
     """Return f_τ(x) of checked samples."""
-    X = case.columns_for_path(X)
-    return compress(lambda some: case.model.path_.values_at_nodes(X[some]), X.shape[0], TOLERANCE)
+    return compress(case.model.path_.kept_functions(case.columns_for_path(X)), TOLERANCE)
 
 
 def _own_changes(rows: np.ndarray, changes: Changes) -> dict[str, Any]:
