@@ -10,6 +10,7 @@ from taupath.display.inputs import (
     check_binary_classifier,
     check_probabilities,
     find_positive,
+    last_step,
     positive_of,
     positive_probability,
     weights_of,
