@@ -42,7 +42,8 @@ class PathClassifier(ClassifierMixin, PathEstimator):
     paths_: list[ClassificationPath]
     _members: list[np.ndarray | None]  # training samples of each path; None for all
     _constant: ConstantDecisions  # of `path_`
-    _names: Sequence[Any] | None = None  # what users call the classes, where these are codes
+    # what messages call the classes 0, 1, … of a model of raw data
+    _label_names: Sequence[Any] | None = None
 
     @property
     def _positive(self) -> int:
@@ -147,7 +148,9 @@ class PathClassifier(ClassifierMixin, PathEstimator):
             return  # one of the mistakes costs nothing: then this is right
         label = self._constant_at(tau)
         if label is not None:
-            shown = np.asarray(label).item() if self._names is None else self._names[int(label)]
+            shown = np.asarray(label).item()
+            if self._label_names is not None:
+                shown = self._label_names[shown]
             warnings.warn(
                 f"at τ = {tau:.3g} the model decides {shown!r} for every case, "
                 "those it was trained on included: at these costs it does not tell cases apart; "

@@ -65,7 +65,7 @@ class Model:
 
     def __post_init__(self) -> None:
         if self.task == "classify":
-            self.estimator._names = self.labels
+            self.estimator._label_names = self.labels
 
     def __repr__(self) -> str:
         what = "classifier" if self.task == "classify" else "regression"
