@@ -16,7 +16,6 @@ from taupath.display.inputs import (
     weights_of,
 )
 from taupath.rates import Rates, changes_of_probabilities, sign_changes
-from taupath.steps import last_step
 
 __all__ = ["rates_of_estimator", "rates_of_predictions"]
 
