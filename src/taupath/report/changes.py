@@ -4,12 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from taupath.rates import Changes
 from taupath.report.encoding import packed
 
-__all__ = ["Changes", "cost_ratios", "counts_payload", "joint", "probabilities"]
-
-# Which cases are positive at τ = 0, and all changes: who, after which τ, and to what (1, -1).
-Changes = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+__all__ = ["cost_ratios", "counts_payload", "joint", "probabilities"]
 
 # Cost ratios with two digits, up to ten thousand to one: where a page of aggregates has its counts.
 DECADES = 4

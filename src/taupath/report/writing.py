@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from taupath.atomic import replacing
+from taupath.rates import Changes
 from taupath.regressor import QuantileSVR
 from taupath.report.binary import binary_payload, outcomes_payload
-from taupath.report.changes import Changes
 from taupath.report.inputs import (
     check_case,
     check_certificate,
