@@ -15,9 +15,11 @@ if TYPE_CHECKING:
         ModelFileError,
         WalkFailed,
     )
+    from taupath.model import Model
     from taupath.path import SolutionPath
     from taupath.regression import quantile_regression_path
     from taupath.regressor import QuantileSVR
+    from taupath.scoring import make_cost_scorer
     from taupath.selection import QuantileSVCCV
     from taupath.storage import load, save
 
@@ -30,6 +32,7 @@ _HOMES = {
     "ClusterFailed": "exceptions",
     "ConstantDecisionWarning": "exceptions",
     "IndefiniteKernelWarning": "exceptions",
+    "Model": "model",
     "ModelFileError": "exceptions",
     "QuantileSVC": "classifier",
     "QuantileSVCCV": "selection",
@@ -38,6 +41,7 @@ _HOMES = {
     "WalkFailed": "exceptions",
     "evaluate": "evaluation",
     "load": "storage",
+    "make_cost_scorer": "scoring",
     "quantile_path": "classification",
     "quantile_regression_path": "regression",
     "regularization_path": "classification",
@@ -49,6 +53,7 @@ __all__ = [
     "ClusterFailed",
     "ConstantDecisionWarning",
     "IndefiniteKernelWarning",
+    "Model",
     "ModelFileError",
     "QuantileSVC",
     "QuantileSVCCV",
@@ -58,6 +63,7 @@ __all__ = [
     "__version__",
     "evaluate",
     "load",
+    "make_cost_scorer",
     "quantile_path",
     "quantile_regression_path",
     "regularization_path",

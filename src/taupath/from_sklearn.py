@@ -84,7 +84,8 @@ def _columns(steps: list[tuple[str, Any]], estimator: Any) -> tuple[list[str] | 
         (step for _, step in steps if step is not None and not isinstance(step, str)), estimator
     )
     names = getattr(first, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names], int(first.n_features_in_)
+    n_columns = int(getattr(first, "n_features_in_", 0))  # a step of somebody's own has none
+    return None if names is None else [str(name) for name in names], n_columns
 
 
 def _with_codes(estimator: QuantileSVC) -> tuple[QuantileSVC, list[Any]]:

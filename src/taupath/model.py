@@ -12,7 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from taupath.classifier import QuantileSVC
 from taupath.outcomes import HeldOut
 from taupath.preparation import Preparation
-from taupath.tables import Table, TableError, as_table, is_table
+from taupath.tables import Table, TableError, as_table
+from taupath.tables.frames import is_table
 from taupath.tables.table import listed
 from taupath.validation import check_features
 
@@ -291,7 +292,10 @@ class Model:
         table, features = self._prepared(X)
         if y is None:
             return table, features, self.preparation.response(table)
-        return table, features, self.preparation.with_target("y").response(as_table({"y": y}))
+        given = as_table({"y": y})
+        if given.n_rows != table.n_rows:
+            raise TableError(f"y has {given.n_rows} values, but there are {table.n_rows} rows")
+        return table, features, self.preparation.response(given, "y")
 
     def _array_as_table(self, X: Any) -> Table:
         """Return the table of an array, whose columns are called x1, x2, and so on."""

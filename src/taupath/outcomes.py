@@ -8,7 +8,13 @@ import numpy as np
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss
 
 from taupath.costs import least_cost_class
-from taupath.rates import Changes, Rates, changes_of_probabilities, sign_changes
+from taupath.rates import (
+    Changes,
+    Rates,
+    changes_of_probabilities,
+    probabilities_of_changes,
+    sign_changes,
+)
 from taupath.regressor import QuantileSVR
 
 __all__ = ["HeldOut", "Outcomes", "at_quantiles", "joined", "outcomes_of"]
@@ -61,13 +67,7 @@ class Outcomes:
         if self.proba is not None:
             return self.proba
         assert self.changes is not None
-        begin, who, when, change = self.changes
-        # the length of {τ : positive}: each fall ends a piece, each rise begins one
-        first, last = self.walked
-        inside = np.clip(when, first, last)
-        positive = first - first * begin - np.bincount(who, change * inside, self.n_rows)
-        at_end = begin + np.bincount(who, change, self.n_rows)
-        positive = np.clip(positive + last * at_end, first, last)
+        positive = probabilities_of_changes(self.changes, self.walked)
         return np.column_stack((1.0 - positive, positive))
 
     def decided(self, cost_matrix: Any = None) -> np.ndarray:

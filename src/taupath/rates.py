@@ -7,7 +7,13 @@ import numpy as np
 from taupath.classifier import QuantileSVC
 from taupath.crossings import Crossings
 
-__all__ = ["Changes", "Rates", "changes_of_probabilities", "sign_changes"]
+__all__ = [
+    "Changes",
+    "Rates",
+    "changes_of_probabilities",
+    "probabilities_of_changes",
+    "sign_changes",
+]
 
 # Which samples are positive at τ = 0, and all changes: who, after which τ, and to what (1, -1).
 Changes = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -72,6 +78,18 @@ def changes_of_probabilities(proba: np.ndarray) -> Changes:
     """Return the changes of the rule: positive where the probability is at least τ."""
     n = len(proba)
     return np.ones(n, dtype=bool), np.arange(n), proba, np.full(n, -1)
+
+
+def probabilities_of_changes(
+    changes: Changes, walked: tuple[float, float] = (0.0, 1.0)
+) -> np.ndarray:
+    """Return the length of {τ : positive} of each sample, all τ before `walked` included."""
+    begin, who, when, change = changes
+    first, last = walked
+    at_end = begin + np.bincount(who, change, minlength=len(begin))
+    # each fall ends a piece, each rise begins one
+    pieces = np.bincount(who, change * np.clip(when, first, last), minlength=len(begin))
+    return np.clip(first - first * begin - pieces + last * at_end, first, last)
 
 
 def sign_changes(model: QuantileSVC, X: Any, found: Crossings | None = None) -> Changes:

@@ -109,13 +109,14 @@ def load_model(file: str, target: str | None = None) -> "Model":
     """
     from dataclasses import replace
 
+    from taupath.classifier import QuantileSVC
     from taupath.from_sklearn import model_of
     from taupath.model import Model
-    from taupath.path import SolutionPath
+    from taupath.regressor import QuantileSVR
     from taupath.storage import load
 
     model = load(file)
-    if isinstance(model, SolutionPath):
+    if not isinstance(model, Model | QuantileSVC | QuantileSVR):
         raise Failed(
             f"{file} holds a {type(model).__name__} without the preparation of raw files; use "
             "taupath.load in Python, or train with `taupath fit`"

@@ -200,6 +200,11 @@ def _two_classes(
             f"per row, {columns['cost'][k]:.6g} for all; without the model "
             f"{columns['cost_without_model'][k]:.6g} ({model.labels[int(alarms)]} for all)",
         ]
+    if (columns["fn"][1:] < columns["fn"][:-1]).any():
+        lines.append(
+            "more is missed at some costs although a miss costs more: boundaries of different "
+            "costs cross (`taupath fit --monotone` rules that out)"
+        )
     lines += _constant_lines(constant, columns["tau"])
     lines.append(
         f"probabilities: Brier score {scores['brier']:.4f}, log-loss {scores['log_loss']:.4f}"

@@ -186,8 +186,9 @@ def provenance(model: Any) -> dict[str, str]:
     """Return how a model was trained, line by line."""
     trained = model.trained
     approximate = trained.get("method") == "approximate" and trained.get("tol") is not None
+    source = [str(trained["file"])] if "file" in trained else []
     shown = {
-        "trained on": f"{trained.get('file')}, {trained.get('rows')} rows",
+        "trained on": ", ".join([*source, f"{trained.get('rows')} rows"]),
         "features": trained.get("features"),
         "kernel": trained.get("kernel"),
         "C": f"{trained['C']:g}" if "C" in trained else None,

@@ -49,8 +49,8 @@ class PerformanceDisplay:
     >>> from sklearn.preprocessing import scale
     >>> from taupath import QuantileSVC
     >>> from taupath.display import PerformanceDisplay
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = QuantileSVC(C=0.1).fit(scale(X), y)
+    >>> X, y = load_breast_cancer(return_X_y=True)  # 0 is malignant, 1 is benign
+    >>> model = QuantileSVC(C=0.1, pos_label=0).fit(scale(X), y)
     >>> PerformanceDisplay.from_estimator(model, scale(X), y)
     <...>
     """

@@ -171,33 +171,22 @@ def _function(
 # -- scalers -----------------------------------------------------------------------------------
 
 
-def _affine(shifts: str, scales: str) -> Callable[..., list[_Made]]:
-    """Return how a scaler (x − shift) / scale is translated; attributes may be None."""
-
-    def translate(scaler: Any, made: list[_Made], where: tuple[str, ...]) -> list[_Made]:
-        _refuse_clip(scaler, where)
-        shift, scale = getattr(scaler, shifts, None), getattr(scaler, scales)
-        return [
-            _scaled(
-                one,
-                0.0 if shift is None else float(shift[j]),
-                1.0 if scale is None else float(scale[j]),
-            )
-            for j, one in enumerate(made)
-        ]
-
-    return translate
-
-
-def _min_max(scaler: MinMaxScaler, made: list[_Made], where: tuple[str, ...]) -> list[_Made]:
-    _refuse_clip(scaler, where)
-    ends = zip(made, scaler.min_.tolist(), scaler.scale_.tolist(), strict=True)
-    return [_scaled(one, -low / factor, 1.0 / factor) for one, low, factor in ends]
-
-
-def _refuse_clip(scaler: Any, where: tuple[str, ...]) -> None:
+def _affine(scaler: Any, made: list[_Made], where: tuple[str, ...]) -> list[_Made]:
     if getattr(scaler, "clip", False):
         raise _cannot(where, scaler, "clip=True is not stored; train with clip=False")
+    zeros, ones = np.zeros(len(made)), np.ones(len(made))
+    if isinstance(scaler, MinMaxScaler):
+        shifts, scales = -scaler.min_ / scaler.scale_, 1.0 / scaler.scale_
+    elif isinstance(scaler, StandardScaler):
+        shifts = scaler.mean_ if scaler.with_mean else zeros
+        scales = scaler.scale_ if scaler.with_std else ones
+    elif isinstance(scaler, RobustScaler):
+        shifts = scaler.center_ if scaler.with_centering else zeros
+        scales = scaler.scale_ if scaler.with_scaling else ones
+    else:
+        shifts, scales = zeros, scaler.scale_
+    found = zip(made, shifts.tolist(), scales.tolist(), strict=True)
+    return [_scaled(one, shift, scale) for one, shift, scale in found]
 
 
 def _scaled(one: _Made, shift: float, scale: float) -> _Made:
@@ -234,7 +223,9 @@ def _filled(one: _Made, value: Any, where: tuple[str, ...], imputer: SimpleImput
     if not isinstance(one, _Cells) or one.fill is not None:
         return one  # nothing is missing
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return replace(one, fill=float(value) * one.scale + one.shift)
+        # without any value in training only a flag may be left, whatever is filled in
+        number = 0.0 if _is_nan(value) else float(value)
+        return replace(one, fill=number * one.scale + one.shift)
     return replace(one, fill=_text(value, one.name, where, imputer))
 
 
@@ -277,7 +268,16 @@ def _encoded(
     # cells that read NA or are empty are missing in every file
     missing = [k for k, text in enumerate(texts) if text is None or is_missing(text)]
     imputed = one.fill is not None and not (isinstance(one.fill, str) and is_missing(one.fill))
-    if len(missing) > 1 or (missing and imputed):
+    if missing and imputed:
+        kind = repr(categories[missing[0]])
+        raise _cannot(
+            where,
+            encoder,
+            f"missing cells of column {one.name!r} were filled in before, but not those with "
+            f"{kind}, which have become a category; fill in these, with missing_values={kind}, or "
+            "write all missing cells as NaN",
+        )
+    if len(missing) > 1:
         raise _cannot(
             where,
             encoder,
@@ -396,10 +396,10 @@ _TRANSLATIONS: dict[type, Callable[..., list[_Made]]] = {
     Pipeline: _pipeline,
     ColumnTransformer: _columns,
     FunctionTransformer: _function,
-    StandardScaler: _affine("mean_", "scale_"),
-    RobustScaler: _affine("center_", "scale_"),
-    MaxAbsScaler: _affine("", "scale_"),
-    MinMaxScaler: _min_max,
+    StandardScaler: _affine,
+    RobustScaler: _affine,
+    MaxAbsScaler: _affine,
+    MinMaxScaler: _affine,
     SimpleImputer: _imputed,
     OneHotEncoder: _one_hot,
 }

@@ -309,13 +309,15 @@ class Preparation:
             return bool(table.labels.dtype == object or np.any(table.labels != 0))
         return labels.is_known(table.labels, self.classes)
 
-    def response(self, table: Table) -> np.ndarray:
+    def response(self, table: Table, target: str | None = None) -> np.ndarray:
         """Return the responses of a table.
 
         Parameters
         ----------
         table : Table
             Rows with the target column, or with labels.
+        target : str, optional
+            Another column that holds them.
 
         Returns
         -------
@@ -327,15 +329,16 @@ class Preparation:
         TableError
             If there are no responses, or one is not of the classes or not a number.
         """
-        if self.target is None and isinstance(self.columns, ColumnFeatures):
+        target = self.target if target is None else target
+        if target is None and isinstance(self.columns, ColumnFeatures):
             raise TableError(
                 f"{table.source}: the model does not know which column holds the truth; name it: "
                 "--target COLUMN, or y in Python"
             )
-        values = _responses(table, self.target)
+        values = _responses(table, target)
         if self.classes is None:
-            return labels.numbers(values, table, self.target)
-        return labels.codes(values, table, self.target, self.classes)
+            return labels.numbers(values, table, target)
+        return labels.codes(values, table, target, self.classes)
 
     def state(self) -> dict[str, Any]:
         """Return all of it as a dict of JSON types, from which `from_state` makes it again."""

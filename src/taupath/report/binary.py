@@ -7,8 +7,13 @@ import numpy as np
 from taupath.classifier import QuantileSVC
 from taupath.display.inputs import as_frame_of, columns_of, positive_of
 from taupath.display.reliability import ReliabilityDisplay
-from taupath.rates import Changes, changes_of_probabilities, sign_changes
-from taupath.report.changes import cost_ratios, counts_payload, joint, probabilities
+from taupath.rates import (
+    Changes,
+    changes_of_probabilities,
+    probabilities_of_changes,
+    sign_changes,
+)
+from taupath.report.changes import cost_ratios, counts_payload, joint
 from taupath.report.encoding import packed
 from taupath.report.inputs import Case, Cells
 from taupath.report.lowrank import LowRank, compress
@@ -82,7 +87,7 @@ def outcomes_payload(
         "classes": class_names,
         "tau": 0.5,
         "rule": "sign",
-        **decisions_payload(positive, changes, probabilities(changes), {}, True),
+        **decisions_payload(positive, changes, probabilities_of_changes(changes), {}, True),
         "cases": None,
         "boundary": None,
         "coefficients": None,

@@ -7,19 +7,10 @@ import numpy as np
 from taupath.rates import Changes
 from taupath.report.encoding import packed
 
-__all__ = ["cost_ratios", "counts_payload", "joint", "probabilities"]
+__all__ = ["cost_ratios", "counts_payload", "joint"]
 
 # Cost ratios with two digits, up to ten thousand to one: where a page of aggregates has its counts.
 DECADES = 4
-
-
-def probabilities(changes: Changes) -> np.ndarray:
-    """Return which part of [0, 1] each case is taken for positive."""
-    begin, who, when, change = changes
-    n = len(begin)
-    at_end = begin + np.bincount(who, change, minlength=n)
-    length = at_end - np.bincount(who, change * np.clip(when, 0.0, 1.0), minlength=n)
-    return np.asarray(np.clip(length, 0.0, 1.0))
 
 
 def joint(changes: Changes, proba: np.ndarray) -> Changes:

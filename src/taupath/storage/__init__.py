@@ -18,7 +18,7 @@ def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -
 
     Parameters
     ----------
-    model : SolutionPath, QuantileSVC, QuantileSVR, Model or sklearn.pipeline.Pipeline
+    model : SolutionPath, QuantileSVC, QuantileSVR, FrozenClassifier, Model or Pipeline
         What to store. The last step of a pipeline is one of the estimators. The others are
         `StandardScaler`, `MinMaxScaler`, `RobustScaler`, `MaxAbsScaler`, `SimpleImputer`,
         `OneHotEncoder`, `ColumnTransformer` and `Pipeline` of these, or ``"passthrough"``.
@@ -39,6 +39,7 @@ def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -
 
     from taupath.classifier import QuantileSVC
     from taupath.from_sklearn import model_of
+    from taupath.frozen import FrozenClassifier
     from taupath.model import Model
     from taupath.path import SolutionPath
     from taupath.regressor import QuantileSVR
@@ -60,7 +61,7 @@ def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -
             "held_out": pack_held_out(model.held_out, shelf),
         }
     else:
-        if not isinstance(model, QuantileSVC | QuantileSVR):
+        if not isinstance(model, QuantileSVC | QuantileSVR | FrozenClassifier):
             raise TypeError(
                 f"a {type(model).__name__} cannot be stored; give a path, a QuantileSVC, a "
                 "QuantileSVR, a Pipeline that ends in one, or a Model"
@@ -83,7 +84,7 @@ def load(file: "str | os.PathLike[str]") -> Any:
 
     Returns
     -------
-    SolutionPath, QuantileSVC, QuantileSVR or Model
+    SolutionPath, QuantileSVC, QuantileSVR, FrozenClassifier or Model
         What was stored; its numbers are the same as before. A `Model` is what ``taupath fit`` or
         `save` of a pipeline wrote: it predicts for data frames and raw files.
 
