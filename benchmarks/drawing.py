@@ -46,6 +46,10 @@ def svg(plot: Plot, prefix: str) -> str:
                 far = [points[-1], *guessed]
                 ax.plot(*zip(*far, strict=True), markevery=slice(1, None), **looks[name] | hollow)
         ax.set(xscale="log", yscale="log", xlabel=plot.x, ylabel=plot.y, title=plot.title)
+        heights = [y for points in plot.series.values() for _, y in points]
+        if heights and max(heights) < 10.0 * min(heights):  # else powers of ten are enough
+            ax.yaxis.set_major_formatter("{x:g}")
+            ax.yaxis.set_minor_formatter("{x:g}")
         ax.grid(which="major", color="#7f7f7f", alpha=0.3, linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))

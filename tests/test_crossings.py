@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import taupath
 from platforms import needs_extended_sums
 from taupath import crossings
+from taupath.stretch import Stretch
 
 pytestmark = pytest.mark.core
 
@@ -61,7 +62,7 @@ def assert_found(path, X, level=0.0):
 @st.composite
 def paths(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n, d = draw(st.integers(4, 60)), draw(st.integers(1, 4))
+    n, d = draw(st.integers(4, 60)), draw(st.integers(1, 4) | st.just(70))
     X = rng.normal(size=(n, d))
     if draw(st.booleans()):
         X = np.round(X)
@@ -94,6 +95,113 @@ def paths(draw):
 @settings(max_examples=60)
 def test_the_search_finds_what_a_look_at_every_step_finds(case):
     assert_found(*case)
+
+
+@given(paths(), st.booleans())
+@settings(max_examples=60)
+def test_all_changes_of_sign_are_found(case, kept):
+    path, new, _ = case
+    if not kept:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(crossings, "KEPT", 0)
+            patch.setattr(crossings, "MOST_BLOCKS", 3)
+            assert path._tracks.edges[-1] == len(path._tracks.taus) - 1
+    found = path.changes(new)
+    taus, values = path.values_at_nodes(new)
+    above = values >= 0.0
+    assert_array_equal(found.begin, above[:, 0])
+    who, step = np.nonzero(above[:, 1:] != above[:, :-1])
+    assert_array_equal(found.who, who)
+    assert_array_equal(found.change, np.where(above[who, step], -1, 1))
+    before, after = values[who, step], values[who, step + 1]
+    zero = taus[step] + np.diff(taus)[step] * before / (before - after)
+    assert_allclose(found.when, zero, rtol=0, atol=1e-12 * taus[-1])
+
+
+@pytest.mark.parametrize("intercept", ["augmented", "free", "none"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_wide_samples_are_swept_once_for_everything(kind, intercept, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 400)) * (rng.uniform(size=(60, 400)) < 0.05)
+    X[:, 200:300] = 0.0  # features that nobody has in training
+    y = np.where(X[:, 0] + X[:, 1:4].sum(axis=1) + 0.3 * rng.normal(size=60) > 0.0, 1, -1)
+    new = rng.normal(size=(30, 400)) * (rng.uniform(size=(30, 400)) < 0.05)
+    given, others = (X, new) if kind == "dense" else map(sparse.csr_array, (X, new))
+    path = taupath.quantile_path(given, y, C=5.0, intercept=intercept)
+    swept = []
+    sweep = Stretch.sweep
+    monkeypatch.setattr(
+        Stretch,
+        "sweep",
+        lambda self, a, b, *rest: (swept.append(b - a), sweep(self, a, b, *rest))[1],
+    )
+    path.crossings(others)
+    path.changes(others)
+    taus, values = path.values_at_nodes(others)
+    parts = list(path.coefficients_at_nodes())
+    n_blocks = len(swept)
+    assert sum(swept) <= len(taus) + n_blocks
+    if kind == "sparse":
+        assert path._samples.sweep_rows.n_cols < 301
+    coef = np.concatenate([part for _, part in parts])
+    for k in range(0, len(taus), 7):
+        assert_allclose(coef[k], path.coef(taus[k]), rtol=0, atol=1e-9)
+        direct = path.decision_function(others, taus[k])
+        assert_allclose(values[:, k], direct, rtol=0, atol=1e-9)
+    assert_found(path, new)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("d", [1, 3])
+def test_a_kink_is_there_twice_only_where_a_free_intercept_may_jump(kernel, d):
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(80, d))
+    y = X[:, 0] + rng.normal(size=80)
+    path = taupath.quantile_regression_path(X, y, C=0.01, kernel=kernel, intercept="free")
+    jumped = 0
+    for stretch in path._stretches:
+        if not isinstance(stretch, Stretch):
+            continue
+        record = stretch.record
+        t = np.unique(record.t[(record.t > record.begin) & (record.t < record.end)])
+        over = [np.searchsorted(record.t, t, side=side) for side in ("left", "right")]
+        multiplier = np.empty((2, len(t)))
+        for after, out in zip(over, multiplier, strict=True):
+            w = np.empty((len(t), stretch.samples.rows.n_cols))
+            stretch._replay.sweep(after, t, stretch.line, w, None, out)
+        jump = np.abs(np.diff(multiplier, axis=0)[0]) > 1e-9 * np.ptp(y)
+        twice = stretch._may_jump(*over)
+        assert not (jump & ~twice).any()
+        jumped += int(jump.sum())
+        assert twice.sum() <= jump.sum() + 2
+        assert len(stretch.nodes) == len(t) + twice.sum() + 2
+    assert jumped > 3
+
+
+@pytest.mark.parametrize("given", [{}, {"kernel": "rbf"}, {"intercept": "free"}])
+@pytest.mark.parametrize("kept", [1e9, 0])
+def test_values_at_kept_nodes_and_between_are_those_of_the_path(given, kept, monkeypatch):
+    monkeypatch.setattr(crossings, "KEPT", kept)
+    monkeypatch.setattr(crossings, "MOST_BLOCKS", 40)
+    path = taupath.quantile_path(*blobs(), C=1.0, **given)
+    new = np.random.default_rng(1).normal(size=(9, 3))
+    nodes, functions = path.kept_nodes, path.kept_functions(new)
+    assert len(nodes) == len(path._tracks.taus) if kept else len(nodes) < 60
+    which = np.arange(3, len(nodes) - 3, 11)
+    near = np.nextafter(nodes[which], 0.0)
+    exact = path.decision_function(new, near)
+    assert_allclose(functions.values(nodes=which), exact, rtol=0, atol=1e-8)
+    assert_allclose(functions.values([4, 2], which), exact[[4, 2]], rtol=0, atol=1e-8)
+    assert_allclose(functions.between(near), exact, rtol=0, atol=1e-8)
+    if not given.get("kernel"):
+        coef = np.array([path.coef(tau) for tau in near])
+        assert_allclose(path.coefficients_at_kept(which), coef, rtol=0, atol=1e-8)
+        some = path.coefficients_at_kept(which, np.array([2, 0]))
+        assert_allclose(some, coef[:, [2, 0]], rtol=0, atol=1e-8)
+    if kept:
+        taus = np.random.default_rng(2).uniform(size=20)
+        exact = path.decision_function(new, taus)
+        assert_allclose(functions.between(taus), exact, rtol=0, atol=1e-8)
 
 
 def blobs(n=120):
@@ -166,13 +274,13 @@ def test_what_functions_can_move_is_measured_in_full(kernel, intercept):
         "rbf": lambda A, B: rbf_kernel(A, B, gamma=2.0),
         "poly": lambda A, B: (2.0 * A @ B.T + 1.0) ** 2,
     }[kernel]
-    moved = np.diff(tracks._coef, axis=0)
+    moved = np.diff(tracks.coef, axis=0)
     lengths = np.sqrt(np.maximum(np.einsum("ki,ij,kj->k", moved, K(X, X), moved), 0.0))
     travelled = np.append(0.0, np.cumsum(lengths))
     # (up to rounding here: where coefficients move and f does not, lengths are differences)
     assert np.all(tracks._travel >= travelled - 1e-6 * travelled[-1])
     assert_allclose(tracks._travel, travelled, rtol=1e-2, atol=1e-3 * travelled[-1])
-    drifted = np.append(0.0, np.cumsum(np.abs(np.diff(tracks._constant))))
+    drifted = np.append(0.0, np.cumsum(np.abs(np.diff(tracks.constant))))
     assert np.all(tracks._drift >= drifted * (1.0 - 1e-12))
     assert_allclose(tracks._drift, drifted, rtol=1e-6, atol=1e-12)
     # and no function moves more than that

@@ -37,6 +37,7 @@ from display_models import (
     Y,
 )
 from taupath import QuantileSVC, QuantileSVR
+from taupath import path as path_module
 from taupath.display import (
     BoundaryDisplay,
     CoefficientDisplay,
@@ -46,7 +47,6 @@ from taupath.display import (
     ReliabilityDisplay,
     RocDisplay,
 )
-from taupath.display import rates as rates_module
 from taupath.display.drawing import PALETTE
 
 matplotlib.use("Agg")
@@ -74,7 +74,7 @@ def thresholded(y, proba, tau):
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("model", [LINEAR, WIGGLY], ids=["linear", "rbf"])
 def test_performance_is_that_of_predict_at_every_tau(model, monotone, monkeypatch):
-    monkeypatch.setattr(rates_module, "AT_A_TIME", 2000)  # several blocks
+    monkeypatch.setattr(path_module, "ROWS_AT_A_TIME", 7)  # several blocks
     model = QuantileSVC(**model.get_params() | {"monotone": monotone}).fit(X, Y)
     display = PerformanceDisplay.from_estimator(model, X_NEW, Y_NEW)
     assert display.taus[0] == 0.0 and display.taus[-1] == 1.0

@@ -9,6 +9,7 @@ for anything. The README is also read as a newcomer would: see `test_docs_reader
 import ast
 import contextlib
 import doctest
+import importlib
 import io
 import os
 import re
@@ -30,6 +31,12 @@ from taupath import cli
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PACKAGE = Path(taupath.__file__).parent
+MODULES = [
+    ".".join(("taupath", *file.relative_to(PACKAGE).with_suffix("").parts))
+    for file in sorted(PACKAGE.rglob("*.py"))
+    if ">>> " in file.read_text("utf-8")
+]
 EXAMPLES = sorted((ROOT / "examples").rglob("plot_*.py"))
 BLOCK = re.compile(
     r"^( *)```(python|pycon|console)\n(.*?)^\1```$(?:\n\n\1```text\n(.*?)^\1```$)?",
@@ -173,6 +180,18 @@ def test_what_a_page_shows_runs(page, tmp_path, monkeypatch):
     fits = Fits(monkeypatch)
     run_page(page)
     fits.check_direction()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_examples_of_docstrings_run(module, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    fits = Fits(monkeypatch)
+    failed, tried = doctest.testmod(importlib.import_module(module), optionflags=SAME)
+    assert tried and not failed
+    fits.check_direction()
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def test_the_wrong_direction_is_noticed(monkeypatch):

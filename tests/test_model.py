@@ -17,6 +17,8 @@ from sklearn.metrics import (
     RocCurveDisplay,
     get_scorer,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 import taupath as tp
@@ -208,6 +210,58 @@ def test_a_model_of_a_matrix_takes_arrays(tmp_path, capsys):
     assert model.n_features_in_ == 4 and not hasattr(model, "feature_names_in_")
     with pytest.raises(ValueError, match="3 features, the model 4"):
         model.predict(X[:, :3])
+
+
+def test_warnings_name_the_label_not_its_code(folder):
+    model = tp.load(folder / "two.tau")
+    with pytest.warns(tp.ConstantDecisionWarning, match="decides 'ill' for every case"):
+        assert set(model.predict(people(), tau=1e-6)) == {"ill"}
+
+
+def test_several_taus_give_a_column_each(folder):
+    model, frame = tp.load(folder / "two.tau"), people(40, seed=1)
+    found = model.predict(frame, taus=[0.3, 0.5, 0.6])
+    for column, tau in zip(found.T, (0.3, 0.5, 0.6), strict=True):
+        assert column.tolist() == model.predict(frame, tau=tau).tolist()
+
+
+def test_scores_for_costs_are_minus_the_mean_cost(folder):
+    model, frame = tp.load(folder / "two.tau"), people(40, seed=1)
+    truth = (frame["state"] == "ill").to_numpy()
+    for cost in (3.0, "amount", frame["amount"]):
+        each = frame["amount"].to_numpy() if not isinstance(cost, float) else np.full(40, cost)
+        found = model.score(frame, frame["state"], cost_fp=1.0, cost_fn=cost)
+        ill = model.predict(frame, cost_fp=1.0, cost_fn=cost) == "ill"
+        expected = -np.mean((ill & ~truth) + each * (truth & ~ill))
+        assert found == pytest.approx(expected, rel=1e-12)
+        assert found == model.score(folder / "new.csv", cost_fp=1.0, cost_fn=cost)
+
+
+def test_evaluate_takes_models_and_raw_data(folder, capsys):
+    frame = people(40, seed=1)
+    two, wages = tp.load(folder / "two.tau"), tp.load(folder / "wages.tau")
+    found = tp.evaluate(two, frame, frame["state"], taus=[0.3, 0.5])
+    for k, tau in enumerate((0.3, 0.5)):
+        ill = two.predict(frame, tau=tau) == "ill"
+        assert found["fn"][k] == (~ill & (frame["state"] == "ill")).sum()
+        assert found["fp"][k] == (ill & (frame["state"] == "well")).sum()
+    again = tp.evaluate(two, folder / "new.csv", None, taus=[0.3, 0.5])
+    assert all((again[name] == found[name]).all() for name in found)
+    quantiles = tp.evaluate(wages, frame, frame["wage"], taus=[0.2, 0.7])
+    below = (frame["wage"].to_numpy()[:, None] <= wages.predict(frame, quantile=[0.2, 0.7])).mean(0)
+    np.testing.assert_array_equal(quantiles["below"], below)
+    with pytest.raises(TableError, match="y has 3 values, but there are 40 rows"):
+        tp.evaluate(two, frame, ["ill", "well", "ill"])
+
+
+def test_a_column_may_be_called_y(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=50), "y": rng.normal(size=50)})
+    inside = np.where(frame["x"] > frame["y"], "in", "out")
+    estimator = tp.QuantileSVC().fit(frame, inside)
+    tp.save(make_pipeline(StandardScaler(), estimator).fit(frame, inside), tmp_path / "model.tau")
+    model = tp.load(tmp_path / "model.tau")
+    assert model.score(frame, inside) > 0.9
 
 
 # -- a fitted classifier of scikit-learn -------------------------------------------------------

@@ -2,12 +2,12 @@
 
 Twenty random splits of each set, stratified: 70 % to train on, 30 % to count mistakes in.
 
-taupath                     one `QuantileSVCCV`, ``predict(X, cost_fp=…, cost_fn=…)``
-taupath, C for these costs  the same, with `best_C(τ)` in place of the C that is best over all τ
-logistic + threshold        `LogisticRegression`, positive where P̂ ≥ τ
-calibrated SVM + threshold  `CalibratedClassifierCV(SVC)` with a sigmoid, positive where P̂ ≥ τ
-taupath, RBF; calibrated RBF SVM + threshold
-                            the same with an RBF kernel, gamma="scale"; not on a1a
+taupath              one `QuantileSVCCV`, ``predict(X, cost_fp=…, cost_fn=…)``
+taupath, C per cost  the same, with `best_C(τ)` instead of the C that is best over all τ
+logistic             `LogisticRegression`, positive where P̂ ≥ τ
+calibrated SVM       `CalibratedClassifierCV(SVC)` with a sigmoid, positive where P̂ ≥ τ
+taupath RBF, calibrated RBF
+                     the same with an RBF kernel, gamma="scale"; not on a1a
 
 All choose C from a grid, in three folds of the training part: the paths and the calibrated SVMs by
 Brier score, logistic regression by log-loss. Columns are standardised on the training part, unless
@@ -38,9 +38,9 @@ from taupath.datasets import ENVIRONMENT_VARIABLE, DataNotFound
 
 TITLE = "taupath or a threshold"
 SOLVERS = ("taupath",)
-PATH, TUNED = "taupath", "taupath, C for these costs"
-LOGISTIC, CALIBRATED = "logistic + threshold", "calibrated SVM + threshold"
-PATH_RBF, CALIBRATED_RBF = "taupath, RBF", "calibrated RBF SVM + threshold"
+PATH, TUNED = "taupath", "taupath, C per cost"
+LOGISTIC, CALIBRATED = "logistic", "calibrated SVM"
+PATH_RBF, CALIBRATED_RBF = "taupath RBF", "calibrated RBF"
 METHODS = (PATH, TUNED, LOGISTIC, CALIBRATED, PATH_RBF, CALIBRATED_RBF)
 DUELS = ((PATH, LOGISTIC), (PATH, CALIBRATED), (TUNED, LOGISTIC), (TUNED, CALIBRATED))
 DUELS += ((PATH_RBF, LOGISTIC), (PATH_RBF, CALIBRATED_RBF))

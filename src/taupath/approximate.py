@@ -9,11 +9,11 @@ import scipy.sparse as sp
 
 from taupath.chords import Chords
 from taupath.continuum import Boxes, Continuum, Losses, SampleLosses
+from taupath.intercept import make_intercept
 from taupath.node import Node, Smoothing
 from taupath.part import Facts
 from taupath.passes import OnePart
 from taupath.rounding import Rounding
-from taupath.samples import make_intercept
 from taupath.smoothing import NodeSolver, Solved
 from taupath.stored import StoredSamples
 from taupath.validation import check_choice

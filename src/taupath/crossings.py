@@ -8,6 +8,7 @@ than that, nothing happens in between; otherwise it is halved.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,16 @@ import scipy.sparse as sp
 
 from taupath._core._crossings import Table
 
-__all__ = ["Crossings", "Functions", "Tracks", "find_crossings"]
+__all__ = ["Changes", "Crossings", "Functions", "KeptFunctions", "Tracks", "find_crossings"]
 
 # Bytes of the functions at all nodes, up to which they are kept; else as many of them, about.
-KEPT = 256e6
+KEPT = 512e6
 MOST_BLOCKS = 2048
-# Bytes of what is computed at a time.
-AT_A_TIME = 32e6
+# Nodes from one look at a function to the next, where all its changes are looked for.
+STEP = 16
+# Bytes of what is computed at a time; of more, fresh memory would take longer than the numbers.
+AT_A_TIME = 8e6
+TINY = float(np.finfo(np.float64).tiny)
 # Travelled lengths are rounded up by this.
 UPWARD = 1.0 + 1e-9
 
@@ -64,6 +68,25 @@ class Crossings:
     last: np.ndarray
 
 
+@dataclass(frozen=True)
+class Changes:
+    """All changes of the sign of f_τ(x), of several x.
+
+    Attributes
+    ----------
+    begin : ndarray of bool of shape (n_samples,)
+        Whether f ≥ 0 where the path begins.
+    who, when, change : ndarray of shape (n_changes,)
+        A sample whose sign changes, the last τ before that is so, and what it changes to: 1 for
+        f ≥ 0, -1 for f < 0. Those of one sample are in the order of τ.
+    """
+
+    begin: np.ndarray
+    who: np.ndarray
+    when: np.ndarray
+    change: np.ndarray
+
+
 class Tracks:
     """The functions of a path: all of them if they fit into memory, else some.
 
@@ -76,15 +99,33 @@ class Tracks:
         ``sweep(first, last)`` returns the functions at the nodes first, ..., last - 1.
     width : int
         Number of coefficients of a function.
+    swept : int
+        About how many numbers a sweep computes at each node.
+
+    Attributes
+    ----------
+    edges : ndarray of int
+        The nodes whose functions are kept: all of them if `complete`.
+    kept : ndarray of shape (n_edges,)
+        Their τ.
+    coef, constant : ndarray of shape (n_edges, width), (n_edges,)
+        These functions.
     """
 
     def __init__(
-        self, taus: np.ndarray, sweep: Callable[[int, int], Functions], width: int
+        self,
+        taus: np.ndarray,
+        sweep: Callable[[int, int], Functions],
+        width: int,
+        swept: int,
     ) -> None:
         self.taus, self._sweep = taus, sweep
-        at_a_time = max(int(AT_A_TIME // (8 * width)), 2)
+        at_a_time = max(int(AT_A_TIME // (8 * swept)), 2)
         kept = 1 if 8 * width * len(taus) <= KEPT else min(at_a_time, -(-len(taus) // MOST_BLOCKS))
-        self.edges = np.unique(np.append(np.arange(0, len(taus), kept), len(taus) - 1))
+        jumps = np.flatnonzero(np.diff(taus) == 0.0)
+        self.edges = np.unique(
+            np.concatenate((np.arange(0, len(taus), kept), [len(taus) - 1], jumps, jumps + 1))
+        )
         coef, constant = np.empty((len(self.edges), width)), np.empty(len(self.edges))
         travel, drift = np.zeros(len(taus)), np.zeros(len(taus))
         for first in range(0, len(taus) - 1, at_a_time):
@@ -97,7 +138,7 @@ class Tracks:
             constant[here] = part.constant[self.edges[here] - first]
         self._travel, self._drift = UPWARD * np.cumsum(travel), UPWARD * np.cumsum(drift)
         self.complete = kept == 1
-        self._coef, self._constant = coef, constant
+        self.kept, self.coef, self.constant = taus[self.edges], coef, constant
         self.table = self._table(self.edges, coef, constant, linear=self.complete)
 
     def _table(
@@ -120,29 +161,108 @@ class Tracks:
 
         def at(nodes: np.ndarray) -> np.ndarray:
             if isinstance(features, np.ndarray):
-                products = np.einsum("ij,ij->i", features, self._coef[nodes])
+                products = np.einsum("ij,ij->i", features, self.coef[nodes])
             else:
-                products = features.multiply(self._coef[nodes]).sum(axis=1)
-            return np.asarray(np.asarray(products).ravel() + self._constant[nodes])
+                products = features.multiply(self.coef[nodes]).sum(axis=1)
+            return np.asarray(np.asarray(products).ravel() + self.constant[nodes])
 
         return np.asarray((1.0 - part) * at(k) + part * at(k + 1))
 
     def all_values(self, features: Any) -> np.ndarray:
         """Return f_τ(x) of each row at all nodes."""
         if self.complete:
-            return np.asarray(features @ self._coef.T + self._constant)
+            return np.asarray(features @ self.coef.T + self.constant)
         values = np.empty((features.shape[0], len(self.taus)))
-        for k in range(len(self.edges) - 1):
-            first, last = int(self.edges[k]), int(self.edges[k + 1]) + 1
-            part = self._sweep(first, last)
-            values[:, first:last] = np.asarray(features @ part.coef.T) + part.constant
+        for first, last in pairwise(self.edges):
+            values[:, first : last + 1] = self._values_within(features, first, last)
         return values
+
+    def values_at(self, features: Any, kept: Any) -> np.ndarray:
+        """Return f_τ(x) of each row at some of the kept nodes."""
+        return np.asarray(features @ self.coef[kept].T + self.constant[kept])
+
+    def changes(self, features: Any, norm: np.ndarray) -> "Changes":
+        """Return all changes of the sign of f_τ(x), of each row.
+
+        Parameters
+        ----------
+        features, norm
+            As for `find_crossings`.
+        """
+        kept = np.unique(np.append(np.arange(0, len(self.edges), STEP), len(self.edges) - 1))
+        edges = self.edges[kept]
+        values = self.values_at(features, kept)
+        left, right = values[:, :-1], values[:, 1:]
+        with np.errstate(invalid="ignore"):  # norms may be infinite: then nothing is skipped
+            reach = np.outer(norm, np.diff(self._travel[edges])) + np.diff(self._drift[edges])
+        quiet = ((left < 0.0) == (right < 0.0)) & (np.abs(left) + np.abs(right) > reach)
+        found: list[tuple[np.ndarray, ...]] = []
+        for k in np.flatnonzero(~quiet.all(axis=0)):
+            rows = np.flatnonzero(~quiet[:, k])
+            first, last = edges[k], edges[k + 1]
+            inside = self._values_within(features[rows], first, last)
+            above = inside >= 0.0
+            row, step = np.nonzero(above[:, 1:] != above[:, :-1])
+            before, after = inside[row, step], inside[row, step + 1]
+            begin, end = self.taus[first + step], self.taus[first + step + 1]
+            zero = begin + (end - begin) * (before / (before - after))
+            # f = 0 is positive: at that τ itself where f rises, after it where f falls
+            falls = above[row, step]
+            when = np.where(falls, zero, np.nextafter(zero, -np.inf))
+            found.append((rows[row], when, np.where(falls, -1, 1)))
+        who, when, change = (
+            np.concatenate([part[k] for part in found] or [np.empty(0, dtype=kind)])
+            for k, kind in enumerate((np.intp, np.float64, np.intp))
+        )
+        order = np.argsort(who, kind="stable")
+        return Changes(values[:, 0] >= 0.0, who[order], when[order], change[order])
+
+    def _values_within(self, features: Any, first: int, last: int) -> np.ndarray:
+        """Return f_τ(x) of each row at the nodes first, ..., last."""
+        if self.complete:
+            coef, constant = self.coef[first : last + 1], self.constant[first : last + 1]
+        else:
+            part = self._sweep(int(first), int(last) + 1)
+            coef, constant = part.coef, part.constant
+        return np.asarray(features @ coef.T + constant)
 
     def inside(self, k: int) -> Table:
         """Return the functions at all nodes from edge k to the next."""
         nodes = np.arange(self.edges[k], self.edges[k + 1] + 1)
         part = self._sweep(int(nodes[0]), int(nodes[-1]) + 1)
         return self._table(nodes, part.coef, part.constant, linear=True)
+
+
+class KeptFunctions:
+    """f_τ(x) of several samples where functions are kept, and in between.
+
+    Parameters
+    ----------
+    tracks : Tracks
+        The functions.
+    features : ndarray or sparse array of shape (n_samples, n)
+        What coefficients are multiplied with.
+    """
+
+    def __init__(self, tracks: Tracks, features: Any) -> None:
+        self._tracks, self._features = tracks, features
+        self.taus = tracks.kept
+
+    def __len__(self) -> int:
+        return int(self._features.shape[0])
+
+    def values(self, rows: Any = slice(None), nodes: Any = slice(None)) -> np.ndarray:
+        """Return the values of all samples, or some, at all kept nodes, or some."""
+        return self._tracks.values_at(self._features[rows], nodes)
+
+    def between(self, taus: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
+        """Return the values at all of these τ, linear between kept nodes."""
+        kept, coef, constant = self.taus, self._tracks.coef, self._tracks.constant
+        k = np.clip(np.searchsorted(kept, taus, side="right") - 1, 0, len(kept) - 2)
+        part = np.clip((taus - kept[k]) / np.maximum(kept[k + 1] - kept[k], TINY), 0.0, 1.0)
+        coef = coef[k] + part[:, None] * (coef[k + 1] - coef[k])
+        constant = constant[k] + part * (constant[k + 1] - constant[k])
+        return np.asarray(self._features[rows] @ coef.T + constant)
 
 
 def find_crossings(

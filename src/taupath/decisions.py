@@ -1,6 +1,7 @@
 """What a fitted classifier answers: labels for costs of your choice, probabilities, one τ alone."""
 
 import warnings
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -41,6 +42,7 @@ class PathClassifier(ClassifierMixin, PathEstimator):
     paths_: list[ClassificationPath]
     _members: list[np.ndarray | None]  # training samples of each path; None for all
     _constant: ConstantDecisions  # of `path_`
+    _names: Sequence[Any] | None = None  # what users call the classes, where these are codes
 
     @property
     def _positive(self) -> int:
@@ -145,8 +147,9 @@ class PathClassifier(ClassifierMixin, PathEstimator):
             return  # one of the mistakes costs nothing: then this is right
         label = self._constant_at(tau)
         if label is not None:
+            shown = np.asarray(label).item() if self._names is None else self._names[int(label)]
             warnings.warn(
-                f"at τ = {tau:.3g} the model decides {np.asarray(label).item()!r} for every case, "
+                f"at τ = {tau:.3g} the model decides {shown!r} for every case, "
                 "those it was trained on included: at these costs it does not tell cases apart; "
                 "try a larger C, or costs that are closer to each other",
                 ConstantDecisionWarning,

@@ -15,13 +15,14 @@ from taupath.certificate import Certificate
 from taupath.chords import Chords, Lines
 from taupath.classification import Labels, quantile_path, regularization_path
 from taupath.continuum import Boxes, Continuum, SampleLosses
+from taupath.intercept import Intercept, make_intercept
 from taupath.node import Node, Smoothing
 from taupath.passes import Place
 from taupath.path import SolutionPath
 from taupath.paths import ClassificationPath, RegressionPath, RegularizationPath
 from taupath.problem import quantile_classification, quantile_regression
 from taupath.regression import quantile_regression_path
-from taupath.samples import Intercept, Solution, make_intercept
+from taupath.samples import Solution
 from taupath.shares import Shares
 from taupath.simplify import (
     Thinned,

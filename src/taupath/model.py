@@ -10,8 +10,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from taupath.classifier import QuantileSVC
+from taupath.outcomes import HeldOut
 from taupath.preparation import Preparation
-from taupath.tables import Table, TableError, as_table, is_table
+from taupath.tables import Table, TableError, as_table
+from taupath.tables.frames import is_table
 from taupath.tables.table import listed
 from taupath.validation import check_features
 
@@ -44,6 +46,8 @@ class Model:
         Scaling, encoding and the names of columns: raw data in, features out.
     trained : dict
         How it was trained, for people to read.
+    held_out : HeldOut or None
+        How models of some rows did on the others, where that was asked for at training.
     classes_ : ndarray of shape (n_classes,)
         The labels of a classifier as the file had them, sorted.
     pos_label_ : label
@@ -57,6 +61,11 @@ class Model:
     estimator: Any  # which of the two, `task` says
     preparation: Preparation
     trained: dict[str, Any] = field(default_factory=dict)
+    held_out: HeldOut | None = None
+
+    def __post_init__(self) -> None:
+        if self.task == "classify":
+            self.estimator._names = self.labels
 
     def __repr__(self) -> str:
         what = "classifier" if self.task == "classify" else "regression"
@@ -260,11 +269,7 @@ class Model:
             Then minus the mean cost per sample is returned, of decisions for these costs. Two
             classes only.
         """
-        table, features = self._prepared(X)
-        if y is None:
-            truth = self.preparation.response(table)
-        else:
-            truth = self.preparation.with_target("y").response(as_table({"y": y}))
+        table, features, truth = self._judged(X, y)
         costs = {"cost_fp": cost_fp, "cost_fn": cost_fn}
         given = {name: cost for name, cost in costs.items() if cost is not None}
         given = self._in_its_terms(given, table)
@@ -281,6 +286,16 @@ class Model:
         """Return samples as a table, and their features."""
         table = as_table(X) if is_table(X) else self._array_as_table(X)
         return table, self.preparation.features(table)
+
+    def _judged(self, X: Any, y: Any) -> tuple[Table, Any, np.ndarray]:
+        """Return samples as a table, their features, and the truth as the estimator has it."""
+        table, features = self._prepared(X)
+        if y is None:
+            return table, features, self.preparation.response(table)
+        given = as_table({"y": y})
+        if given.n_rows != table.n_rows:
+            raise TableError(f"y has {given.n_rows} values, but there are {table.n_rows} rows")
+        return table, features, self.preparation.response(given, "y")
 
     def _array_as_table(self, X: Any) -> Table:
         """Return the table of an array, whose columns are called x1, x2, and so on."""

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from taupath.certificate import Certificate, Measure
-from taupath.crossings import Crossings, Functions, Tracks, find_crossings
+from taupath.crossings import (
+    Changes,
+    Crossings,
+    Functions,
+    KeptFunctions,
+    Tracks,
+    find_crossings,
+)
 from taupath.problem import Line
 from taupath.samples import Samples, Solution
 from taupath.status import FREE, LOWER, UPPER
@@ -256,6 +263,30 @@ class SolutionPath:
             )
         )
 
+    def changes(self, X: Any) -> Changes:
+        """Return all changes of the sign of f_τ(x), of each sample, exactly.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As for `decision_function`.
+
+        Returns
+        -------
+        Changes
+        """
+        X = self._samples.check_new(X)
+        parts, blocks = [], self._row_blocks(X.shape[0])
+        for some in blocks:
+            features, norms = self._samples.features(X[some]), self._samples.norms(X[some])
+            parts.append(self._tracks.changes(features, norms))
+        return Changes(
+            np.concatenate([part.begin for part in parts]),
+            np.concatenate([b.start + part.who for b, part in zip(blocks, parts, strict=True)]),
+            np.concatenate([part.when for part in parts]),
+            np.concatenate([part.change for part in parts]),
+        )
+
     def values_at_nodes(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return all nodes, between which f_τ(x) is linear in τ, and its values there.
 
@@ -273,6 +304,30 @@ class SolutionPath:
         features = self._samples.features(self._samples.check_new(X))
         return self._tracks.taus, self._tracks.all_values(features)
 
+    @property
+    def kept_nodes(self) -> np.ndarray:
+        """The nodes of `values_at_nodes`; where these are many, with wide functions, some."""
+        return np.asarray(self._tracks.kept)
+
+    def kept_functions(self, X: Any) -> KeptFunctions:
+        """Return f_τ(x) at the kept nodes and in between, without solving for any τ.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As for `decision_function`.
+        """
+        return KeptFunctions(self._tracks, self._samples.features(self._samples.check_new(X)))
+
+    def coefficients_at_kept(self, which: Any = slice(None), columns: Any = None) -> np.ndarray:
+        """Return the weights of the features, or of some, at the kept nodes, or at some.
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, n_features)
+        """
+        return self._samples.weights(self._tracks.coef[which], columns)
+
     def coefficients_at_nodes(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield nodes and the weights of the features there, some nodes at a time.
 
@@ -282,10 +337,14 @@ class SolutionPath:
         ------
         ndarray of shape (n_nodes,), ndarray of shape (n_nodes, n_features)
         """
-        nodes = np.concatenate([stretch.nodes for stretch in self._stretches])
+        tracks = self._tracks
         at_a_time = max(int(BYTES_AT_A_TIME // (8 * self._samples.shape[1])), 1)
-        for some in slices(len(nodes), at_a_time):
-            yield nodes[some], self._functions(some.start, some.stop).coef
+        for some in slices(len(tracks.taus), at_a_time):
+            if tracks.complete:
+                coef = tracks.coef[some]
+            else:
+                coef = self._functions(some.start, some.stop).coef
+            yield tracks.taus[some], self._samples.weights(coef)
 
     def _row_blocks(self, n_rows: int) -> list[slice]:
         most = ROWS_AT_A_TIME
@@ -295,9 +354,10 @@ class SolutionPath:
 
     @cached_property
     def _tracks(self) -> Tracks:
-        width = self._samples.shape[0] if self._samples.by_theta else self._samples.shape[1]
+        samples = self._samples
+        width = samples.shape[0] if samples.by_theta else samples.shape[1]
         nodes = np.concatenate([stretch.nodes for stretch in self._stretches])
-        return Tracks(nodes, self._functions, width)
+        return Tracks(nodes, self._functions, width, max(samples.shape))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_tracks"}
@@ -310,9 +370,13 @@ class SolutionPath:
             if begin < end:
                 swept.append(stretch.sweep(begin, end, self._samples.by_theta))
             first, last = first - len(stretch.nodes), last - len(stretch.nodes)
+        if len(swept) == 1:
+            return self._samples.functions(*swept[0])
         thetas = [theta for _, theta, _ in swept if theta is not None]
+        # where widths differ, some stretches are at rest: zero but for the constant, which is last
+        narrowest = min(w.shape[1] for w, _, _ in swept)
         return self._samples.functions(
-            np.concatenate([w for w, _, _ in swept]),
+            np.concatenate([w[:, -narrowest:] for w, _, _ in swept]),
             np.concatenate(thetas) if thetas else None,
             np.concatenate([multiplier for _, _, multiplier in swept]),
         )

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from taupath._core._rows import DenseRows, Rows
 from taupath._core._sparse_rows import CsrRows, PatternRows
 
-__all__ = ["make_rows", "order_in_memory"]
+__all__ = ["make_rows", "order_in_memory", "without_empty_columns"]
 
 
 # Columns, from which on it pays to have those that are often needed side by side in memory.
@@ -60,6 +60,13 @@ def _by_frequency(indices: np.ndarray, n_cols: int) -> np.ndarray:
     rank = np.empty(n_cols, dtype=np.int32)
     rank[order] = np.arange(n_cols, dtype=np.int32)
     return np.asarray(rank[indices])
+
+
+def without_empty_columns(X: sp.csr_array) -> sp.csr_array:
+    """Return a matrix without the columns that have no entries."""
+    present, place = np.unique(X.indices, return_inverse=True)
+    place = place.astype(np.int32)
+    return sp.csr_array((X.data, place, X.indptr), shape=(X.shape[0], len(present)))
 
 
 def order_in_memory(

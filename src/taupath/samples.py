@@ -1,7 +1,6 @@
 """Training samples: what turns dual solutions into decision functions, and judges them."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +11,7 @@ from taupath._core._kernel_rows import CachedRows, MatrixRows
 from taupath._core._rows import Rows
 from taupath.certificate import Measure, measure
 from taupath.crossings import Functions
+from taupath.intercept import Intercept, fixed_intercept, free_intercept, make_intercept
 from taupath.kernels import (
     Kernel,
     check_square,
@@ -23,18 +23,14 @@ from taupath.kernels import (
     warn_of_indefinite,
 )
 from taupath.problem import Line
-from taupath.rows import make_rows, order_in_memory
-from taupath.validation import check_choice, check_new_features, check_positive, slices
+from taupath.rows import make_rows, order_in_memory, without_empty_columns
+from taupath.validation import check_new_features, check_positive, slices
 
 __all__ = [
-    "Intercept",
     "KernelSamples",
     "LinearSamples",
     "Samples",
     "Solution",
-    "fixed_intercept",
-    "free_intercept",
-    "make_intercept",
     "make_samples",
 ]
 
@@ -42,38 +38,15 @@ TINY = float(np.finfo(np.float64).tiny)
 MEGABYTE = 1e6
 # Rows of a kernel matrix that have to be at hand.
 FEWEST_ROWS = 100
+# Samples, up to which those with more features than these have functions made of θ: at all nodes,
+# of which there are about two a sample, they take no more than `crossings.KEPT`.
+MOST_BY_THETA = 4000
 # Dimensions, of a kernel matrix that has few, in which vectors are used instead of it.
 MOST_COLUMNS = 512
 # Samples at a time where the kernel matrix is not kept.
 DIAGONAL_BLOCK = 256
-# Features that are squared at a time.
-ENTRIES_AT_A_TIME = 1 << 20
 # Samples that are looked at to see whether a kernel matrix is positive semidefinite.
 LOOKED_AT = 1000
-
-
-@dataclass(frozen=True)
-class Intercept:
-    """The constant part of the decision function.
-
-    Attributes
-    ----------
-    bias : float
-        A constant feature of this size is appended to every sample; 0 for none.
-    free : bool
-        Whether its weight costs nothing: then Σ sign_i θ_i = 0, and the size of the feature is
-        for rounding only.
-    """
-
-    bias: float
-    free: bool = False
-
-    @property
-    def kind(self) -> str:
-        """What users call it."""
-        if self.free:
-            return "free"
-        return "augmented" if self.bias else "none"
 
 
 # Status, θ, w, and the multiplier of the balance where there is one.
@@ -93,7 +66,7 @@ class Samples(ABC):
         return n_samples, n_features
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("rows", "matrix", "diagonal")
+        derived = ("rows", "sweep_rows", "matrix", "diagonal")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     @property
@@ -137,6 +110,11 @@ class Samples(ABC):
         """Whether functions are made of θ instead of w."""
         return False
 
+    @property
+    def sweep_rows(self) -> Rows:
+        """The z_i for sweeps that are after θ: of w, its length and its constant part matter."""
+        return self.rows
+
     @abstractmethod
     def functions(
         self, w: np.ndarray, theta: np.ndarray | None, multiplier: np.ndarray
@@ -146,6 +124,10 @@ class Samples(ABC):
     def features(self, X: Any) -> Any:
         """Return what the coefficients of `functions` are multiplied with, for checked X."""
         return X
+
+    def weights(self, coef: np.ndarray, columns: Any = None) -> np.ndarray:
+        """Return the weights of all features, or some, in functions of these coefficients."""
+        raise AttributeError("only a path with the linear kernel has coef; use decision_function")
 
     @abstractmethod
     def norms(self, X: Any) -> np.ndarray:
@@ -213,13 +195,45 @@ class LinearSamples(Samples):
         """Return the decision function at checked features."""
         return np.asarray(X @ self.coef(solution)) + self.intercept(solution)
 
+    @property
+    def by_theta(self) -> bool:
+        """Whether functions are made of θ instead of w: where that is shorter."""
+        n_samples, n_features = self.X.shape
+        return bool(n_samples < n_features and n_samples <= MOST_BY_THETA)
+
+    @cached_property
+    def sweep_rows(self) -> Rows:
+        """The z_i without the features that all of them lack."""
+        if isinstance(self.X, np.ndarray):
+            return self.rows
+        X = without_empty_columns(self.X)
+        return make_rows(X, self.sign, self.constant.bias, balanced=self.constant.free)
+
     def functions(
         self, w: np.ndarray, theta: np.ndarray | None, multiplier: np.ndarray
     ) -> Functions:
         """Return the decision functions of several solutions in a row."""
-        coef = np.ascontiguousarray(w[:, : self.X.shape[1]])
-        constant = self.constant.bias * w[:, -1] if self.constant.bias else np.zeros(len(w))
-        return Functions(coef, constant, np.linalg.norm(np.diff(coef, axis=0), axis=1))
+        bias = self.constant.bias
+        proper = w[:, :-1] if bias else w
+        constant = bias * w[:, -1] if bias else np.zeros(len(w))
+        moved = np.diff(proper, axis=0)
+        travel = np.sqrt(np.einsum("ij,ij->i", moved, moved))
+        coef = np.ascontiguousarray(proper) if theta is None else self.sign * theta
+        return Functions(coef, constant, travel)
+
+    def features(self, X: Any) -> Any:
+        """Return checked X, or its products with the training samples."""
+        if not self.by_theta:
+            return X
+        products = X @ self.X.T
+        return products.toarray() if sp.issparse(products) else np.asarray(products)
+
+    def weights(self, coef: np.ndarray, columns: Any = None) -> np.ndarray:
+        """Return the weights of all features, or some, in functions of these coefficients."""
+        if not self.by_theta:
+            return coef if columns is None else coef[:, columns]
+        X = self.X if columns is None else self.X[:, columns]
+        return np.asarray((X.T @ coef.T).T)
 
     def norms(self, X: Any) -> np.ndarray:
         """Return ‖x‖ of each row."""
@@ -459,27 +473,3 @@ def make_samples(
         samples.constant = free_intercept(samples.diagonal.mean())
     samples.examine()
     return samples
-
-
-def make_intercept(intercept: Any, X: "np.ndarray | sp.csr_array") -> Intercept:
-    """Return the intercept that users' arguments mean, for the linear kernel."""
-    constant = fixed_intercept(intercept)
-    if constant is not None:
-        return constant
-    values = (X if isinstance(X, np.ndarray) else X.data).ravel()
-    squares = sum(
-        float(np.square(values[some], dtype=np.float64).sum())
-        for some in slices(len(values), ENTRIES_AT_A_TIME)
-    )
-    return free_intercept(squares / X.shape[0])
-
-
-def fixed_intercept(intercept: Any) -> Intercept | None:
-    """Return the intercept, None if it is free: then its feature depends on the others."""
-    choice = check_choice(intercept, "intercept", ("augmented", "free", "none"))
-    return {"augmented": Intercept(1.0), "none": Intercept(0.0)}.get(choice)
-
-
-def free_intercept(mean_square: float) -> Intercept:
-    """Return an intercept whose feature is as large as the samples are long."""
-    return Intercept(float(np.sqrt(max(mean_square, 0.0))) or 1.0, free=True)

@@ -7,10 +7,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from taupath.certificate import Measure, measure
+from taupath.intercept import Intercept
 from taupath.part import Part
 from taupath.points import Points
 from taupath.problem import Line
-from taupath.samples import TINY, Intercept, LinearSamples, Solution
+from taupath.samples import TINY, LinearSamples, Solution
 from taupath.validation import check_new_features
 
 __all__ = ["AbsentSamples", "StoredSamples"]
@@ -18,6 +19,8 @@ __all__ = ["AbsentSamples", "StoredSamples"]
 
 class StoredSamples(LinearSamples):
     """Samples with the linear kernel, of float32 or float64."""
+
+    by_theta = False  # which is not at hand
 
     def __init__(
         self, X: "np.ndarray | sp.csr_array", sign: np.ndarray, intercept: Intercept

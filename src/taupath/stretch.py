@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from taupath._core._replay import Replay
+from taupath._core._rows import Rows
 from taupath.problem import Line
 from taupath.samples import Samples, Solution
 from taupath.solver import COUNTED, ORTHOGONAL_UP_TO, RAISE, Record
@@ -112,7 +113,7 @@ class Stretch:
         self._last: tuple[float, Solution] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("_replay", "_lock", "_last", "_nodes", "kinks")
+        derived = ("_replay", "_sweeper", "_lock", "_last", "_nodes", "kinks")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -121,7 +122,18 @@ class Stretch:
 
     @cached_property
     def _replay(self) -> Replay:
-        rows, record = self.samples.rows, self.record
+        return self._replay_on(self.samples.rows)
+
+    @cached_property
+    def _sweeper(self) -> Replay:
+        """What sweeps that are after θ go by."""
+        samples = self.samples
+        if samples.sweep_rows is samples.rows:
+            return self._replay
+        return self._replay_on(samples.sweep_rows)
+
+    def _replay_on(self, rows: Rows) -> Replay:
+        record = self.record
         return Replay(
             rows,
             rows.squared_norms(),
@@ -148,7 +160,7 @@ class Stretch:
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
         """Each t where there is a kink, and how many events are over, in the order of the path.
 
-        A free intercept can jump at a kink: then each is there twice, before and after it.
+        Where a free intercept can jump, t is there twice, before and after it.
         """
         record = self.record
         t = np.unique(record.t)
@@ -156,12 +168,26 @@ class Stretch:
         after = np.searchsorted(record.t, t, side="right")
         if self.samples.rows.balanced:
             before = np.searchsorted(record.t, t, side="left")
-            t, after = np.repeat(t, 2), np.column_stack((before, after)).ravel()
+            twice = self._may_jump(before, after)
+            t, after = np.repeat(t, 1 + twice), np.repeat(after, 1 + twice)
+            after[(np.flatnonzero(twice) + np.arange(twice.sum()))] = before[twice]
         first = np.searchsorted(record.t, record.begin, side="right")
         last = np.searchsorted(record.t, record.end, side="left")
         t = np.concatenate(([record.begin], t, [record.end]))
         over = np.concatenate(([first], after, [last])).astype(np.intp)
         return (t[::-1].copy(), over[::-1].copy()) if self.backward else (t, over)
+
+    def _may_jump(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Return whether a free intercept can jump while so many events become so many.
+
+        A point that is free before and after an event has the same margin and the same w, and
+        with them the same intercept: only where no point is free, there may be another one.
+        """
+        record = self.record
+        change = (AFTER[record.move] == FREE).astype(np.int64) - (BEFORE[record.move] == FREE)
+        none_free = np.append(0, np.cumsum(change)) == -len(record.free)
+        count = np.append(0, np.cumsum(none_free))
+        return np.asarray(count[after + 1] > count[before])
 
     @property
     def nodes(self) -> np.ndarray:
@@ -169,16 +195,21 @@ class Stretch:
         return self._value(self._nodes[0])
 
     def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
-        """Return the solutions at the nodes first, ..., last - 1."""
+        """Return the solutions at the nodes first, ..., last - 1.
+
+        With θ, w may lack coordinates that are always zero.
+        """
         t, over = (part[first:last] for part in self._nodes)
-        rows = self.samples.rows
+        rows = self.samples.sweep_rows if with_theta else self.samples.rows
         w, multiplier = np.empty((len(t), rows.n_cols)), np.empty(len(t))
         theta = np.empty((len(t), rows.n_rows)) if with_theta else None
         with self._lock:
-            self._replay.sweep(over, t, self.line, w, theta, multiplier)
-        if theta is not None:
-            theta *= self.factor
-        return self.factor * w, theta, self.factor * multiplier
+            replay = self._sweeper if with_theta else self._replay
+            replay.sweep(over, t, self.line, w, theta, multiplier)
+        for found in (w, theta, multiplier):
+            if found is not None and self.factor != 1.0:
+                found *= self.factor
+        return w, theta, multiplier
 
     @property
     def nbytes(self) -> int:

@@ -14,7 +14,7 @@ from taupath.cluster.paths import ClusterClassificationPath, ClusterRegressionPa
 from taupath.cluster.requests import Setup
 from taupath.cluster.rounds import current_client
 from taupath.continuum import Boxes
-from taupath.samples import Intercept, fixed_intercept, free_intercept
+from taupath.intercept import Intercept, fixed_intercept, free_intercept
 from taupath.smoothing import NodeSolver
 
 __all__ = ["classification_path", "gather", "regression_path"]

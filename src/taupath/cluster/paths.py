@@ -17,8 +17,8 @@ from taupath.certificate import Certificate
 from taupath.chords import NodeList, make_end
 from taupath.cluster import is_dask
 from taupath.continuum import Boxes, Continuum, End
+from taupath.intercept import Intercept
 from taupath.path import SolutionPath
-from taupath.samples import Intercept
 from taupath.status import FREE, LOWER, UPPER
 from taupath.stored import AbsentSamples
 

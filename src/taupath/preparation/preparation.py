@@ -133,6 +133,7 @@ class Preparation:
         missing: str = "error",
         flag_missing: bool = False,
         unseen: str = "ignore",
+        trusted: bool = False,
     ) -> "Preparation":
         """Return the preparation that a table to learn from asks for.
 
@@ -168,6 +169,9 @@ class Preparation:
             where a cell is missing.
         unseen : {"ignore", "error"}
             What a text is that comes later and not here: no category, or an error.
+        trusted : bool
+            Whether columns are taken as they are, though they may look like identifiers, like an
+            index, or like numbers with mistakes in them: for part of a table that was learned from.
 
         Raises
         ------
@@ -203,7 +207,8 @@ class Preparation:
         else:
             column = _target_column(table, table.names, target, drop, keep)
             left_out = {column, *drop, *keep}
-            index = index_columns(table, [name for name in table.names if name not in left_out])
+            candidates = [name for name in table.names if name not in left_out]
+            index = [] if trusted else index_columns(table, candidates)
             drop += index
             names = _feature_columns(table, column, [*drop, *keep])
             if missing != "error":
@@ -226,11 +231,12 @@ class Preparation:
                 impute=missing == "impute",
                 flag_missing=flag_missing,
                 unseen=unseen,
+                trusted=trusted,
             )
         learned = cls(task, column, classes, features, drop=drop, keep=keep, missing=missing)
         if classes is not None and len(classes) == 2:
             learned.why_positive = labels.why_positive(classes, asked=positive is not None)
-        if isinstance(features, ColumnFeatures) and column is not None:
+        if isinstance(features, ColumnFeatures) and column is not None and not trusted:
             learned.notes = notes_on(given, table, features, column, index)
         return learned
 
@@ -303,13 +309,15 @@ class Preparation:
             return bool(table.labels.dtype == object or np.any(table.labels != 0))
         return labels.is_known(table.labels, self.classes)
 
-    def response(self, table: Table) -> np.ndarray:
+    def response(self, table: Table, target: str | None = None) -> np.ndarray:
         """Return the responses of a table.
 
         Parameters
         ----------
         table : Table
             Rows with the target column, or with labels.
+        target : str, optional
+            Another column that holds them.
 
         Returns
         -------
@@ -321,15 +329,16 @@ class Preparation:
         TableError
             If there are no responses, or one is not of the classes or not a number.
         """
-        if self.target is None and isinstance(self.columns, ColumnFeatures):
+        target = self.target if target is None else target
+        if target is None and isinstance(self.columns, ColumnFeatures):
             raise TableError(
                 f"{table.source}: the model does not know which column holds the truth; name it: "
                 "--target COLUMN, or y in Python"
             )
-        values = _responses(table, self.target)
+        values = _responses(table, target)
         if self.classes is None:
-            return labels.numbers(values, table, self.target)
-        return labels.codes(values, table, self.target, self.classes)
+            return labels.numbers(values, table, target)
+        return labels.codes(values, table, target, self.classes)
 
     def state(self) -> dict[str, Any]:
         """Return all of it as a dict of JSON types, from which `from_state` makes it again."""

@@ -4,24 +4,25 @@ All decision functions of a linear model are combinations of as many functions o
 coefficients, and those of a smooth kernel very nearly of a few dozen. Singular vectors find them.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from taupath.crossings import KeptFunctions
 from taupath.report.encoding import packed
 from taupath.report.thinning import largest_error, thin_together
-from taupath.validation import slices
 
-__all__ = ["LowRank", "chosen_of", "compress", "factor"]
+__all__ = ["LowRank", "compress", "factor"]
 
 # Functions that say which nodes and which singular vectors to keep, for all.
-MOST_ASKED = 600
+MOST_ASKED = 160
+# Nodes at which it is seen how far each function reaches.
+ROUGHLY = 64
+# Values of functions that their error is measured at, about.
+MOST_MEASURED = 4_000_000
 # Singular values below this part of the largest one do not matter.
 LEAST = 1e-5
-# Numbers at a time: some functions at all nodes.
-AT_A_TIME = 16_000_000
 # Weights are stored as multiples of their column's largest one over this.
 STEPS = 32767
 
@@ -66,29 +67,39 @@ class LowRank:
         }
 
 
-def compress(
-    evaluate: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], n: int, tolerance: float
-) -> LowRank:
-    """Return functions that are off by about a tolerance at most, and by how much exactly.
+def compress(functions: KeptFunctions, tolerance: float) -> LowRank:
+    """Return f_τ(x) of samples, off by about a tolerance at most, and by how much.
+
+    Nodes are left out as some of the functions allow, and all are computed at the others only.
+    The error that this makes is measured at all kept nodes of the path, for as many functions as
+    `MOST_MEASURED` numbers are enough for: those that reach furthest, and others.
 
     Parameters
     ----------
-    evaluate : callable
-        From the numbers of some functions to all nodes and their values there.
-    n : int
-        How many functions there are.
+    functions : KeptFunctions
+        f_τ(x) of the samples.
     tolerance : float
-        Half of it is for leaving out nodes, half for leaving out singular vectors; as part of the
-        range of all functions. What remains is measured at all nodes of all functions.
+        About half of it is for leaving out nodes, half for leaving out singular vectors; as part
+        of the range of all functions.
     """
-    taus, some = evaluate(chosen_of(n))
-    kept = thin_together(taus, some, 0.5 * tolerance * float(np.ptp(some)))
-    values, error = np.empty((n, len(kept))), 0.0
-    for block in slices(n, max(AT_A_TIME // len(taus), 1)):
-        _, part = evaluate(np.arange(n)[block])
-        error = max(error, largest_error(taus, part, kept))
-        values[block] = part[:, kept]
-    return factor(taus[kept], values, 0.5 * tolerance, error)
+    taus = functions.taus
+    rough = functions.values(nodes=chosen_of(len(taus), ROUGHLY))
+    reach = np.abs(rough - rough.mean(axis=0)).max(axis=1)
+    some = functions.values(_furthest(reach, MOST_ASKED))
+    kept = thin_together(taus, some, 0.4 * tolerance * float(np.ptp(some)))
+    measured = MOST_MEASURED // len(taus)
+    if len(functions) > MOST_ASKED and measured > MOST_ASKED:
+        some = functions.values(_furthest(reach, measured))
+    error = largest_error(taus, some, kept)
+    return factor(taus[kept], functions.values(nodes=kept), 0.5 * tolerance, error)
+
+
+def _furthest(reach: np.ndarray, most: int) -> np.ndarray:
+    """Return some of the functions: those that reach furthest, and others, evenly spread."""
+    if len(reach) <= most:
+        return np.arange(len(reach))
+    furthest = np.argsort(-reach, kind="stable")[: most // 2]
+    return np.union1d(furthest, chosen_of(len(reach), most - most // 2))
 
 
 def factor(taus: np.ndarray, values: np.ndarray, tolerance: float, error: float = 0.0) -> LowRank:
@@ -104,7 +115,7 @@ def factor(taus: np.ndarray, values: np.ndarray, tolerance: float, error: float 
         How far they are off already.
     """
     size = float(np.ptp(values)) or 1.0
-    asked = values[chosen_of(len(values))]
+    asked = values[chosen_of(len(values), MOST_ASKED)]
     basis = _right_vectors(asked)
     basis = basis[: _rank_for(asked, basis, 0.8 * tolerance * size)].astype(np.float32)
     weights = values @ basis.T.astype(np.float64)
@@ -115,9 +126,9 @@ def factor(taus: np.ndarray, values: np.ndarray, tolerance: float, error: float 
     return LowRank(taus, basis, scales, found.weights, (error + off) / size)
 
 
-def chosen_of(n: int) -> np.ndarray:
-    """Return the functions that nodes and vectors are chosen for."""
-    return np.unique(np.linspace(0, n - 1, min(n, MOST_ASKED)).astype(np.int64))
+def chosen_of(n: int, most: int) -> np.ndarray:
+    """Return some of n, evenly spread."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
 
 
 def _right_vectors(values: np.ndarray) -> np.ndarray:

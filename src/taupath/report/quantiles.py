@@ -10,11 +10,10 @@ import numpy as np
 
 from taupath.display.inputs import as_frame_of, columns_of
 from taupath.path import SolutionPath
-from taupath.rearrangement import increasing_rearrangement
 from taupath.report.binary import TOLERANCE, coefficient_payload
 from taupath.report.encoding import packed
 from taupath.report.inputs import Case, Cells
-from taupath.report.lowrank import AT_A_TIME, chosen_of, compress
+from taupath.report.lowrank import compress
 from taupath.report.thinning import largest_error, thin_together
 from taupath.validation import check_targets, slices
 
@@ -22,17 +21,20 @@ __all__ = ["quantile_payload"]
 
 # A case lies on its predicted quantile if it is off by no more than this part of the range of y.
 ON_IT = 1e-9
-# What decreases by less than this part of its range does so by rounding.
-ROUNDING = 1e-9
-# What means may be off by where nodes are left out, as part of the range of the quantiles.
+# Values that means are computed from, about, and cells of τ that each case has.
+MEAN_VALUES = 6_000_000
+FEWEST_CELLS, MOST_CELLS = 512, 16384
+# Values at a time.
+AT_A_TIME = 500_000
+# What means may be off by where nodes are left out, as part of their range.
 MEAN_TOLERANCE = 3e-5
+# The error of the means is stated for τ that are so far from 0 and 1: nearer, there is no bound.
+STATED = 0.01
 # Fans over a feature: points of its grid, and features they can be seen over.
 GRID = 81
 MOST_FANS = 8
 # Cases that are carried one by one: the page puts the quantiles of each in order.
 MOST_CASES = 1000
-# Means bend where a case is met: of so many cases, at all of these τ; of more, that does not show.
-MOST_OWN = 2000
 
 
 def quantile_payload(case: Case, cells: Cells | None) -> dict[str, Any]:
@@ -47,7 +49,7 @@ def quantile_payload(case: Case, cells: Cells | None) -> dict[str, Any]:
         np.clip(1.0 - path.crossings(case.X, y + shift).length, 0.0, 1.0)
         for shift in (-on_it, on_it)
     )
-    means, median = _quantile_means(path, case.X, y, below)
+    means, median = _quantile_means(path, case.X, y)
     rows = cells.affordable(_chosen(np.abs(y - median), MOST_CASES))
     return {
         "kind": "quantiles",
@@ -69,66 +71,39 @@ def quantile_payload(case: Case, cells: Cells | None) -> dict[str, Any]:
     }
 
 
-def _quantile_means(
-    path: SolutionPath, X: Any, y: np.ndarray, own: np.ndarray
-) -> tuple[dict[str, Any], np.ndarray]:
+def _quantile_means(path: SolutionPath, X: Any, y: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
     """Return means of max(Q_τ - y, 0), max(y - Q_τ, 0) and Q_τ over all cases, and all medians.
 
-    Kinks that do not show are left out before functions are rearranged. How far that puts Q_τ off,
-    how far it is off between the τ where means are computed, and what is left out of the means are
-    added up to the error of the means.
+    [0, 1] is cut into cells of equal width. The values of f in each cell lie between those at its
+    ends, as far as it has no kinks inside. Put in order, the lower ends are at most the quantiles
+    and the upper ends at least: means are taken in the middle, and half the distance, with what
+    comes from drawing lines between cells, is their error.
     """
-    kinks, some = path.values_at_nodes(X[chosen_of(len(y))])
-    tolerance = MEAN_TOLERANCE * float(np.ptp(some))
-    kept = thin_together(kinks, some, tolerance)
-    taus = _nodes(kinks[kept], own)
-    half = int(np.searchsorted(taus, 0.5))
-    sums, median, left_out, between = np.zeros((3, len(taus))), np.empty(len(y)), 0.0, 0.0
-    for block in slices(len(y), max(AT_A_TIME // max(len(kinks), len(taus)), 1)):
-        _, values = path.values_at_nodes(X[block])
-        left_out = max(left_out, largest_error(kinks, values, kept))
-        quantiles = np.empty((len(values), len(taus)))
-        for i, row in enumerate(values[:, kept]):
-            levels, ends = _increasing(kinks[kept], row)
-            quantiles[i] = np.interp(taus, levels, ends)
-            between += _error_between(taus, quantiles[i], levels, ends)
+    n_cells = int(np.clip(MEAN_VALUES // len(y), FEWEST_CELLS, MOST_CELLS))
+    ends = np.linspace(0.0, 1.0, n_cells + 1)
+    taus = np.concatenate(([0.0], 0.5 * (ends[1:] + ends[:-1]), [1.0]))
+    sums, apart, median = np.zeros((3, len(taus))), np.zeros(n_cells), np.empty(len(y))
+    for block in slices(len(y), max(AT_A_TIME // n_cells, 1)):
+        values = path.kept_functions(X[block]).between(ends)
+        low = np.sort(np.minimum(values[:, :-1], values[:, 1:]), axis=1)
+        high = np.sort(np.maximum(values[:, :-1], values[:, 1:]), axis=1)
+        middle = 0.5 * (low + high)
+        apart += (high - low).sum(axis=0)
+        median[block] = middle[:, n_cells // 2]
+        quantiles = np.concatenate((low[:, :1], middle, high[:, -1:]), axis=1)
         over = quantiles - y[block, None]
         sums[0] += np.maximum(over, 0.0).sum(axis=0)
         sums[1] += np.maximum(-over, 0.0).sum(axis=0)
         sums[2] += quantiles.sum(axis=0)
-        median[block] = quantiles[:, half]
     means = sums / len(y)
-    shown = thin_together(taus, means, tolerance)
+    steps = np.abs(np.diff(means, axis=1)).max(axis=0)
+    off = 0.5 * (apart / len(y) + np.maximum(steps[1:], steps[:-1]))
+    shown = thin_together(taus, means, MEAN_TOLERANCE * float(np.ptp(means[2])))
+    inside = (taus[1:-1] >= STATED) & (taus[1:-1] <= 1.0 - STATED)
     names = ("over", "under", "quantile")
     found = {name: packed(row[shown], "f8") for name, row in zip(names, means, strict=True)}
-    error = left_out + between / len(y) + largest_error(taus, means, shown)
+    error = float(off[inside].max()) + largest_error(taus, means, shown)
     return {"taus": packed(taus[shown], "f8"), "error": error, **found}, median
-
-
-def _nodes(kinks: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Return the τ that means are computed at: kinks, a grid, and where the cases are met."""
-    jumps = kinks[1:][kinks[1:] == kinks[:-1]]
-    own = own if len(own) <= MOST_OWN else own[:0]
-    grid = np.linspace(0.0, 1.0, 1025)
-    return np.unique(np.concatenate((kinks, np.nextafter(jumps[jumps > 0.0], 0.0), own, grid)))
-
-
-def _increasing(nodes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return nodes and values of a quantile function: as they are, or rearranged."""
-    if (np.diff(values) >= -ROUNDING * (np.ptp(values) or 1.0)).all():
-        return nodes, np.maximum.accumulate(values)
-    return increasing_rearrangement(nodes, values)
-
-
-def _error_between(
-    taus: np.ndarray, values: np.ndarray, levels: np.ndarray, ends: np.ndarray
-) -> float:
-    """Return how far a function is off if it is taken for linear between `taus`."""
-    off = np.abs(np.interp(levels, taus, values) - ends)
-    jump = np.diff(levels) == 0.0
-    off[1:][jump] = 0.0
-    off[:-1][jump] = 0.0
-    return float(off.max())
 
 
 def _compressed(path: SolutionPath, X: Any) -> dict[str, Any]:
@@ -137,8 +112,7 @@ def _compressed(path: SolutionPath, X: Any) -> dict[str, Any]:
     The page does that. It moves no two functions further apart than they are, so that the bound on
     the error holds for quantiles as well.
     """
-    found = compress(lambda some: path.values_at_nodes(X[some]), X.shape[0], TOLERANCE)
-    return found.payload()
+    return compress(path.kept_functions(X), TOLERANCE).payload()
 
 
 def _chosen(distance: np.ndarray, most: int) -> np.ndarray:

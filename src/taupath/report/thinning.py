@@ -14,6 +14,8 @@ __all__ = ["PiecewiseLinear", "join", "largest_error", "thin_each", "thin_togeth
 
 # A jump by less than this part of the tolerance is none.
 NO_JUMP = 1e-2
+# Nodes that are looked at together, at least and at most.
+AHEAD, MOST_AHEAD = 8, 1024
 # Numbers at a time that stay close to the processor.
 IN_CACHE = 100_000
 
@@ -43,11 +45,6 @@ class PiecewiseLinear:
 def thin_each(taus: np.ndarray, values: np.ndarray, tolerance: np.ndarray) -> PiecewiseLinear:
     """Return functions that differ from the given ones by no more than a tolerance, at any τ.
 
-    From each node kept, the chord to the next one misses nothing in between by more than the
-    tolerance: slopes that pass all nodes so far form a cone, and the last node within it is kept
-    when the next one leaves it. Two piecewise linear functions differ most at a node of either, so
-    that this bound holds everywhere.
-
     Parameters
     ----------
     taus : ndarray of shape (n_nodes,)
@@ -57,39 +54,45 @@ def thin_each(taus: np.ndarray, values: np.ndarray, tolerance: np.ndarray) -> Pi
     tolerance : ndarray of shape (n_functions,)
         How far each may be off.
     """
-    n = len(values)
-    rows, nodes = [np.arange(n)], [np.zeros(n, dtype=np.int64)]
-    columns = np.ascontiguousarray(values.T)
-    from_tau, from_value = np.full(n, taus[0]), columns[0].copy()
-    low, high = np.full(n, -np.inf), np.full(n, np.inf)
+    kept = [_thin(taus, row, most) for row, most in zip(values, tolerance, strict=True)]
+    starts = np.append(0, np.cumsum([len(nodes) for nodes in kept]))
+    drawn = [row[nodes] for row, nodes in zip(values, kept, strict=True)]
+    return PiecewiseLinear(taus, starts, np.concatenate(kept), np.concatenate(drawn))
 
-    def keep(some: np.ndarray, k: int) -> None:
-        rows.append(some)
-        nodes.append(np.full(len(some), k))
-        from_tau[some], from_value[some] = taus[k], columns[k, some]
-        low[some], high[some] = -np.inf, np.inf
 
-    everyone = np.arange(n)
-    for k in range(1, len(taus)):
-        ahead = from_tau < taus[k]
-        slope = (columns[k] - from_value) / np.where(ahead, taus[k] - from_tau, 1.0)
-        leaves = np.flatnonzero(ahead & ((slope < low) | (slope > high)))
-        if len(leaves):
-            keep(leaves, k - 1)
-        here = np.flatnonzero(from_tau == taus[k])
-        if len(here):  # a jump right at a node that is kept: kept as well, where it is one
-            keep(here[columns[k, here] != from_value[here]], k)
-        ahead = from_tau < taus[k]
-        width = np.where(ahead, taus[k] - from_tau, 1.0)
-        rise = columns[k] - from_value
-        np.maximum(low, np.where(ahead, (rise - tolerance) / width, -np.inf), out=low)
-        np.minimum(high, np.where(ahead, (rise + tolerance) / width, np.inf), out=high)
-    keep(everyone[from_tau < taus[-1]], len(taus) - 1)
-    return _gather(taus, values, np.concatenate(rows), np.concatenate(nodes))
+def _thin(taus: np.ndarray, values: np.ndarray, tolerance: float) -> np.ndarray:
+    """Return which nodes of one function to keep.
+
+    Every second node is left out where that does no harm, as often as there are some. Two
+    neighbouring pieces and the chord in their place differ most at the node between them: so
+    that, added to what either piece is off already, bounds the error of the chord.
+    """
+    kept, off = np.arange(len(taus)), np.zeros(len(taus) - 1)
+    before = np.inf
+    while len(kept) < before:
+        before = len(kept)
+        for first in (1, 2):
+            middle = np.arange(first, len(kept) - 1, 2)
+            left, right = kept[middle - 1], kept[middle + 1]
+            width = taus[right] - taus[left]
+            part = (taus[kept[middle]] - taus[left]) / np.where(width > 0.0, width, 1.0)
+            chord = values[left] + part * (values[right] - values[left])
+            added = np.maximum(off[middle - 1], off[middle]) + np.abs(values[kept[middle]] - chord)
+            gone = added <= tolerance
+            off[middle[gone] - 1] = added[gone]
+            stays = np.ones(len(kept), dtype=bool)
+            stays[middle[gone]] = False
+            kept, off = kept[stays], off[stays[:-1]]
+    return kept
 
 
 def thin_together(taus: np.ndarray, values: np.ndarray, tolerance: float) -> np.ndarray:
     """Return which nodes to keep for all functions to be right up to one tolerance.
+
+    From each node kept, the chord to the next one misses nothing in between by more than the
+    tolerance: slopes that pass all nodes so far form a cone, and the last node within it is kept
+    when the next one leaves it. Two piecewise linear functions differ most at a node of either, so
+    that this bound holds everywhere.
 
     Parameters
     ----------
@@ -98,30 +101,35 @@ def thin_together(taus: np.ndarray, values: np.ndarray, tolerance: float) -> np.
     tolerance : float
         How far any function may be off.
     """
-    kept = [0]
     columns = np.ascontiguousarray(values.T)
-    n = len(values)
-    low, high = np.full(n, -np.inf), np.full(n, np.inf)
-    # one piece of memory for all steps
-    least, most = np.empty(n), np.empty(n)
-    for k in range(1, len(taus)):
-        width, rise = taus[k] - taus[kept[-1]], columns[k] - columns[kept[-1]]
-        if width > 0.0:
-            np.multiply(low, width, out=least)
-            np.multiply(high, width, out=most)
-            if (rise < least).any() or (rise > most).any():
-                kept.append(k - 1)
-                low[:], high[:] = -np.inf, np.inf
-                width, rise = taus[k] - taus[k - 1], columns[k] - columns[k - 1]
-        if width == 0.0:  # a jump right at a node that is kept: kept as well, where it is one
-            if np.abs(rise).max() > NO_JUMP * tolerance:
-                kept.append(k)
-                low[:], high[:] = -np.inf, np.inf
+    last = len(taus) - 1
+    kept, ahead = [0], AHEAD
+    while kept[-1] < last:
+        begin = kept[-1]
+        first = begin + 1
+        while first <= last and taus[first] == taus[begin]:
+            if np.abs(columns[first] - columns[begin]).max() > NO_JUMP * tolerance:  # a jump
+                break
+            first += 1
+        if first <= last and taus[first] == taus[begin]:
+            kept.append(first)
             continue
-        np.maximum(low, (rise - tolerance) / width, out=low)
-        np.minimum(high, (rise + tolerance) / width, out=high)
-    if kept[-1] != len(taus) - 1:
-        kept.append(len(taus) - 1)
+        low, high = np.full((1, len(values)), -np.inf), np.full((1, len(values)), np.inf)
+        while first <= last:
+            some = slice(first, first + ahead)
+            width = (taus[some] - taus[begin])[:, None]
+            rise = columns[some] - columns[begin]
+            # the cones up to each node, and which nodes leave the one before them
+            low = np.maximum.accumulate(np.concatenate((low[-1:], (rise - tolerance) / width)))
+            high = np.minimum.accumulate(np.concatenate((high[-1:], (rise + tolerance) / width)))
+            leaves = ((rise < low[:-1] * width) | (rise > high[:-1] * width)).any(axis=1)
+            if leaves.any():
+                first += int(leaves.argmax())
+                break
+            first += len(rise)
+            ahead = min(2 * ahead, MOST_AHEAD)
+        ahead = min(max(2 * (first - begin), AHEAD), MOST_AHEAD)
+        kept.append(first - 1)
     return np.array(kept)
 
 
@@ -155,12 +163,3 @@ def join(parts: list[PiecewiseLinear]) -> PiecewiseLinear:
         at,
         np.concatenate([part.values for part in parts]),
     )
-
-
-def _gather(
-    taus: np.ndarray, values: np.ndarray, rows: np.ndarray, nodes: np.ndarray
-) -> PiecewiseLinear:
-    order = np.lexsort((nodes, rows))
-    rows, nodes = rows[order], nodes[order]
-    starts = np.searchsorted(rows, np.arange(len(values) + 1))
-    return PiecewiseLinear(taus, starts, nodes, values[rows, nodes])

@@ -7,13 +7,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from taupath.path import SolutionPath
 from taupath.report.encoding import packed, packed_functions
 from taupath.report.thinning import join, thin_each
+from taupath.validation import slices
 
 __all__ = ["Weights", "find_weights"]
 
-# Features whose weights are drawn.
+# Features whose weights are drawn, and nodes at which the largest ones are looked for.
 MOST_WEIGHTS = 30
+MOST_NODES = 1000
+# Weights at a time.
+AT_A_TIME = 1_000_000
 # A feature is an affine function of a column if it is off by no more than this part of its range.
 SAME = 1e-9
 
@@ -52,12 +57,10 @@ class Weights:
 
     def payload(self, tolerance: float) -> dict[str, Any]:
         """Return what the page draws: functions that may be off by this part of their range."""
-        allowed = np.full(len(self.values), tolerance * (float(np.ptp(self.values)) or 1.0))
-        average = np.array([tolerance * (float(np.ptp(self.average)) or 1.0)])
         return {
             "names": self.names,
-            "functions": packed_functions(join([thin_each(self.taus, self.values, allowed)])),
-            "average": packed_functions(join([thin_each(self.taus, self.average[None], average)])),
+            "functions": _drawn(self.taus, self.values, tolerance),
+            "average": _drawn(self.taus, self.average[None], tolerance),
             "means": self.means.tolist(),
             "deviations": self.deviations.tolist(),
             "tolerance": tolerance,
@@ -69,6 +72,12 @@ class Weights:
         if self.columns is None:
             return None
         return packed(np.column_stack([column[rows] for column in self.columns]), "f4")
+
+
+def _drawn(taus: np.ndarray, values: np.ndarray, tolerance: float) -> dict[str, Any]:
+    """Return functions at fewer nodes, off by no more than this part of their range."""
+    allowed = np.full(len(values), tolerance * (float(np.ptp(values)) or 1.0))
+    return packed_functions(join([thin_each(taus, values, allowed)]))
 
 
 def find_weights(
@@ -98,12 +107,10 @@ def find_weights(
     else:
         means, spread = X.mean(axis=0), X.std(axis=0)
     spread = np.where(spread > SAME * np.abs(means), spread, 1.0)
-    sizes = np.zeros(len(means))
-    for _, coef in path.coefficients_at_nodes():
-        np.maximum(sizes, np.abs(coef).max(axis=0) * spread, out=sizes)
+    sizes = _largest(path, len(means)) * spread
     shown = np.argsort(-sizes, kind="stable")[:MOST_WEIGHTS]
-    parts = [(taus, coef[:, shown].T) for taus, coef in path.coefficients_at_nodes()]
-    values = np.concatenate([part for _, part in parts], axis=1) * spread[shown, None]
+    taus = path.kept_nodes
+    values = path.coefficients_at_kept(columns=shown).T * spread[shown, None]
     means, spread, columns = means[shown], spread[shown], None
     if not sparse:
         columns = []
@@ -113,15 +120,25 @@ def find_weights(
             means[k], spread[k] = column.mean(), spread[k] / abs(scale)
             values[k] *= np.sign(scale)
     return Weights(
-        np.concatenate([part for part, _ in parts]),
+        taus,
         values,
         [feature_names[j] for j in shown],
         columns,
         means,
         spread,
-        path.values_at_nodes(_row(X.mean(axis=0)))[1][0],
+        path.kept_functions(_row(X.mean(axis=0))).values()[0],
         sizes,
     )
+
+
+def _largest(path: SolutionPath, n_features: int) -> np.ndarray:
+    """Return the largest coefficient of each feature, at nodes that are enough to see it."""
+    n = len(path.kept_nodes)
+    nodes = np.unique(np.linspace(0, n - 1, min(n, MOST_NODES)).astype(np.int64))
+    sizes = np.zeros(n_features)
+    for some in slices(len(nodes), max(AT_A_TIME // n_features, 1)):
+        np.maximum(sizes, np.abs(path.coefficients_at_kept(nodes[some])).max(axis=0), out=sizes)
+    return sizes
 
 
 def _row(means: Any) -> np.ndarray:

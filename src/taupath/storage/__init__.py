@@ -44,6 +44,7 @@ def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -
     from taupath.path import SolutionPath
     from taupath.regressor import QuantileSVR
     from taupath.storage.estimators import pack_estimator
+    from taupath.storage.held_out import pack_held_out
     from taupath.storage.paths import pack_path
     from taupath.storage.shelf import Shelf
 
@@ -57,11 +58,13 @@ def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -
             **pack_estimator(model.estimator, shelf, data),
             "preparation": model.preparation.state(),
             "trained": model.trained,
+            "held_out": pack_held_out(model.held_out, shelf),
         }
     else:
         if not isinstance(model, QuantileSVC | QuantileSVR | FrozenClassifier):
+            advice = "its best_estimator_, " if hasattr(model, "best_estimator_") else ""
             raise TypeError(
-                f"a {type(model).__name__} cannot be stored; give a path, a QuantileSVC, a "
+                f"a {type(model).__name__} cannot be stored; give {advice}a path, a QuantileSVC, a "
                 "QuantileSVR, a Pipeline that ends in one, or a Model"
             )
         check_is_fitted(model)
@@ -97,6 +100,7 @@ def load(file: "str | os.PathLike[str]") -> Any:
     from taupath.model import Model
     from taupath.preparation import Preparation
     from taupath.storage.estimators import check_model, unpack_estimator
+    from taupath.storage.held_out import unpack_held_out
     from taupath.storage.paths import unpack_path
     from taupath.storage.shelf import Taken
 
@@ -108,7 +112,8 @@ def load(file: "str | os.PathLike[str]") -> Any:
         if "preparation" not in content:
             return estimator
         preparation = Preparation.from_state(content["preparation"])
-        return check_model(Model(estimator, preparation, content["trained"]))
+        held_out = unpack_held_out(content.get("held_out"), taken, estimator)
+        return check_model(Model(estimator, preparation, content["trained"], held_out))
     except ModelFileError as error:
         raise ModelFileError(f"{file} is damaged: {error}") from None
     except MemoryError:

@@ -150,6 +150,8 @@ def check_model(model: Model) -> Model:
         estimator.classes_, np.arange(len(model.labels))
     ):
         raise ModelFileError("the labels are those of another model")
+    if len(model.labels) == 2 and estimator.pos_label_ != 1:
+        raise ModelFileError("the positive class is not the last one")
     return model
 
 

@@ -15,10 +15,10 @@ from taupath.detached import (
     DetachedRegularizationPath,
 )
 from taupath.exceptions import ModelFileError
+from taupath.intercept import Intercept
 from taupath.node import Smoothing
 from taupath.path import SolutionPath
 from taupath.paths import ClassificationPath, RegularizationPath
-from taupath.samples import Intercept
 from taupath.storage.labels import pack_labels, unpack_labels
 from taupath.storage.shelf import Shelf, Taken
 from taupath.stored import AbsentSamples

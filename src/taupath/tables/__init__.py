@@ -4,7 +4,7 @@ Data frames and columns by name become tables, too. Parquet needs pyarrow:
 ``pip install pyarrow``.
 """
 
-from taupath.tables.frames import as_table, is_table
+from taupath.tables.frames import as_table
 from taupath.tables.reading import read_table
 from taupath.tables.table import Table, TableError
 from taupath.tables.writing import write_table
@@ -13,7 +13,6 @@ __all__ = [
     "Table",
     "TableError",
     "as_table",
-    "is_table",
     "read_table",
     "write_table",
 ]
