@@ -139,8 +139,8 @@ class Cells:
     ----------
     names : list of str
         Heads of the columns.
-    texts : list of list of str
-        One list per column, a text for each case.
+    columns : list of sequences
+        The values of each column, one for each case.
     numeric : list of bool
         Which columns hold numbers.
     features : list of bool
@@ -148,17 +148,15 @@ class Cells:
     """
 
     names: list[str]
-    texts: list[list[str]]
+    columns: list[Any]
     numeric: list[bool]
     features: list[bool]
 
     def affordable(self, rows: np.ndarray) -> np.ndarray:
         """Return as many of the first of these rows as their text has room for."""
-        if not self.texts:
-            return rows
         length = np.zeros(len(rows), dtype=np.int64)
-        for column in self.texts:
-            length += [len(column[i]) + 3 for i in rows]
+        for column in self.columns:
+            length += [len(_cell(column[i])) + 3 for i in rows]
         return rows[: max(int(np.searchsorted(np.cumsum(length), MOST_CHARACTERS)), 1)]
 
     def payload(self, rows: np.ndarray) -> list[dict[str, Any]]:
@@ -168,10 +166,10 @@ class Cells:
                 "name": name,
                 "numeric": numeric,
                 "feature": feature,
-                "texts": [column[i] for i in rows],
+                "texts": [_cell(column[i]) for i in rows],
             }
             for name, column, numeric, feature in zip(
-                self.names, self.texts, self.numeric, self.features, strict=True
+                self.names, self.columns, self.numeric, self.features, strict=True
             )
         ]
 
@@ -252,7 +250,7 @@ def make_cells(case: Case) -> Cells:
         names = names[:MOST_COLUMNS]
     return Cells(
         names,
-        [[_cell(value) for value in columns[name]] for name in names],
+        [_by_place(columns[name]) for name in names],
         [_numbers(columns[name]) is not None for name in names],
         [sizes[name] is not None for name in names],
     )
@@ -273,6 +271,11 @@ def _size(name: str, case: Case) -> float | None:
     if case.weights is None or not made:
         return 0.0
     return float(case.weights.sizes[made].max())
+
+
+def _by_place(values: Any) -> Any:
+    """Return values that are looked up by their place: a series would look for its label."""
+    return values.to_numpy() if hasattr(values, "to_numpy") else values
 
 
 def _numbers(values: Any) -> np.ndarray | None:
