@@ -4,14 +4,15 @@ The predicted quantile Q_τ(x) is at least y exactly where τ is at least the pr
 of values below y, so that shares and coverages follow from one number of each case, for every τ.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from taupath.display.inputs import as_frame_of, columns_of
 from taupath.path import SolutionPath
 from taupath.report.binary import TOLERANCE, coefficient_payload
+from taupath.report.changes import cost_ratios
 from taupath.report.encoding import packed
+from taupath.report.fans import find_fans
 from taupath.report.inputs import Case, Cells
 from taupath.report.lowrank import compress
 from taupath.report.thinning import largest_error, thin_together
@@ -30,44 +31,91 @@ AT_A_TIME = 500_000
 MEAN_TOLERANCE = 3e-5
 # The error of the means is stated for τ that are so far from 0 and 1: nearer, there is no bound.
 STATED = 0.01
-# Fans over a feature: points of its grid, and features they can be seen over.
-GRID = 81
-MOST_FANS = 8
+# Points of τ at which the same quantile for all cases is looked at.
+CONSTANT = 1001
 # Cases that are carried one by one: the page puts the quantiles of each in order.
 MOST_CASES = 1000
 
 
 def quantile_payload(case: Case, cells: Cells | None) -> dict[str, Any]:
-    """Return the data of the page for quantile regression."""
-    if cells is None:
-        raise ValueError("cases=False is for classifiers of two classes")
+    """Return the data of the page for quantile regression; aggregates only without cells."""
     path = case.model.path_
     y = check_targets(case.y, case.X.shape[0])
     on_it = ON_IT * (float(np.ptp(y)) or 1.0)
     # predicted probabilities of values below y, and up to y
     below, up_to = (
-        np.clip(1.0 - path.crossings(case.X, y + shift).length, 0.0, 1.0)
+        np.sort(np.clip(1.0 - path.crossings(case.X, y + shift).length, 0.0, 1.0))
         for shift in (-on_it, on_it)
     )
     means, median = _quantile_means(path, case.X, y)
-    rows = cells.affordable(_chosen(np.abs(y - median), MOST_CASES))
+    levels = None
+    if cells is None:
+        levels = _levels()
+        below, up_to = _between(levels, below, "left"), _between(levels, up_to, "right")
     return {
         "kind": "quantiles",
         "tau": float(case.model.quantile),
         "count": len(y),
-        # sorted: y ≤ Q_τ for those up to τ, y < Q_τ for those of `upTo` below τ
-        "below": packed(np.sort(below), "f8"),
-        "upTo": packed(np.sort(up_to), "f8"),
+        "levels": 0 if levels is None else len(levels),
+        # y ≤ Q_τ for those up to τ, y < Q_τ for those of `upTo` below τ
+        "below": packed(below, "f8"),
+        "upTo": packed(up_to, "f8"),
         "means": means,
+        "constant": _constant_means(y),
+        **_single_cases(case, cells, y, median),
+        "coefficients": coefficient_payload(case),
+    }
+
+
+def _levels() -> np.ndarray:
+    """Return the τ at which a page of aggregates has its shares: thousandths and cost ratios."""
+    return np.union1d(np.linspace(0.0, 1.0, 1001), cost_ratios())
+
+
+def _between(levels: np.ndarray, found: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
+    """Return numbers in the middle between levels, with as many below each level as before."""
+    k = np.clip(np.searchsorted(levels, found, side=side), 1, len(levels) - 1)
+    return np.asarray(0.5 * (levels[k - 1] + levels[k]))
+
+
+def _constant_means(y: np.ndarray) -> dict[str, Any]:
+    """Return mean excess and shortfall where all cases get the same quantile, that of y itself."""
+    taus = np.linspace(0.0, 1.0, CONSTANT)
+    quantiles = np.quantile(y, taus, method="inverted_cdf")
+    order = np.sort(y)
+    total = np.append(0.0, np.cumsum(order))
+    k = np.searchsorted(order, quantiles, side="right")
+    over = (k * quantiles - total[k]) / len(y)
+    under = over - quantiles + total[-1] / len(y)
+    return {"taus": packed(taus, "f8"), "over": packed(over, "f8"), "under": packed(under, "f8")}
+
+
+def _single_cases(
+    case: Case, cells: Cells | None, y: np.ndarray, median: np.ndarray
+) -> dict[str, Any]:
+    """Return what is carried of single cases, and quantiles over columns.
+
+    Functions of both are carried together, those of the cases first, before they are rearranged.
+    The page does that. It moves no two functions further apart than they are, so that the bound on
+    the error holds for quantiles as well.
+    """
+    if cells is None:
+        return {"cases": None, "fans": None, "functions": None}
+    rows = cells.affordable(_chosen(np.abs(y - median), MOST_CASES))
+    fans = None if case.model.kernel == "precomputed" else find_fans(case)
+    samples = case.X[rows]
+    if fans is not None:
+        samples = np.concatenate((samples, fans.samples))
+    functions = case.model.path_.kept_functions(samples)
+    return {
         "cases": {
             "count": len(rows),
             "rows": packed(rows, "u4"),
             "y": packed(y[rows], "f8"),
-            "functions": _compressed(path, case.X[rows]),
             "columns": cells.payload(rows),
         },
-        "fans": _fans(case, rows),
-        "coefficients": coefficient_payload(case),
+        "fans": None if fans is None else fans.payload(rows),
+        "functions": compress(functions, TOLERANCE).payload(),
     }
 
 
@@ -106,15 +154,6 @@ def _quantile_means(path: SolutionPath, X: Any, y: np.ndarray) -> tuple[dict[str
     return {"taus": packed(taus[shown], "f8"), "error": error, **found}, median
 
 
-def _compressed(path: SolutionPath, X: Any) -> dict[str, Any]:
-    """Return what the page carries of the functions of some samples, before they are rearranged.
-
-    The page does that. It moves no two functions further apart than they are, so that the bound on
-    the error holds for quantiles as well.
-    """
-    return compress(path.kept_functions(X), TOLERANCE).payload()
-
-
 def _chosen(distance: np.ndarray, most: int) -> np.ndarray:
     """Return the cases that are carried: all, or the furthest ones and some of the others."""
     order = np.argsort(-distance, kind="stable")
@@ -123,27 +162,3 @@ def _chosen(distance: np.ndarray, most: int) -> np.ndarray:
     furthest, others = order[: most // 2], order[most // 2 :]
     spread = np.linspace(0, len(others) - 1, most // 2).astype(np.int64)
     return np.concatenate((furthest, others[spread]))
-
-
-def _fans(case: Case, rows: np.ndarray) -> dict[str, Any] | None:
-    """Return quantiles over one feature each, while the others stay at their medians."""
-    given = case.given
-    if case.model.kernel == "precomputed" or hasattr(given, "tocsr") or np.ndim(given) != 2:
-        return None
-    samples, names = columns_of(given), case.given_names()
-    shown = np.flatnonzero(np.ptp(samples, axis=0) > 0.0)[:MOST_FANS]
-    if len(shown) == 0:
-        return None
-    x = np.linspace(samples[:, shown].min(axis=0), samples[:, shown].max(axis=0), GRID, axis=1)
-    grid = np.tile(np.median(samples, axis=0), (len(shown), GRID, 1))
-    for k, j in enumerate(shown):
-        grid[k, :, j] = x[k]
-    points = case.transform(as_frame_of(given, grid.reshape(-1, samples.shape[1])))
-    return {
-        "features": int(samples.shape[1]),
-        "names": [names[j] for j in shown],
-        "size": GRID,
-        "x": packed(x, "f8"),
-        "points": packed(samples[np.ix_(rows, shown)].T, "f4"),
-        "functions": _compressed(case.model.path_, points),
-    }

@@ -12,7 +12,7 @@ from taupath.report.encoding import packed, packed_functions
 from taupath.report.thinning import join, thin_each
 from taupath.validation import slices
 
-__all__ = ["Weights", "find_weights"]
+__all__ = ["Weights", "find_weights", "scale_of"]
 
 # Features whose weights are drawn, and nodes at which the largest ones are looked for.
 MOST_WEIGHTS = 30
@@ -154,14 +154,20 @@ def _column_of(feature: np.ndarray, raw: np.ndarray | None) -> tuple[np.ndarray,
     if raw is None:
         return feature, 1.0
     there = np.isfinite(raw)
-    if not there.any():
+    found = scale_of(feature[there], raw[there]) if there.any() else None
+    if found is None:
         return feature, 1.0
-    x, r = feature[there], raw[there]
-    low, high = int(r.argmin()), int(r.argmax())
-    if not r[high] > r[low] or x[high] == x[low]:
-        return feature, 1.0
-    scale = float((x[high] - x[low]) / (r[high] - r[low]))
-    shift = float(x[low] - scale * r[low])
-    if np.abs(scale * r + shift - x).max() > SAME * float(np.ptp(x)):
-        return feature, 1.0
+    scale, shift = found
     return np.where(there, raw, (feature - shift) / scale), scale
+
+
+def scale_of(feature: np.ndarray, raw: np.ndarray) -> tuple[float, float] | None:
+    """Return scale and shift of feature = scale · raw + shift, None if it is no such function."""
+    low, high = int(raw.argmin()), int(raw.argmax())
+    if not raw[high] > raw[low] or feature[high] == feature[low]:
+        return None
+    scale = float((feature[high] - feature[low]) / (raw[high] - raw[low]))
+    shift = float(feature[low] - scale * raw[low])
+    if np.abs(scale * raw + shift - feature).max() > SAME * float(np.ptp(feature)):
+        return None
+    return scale, shift
