@@ -122,7 +122,7 @@ def _write_held_out(arguments: argparse.Namespace, model: Any) -> int:
     """Write the page of the rows that were held out in training, and return how many."""
     from taupath.report.writing import write_outcomes
 
-    held_out = getattr(model, "held_out", None)
+    held_out = model.held_out
     if held_out is None:
         raise Failed(
             f"{arguments.model} holds no held-out results: give DATA, or train with --folds 5 or "
@@ -172,10 +172,11 @@ def _others(arguments: argparse.Namespace, model: Any) -> dict[str, Any] | None:
             "and simplified models are stored without); fit it in Python and give it to "
             "write_report(compare=...)"
         )
-    path = model.estimator.path_
+    positive, path = model.estimator.pos_label_, model.estimator.path_
+    (negative,) = (label for label in model.estimator.classes_ if label != positive)
     samples, weight = path._samples, path._weight
     weighted = len(weight) > 0 and bool(np.ptp(weight) > 0.0)
-    labels = np.where(samples.sign > 0.0, 1, 0)
+    labels = np.where(samples.sign > 0.0, positive, negative)
     logistic = LogisticRegression(max_iter=10_000)
     logistic.fit(samples.X, labels, sample_weight=weight / weight.mean() if weighted else None)
     return {"logistic regression": logistic}

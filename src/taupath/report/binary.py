@@ -52,15 +52,14 @@ def binary_payload(
     positive = positive_of(model, case.X, case.y)
     found = model.path_.crossings(case.path_X)
     proba = found.length
-    changes = (
-        changes_of_probabilities(proba) if model.monotone else sign_changes(model, case.X, found)
-    )
+    by_sign = not model.monotone
+    changes = sign_changes(model, case.X, found) if by_sign else changes_of_probabilities(proba)
     larger = model.pos_label_ == model.classes_[1]
     others = {name: proba[:, int(larger)] for name, proba in compare.items()}
     return {
         "classes": case.class_names[:: 1 if larger else -1],
         "tau": float(model.tau),
-        "rule": "probability" if model.monotone else "sign",
+        "rule": "sign" if by_sign else "probability",
         **decisions_payload(positive, changes, proba, others, cells is None),
         **_single_cases(case, cells, positive, changes, proba),
         "coefficients": coefficient_payload(case),
