@@ -99,7 +99,7 @@ def test_dropped_columns_are_neither_features_nor_needed(table):
     rows = table("id,when,a,y\n" + "".join(f"k{i},,{i},{i % 2}\n" for i in range(30)))
     assert learn_error(rows, drop=["when"]) == (
         "t.csv, column 'id': 30 different texts in 30 rows, such as 'k0': it looks like an "
-        "identifier: leave it out with --drop id, or have it beside the predictions with "
+        "identifier: leave it out with --drop id, or copy it to the output with "
         "--keep-id id"
     )
     prep = Preparation.learn(rows, drop=["id", "when"])
@@ -115,7 +115,7 @@ def test_columns_of_nearly_different_texts_look_like_identifiers_too(table):
     assert learn_error(rows) == (
         "t.csv, column 'ticket no': 38 different texts in 40 rows, such as 'w0': it looks like an "
         "identifier, and so does '-code': leave them out with --drop 'ticket no' --drop=-code, "
-        "or have it beside the predictions with --keep-id 'ticket no'"
+        "or copy it to the output with --keep-id 'ticket no'"
     )
     prep = Preparation.learn(rows, drop=["-code"], keep=["ticket no"])
     assert prep.feature_names == ["a"]

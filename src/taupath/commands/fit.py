@@ -67,6 +67,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     )
     data.add_argument(
         "--drop",
+        "--ignore",
         metavar="COLUMN",
         action="append",
         default=[],

@@ -138,7 +138,7 @@ def _check_identifiers(table: Table, names: Sequence[str]) -> None:
         them = f"it looks like an identifier, and so does {listed(names[1:])}: leave them out"
     raise TableError(
         f"{table.source}, column {name!r}: {count}, such as {quoted(example)}: {them} with "
-        f"{drop}, or have it beside the predictions with {option('--keep-id', name)}"
+        f"{drop}, or copy it to the output with {option('--keep-id', name)}"
     )
 
 

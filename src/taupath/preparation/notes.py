@@ -55,7 +55,7 @@ def notes_on(
     """
     notes = [
         f"column {name!r} has no name and numbers the rows: it is not used "
-        f"({option('--keep-id', name)} has it beside the predictions)"
+        f"({option('--keep-id', name)} copies it to the output)"
         for name in index
     ]
     notes += [
