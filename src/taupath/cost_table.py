@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["cost_table", "ratio_of", "table_lines"]
+__all__ = ["amount", "cost_table", "ratio_of", "table_lines"]
 
 # What the four kinds of cases are called.
 NAMES = ("found", "missed", "cleared", "false alarms")
@@ -38,11 +38,11 @@ def cost_table(
         missed: (columns["fn"], "{:.0f}"),
         cleared: (_shares(columns["tn"], n_negative), "{}"),
         alarms: (columns["fp"], "{:.0f}"),
-        "cost": (columns["cost"], "{:.4g}"),
+        "cost": (map(amount, columns["cost"]), "{}"),
     }
     if own_costs:
         without = columns["cost_without_model"]
-        table["without model"] = (without, "{:.4g}")
+        table["without model"] = (map(amount, without), "{}")
         table["saved"] = (_saved(columns["cost"], without), "{}")
     return table_lines(table, marked)
 
@@ -57,6 +57,11 @@ def ratio_of(tau: float) -> str:
 
 def _shares(part: Any, whole: Any) -> list[str]:
     return [f"{a:.0f} ({a / b:4.0%})" for a, b in zip(part, whole, strict=True)]
+
+
+def amount(cost: float) -> str:
+    """Return a cost as people write it: never with an exponent for being large."""
+    return f"{cost:.0f}" if abs(cost) >= 1000.0 else f"{cost:.4g}"
 
 
 def _saved(cost: Any, without: Any) -> list[str]:

@@ -153,7 +153,7 @@ def _about(
 def _two_classes(
     arguments: argparse.Namespace, model: "Model", outcomes: "Outcomes", source: str
 ) -> tuple[dict[str, Any], Any, list[str]]:
-    from taupath.cost_table import cost_table
+    from taupath.cost_table import amount, cost_table
     from taupath.evaluation import at_taus, pieces_of, scores_of, usual_taus
 
     if not 0 < outcomes.truth.sum() < outcomes.n_rows:
@@ -200,8 +200,8 @@ def _two_classes(
             "miss : alarm: costs that decisions are made for; *: yours",
             "cost: of all misses and false alarms, at your costs in every line",
             f"at {costs[0]:g} for a false alarm and {costs[1]:g} for a miss: {found['cost']:.5g} "
-            f"per row, {columns['cost'][k]:.6g} for all; without the model "
-            f"{columns['cost_without_model'][k]:.6g} ({model.labels[int(alarms)]} for all)",
+            f"per row, {amount(columns['cost'][k])} for all; without the model "
+            f"{amount(columns['cost_without_model'][k])} ({model.labels[int(alarms)]} for all)",
         ]
     if (columns["fn"][1:] < columns["fn"][:-1]).any():
         lines.append(
