@@ -110,11 +110,11 @@ function setCosts(over, under) {
 }
 
 const overField = numberField({
-  label: "Too high by 1 costs", id: "cost-over", min: 0, max: 1e12, hint: "predicted more than came",
+  label: "Too high by 1 costs", id: "cost-over", min: 0, max: 1e12, hint: "the prediction is above the true value",
   take: (value) => setCosts(value, state.costUnder),
 });
 const underField = numberField({
-  label: "Too low by 1 costs", id: "cost-under", min: 0, max: 1e12, hint: "predicted less than came",
+  label: "Too low by 1 costs", id: "cost-under", min: 0, max: 1e12, hint: "the prediction is below the true value",
   take: (value) => setCosts(state.costOver, value),
 });
 const coverageField = numberField({
@@ -327,7 +327,7 @@ const HEADS = [
   ["row", true], ["prediction is", false], ["y", true], ["predicted", true], ["off by", true],
   ...cases.columns.map((column) => [column.name, column.numeric]),
 ];
-const caseTable = table("Dearest cases at this τ", HEADS, [], "mistakes-table");
+const caseTable = table("Most expensive cases at this τ", HEADS, [], "mistakes-table");
 const caseNote = element("p", { class: "note", id: "mistakes-note" });
 const SHOWN = 12;
 
@@ -391,7 +391,7 @@ startPage([
       element("h2", { class: "spaced", id: "outcome-title" }, "What happens then"), metrics),
     fan.node),
   section("charts", "At every τ", chartGrid(charts)),
-  section("mistakes", "Dearest cases at this τ", element("div", { class: "card" }, caseTable, caseNote)),
+  section("mistakes", "Most expensive cases at this τ", element("div", { class: "card" }, caseTable, caseNote)),
   originSection(),
   glossary([
     ["τ", "The cost of being too low, divided by the sum of both costs. The τ-quantile is the number that a share τ of all cases should stay at or below; it is the prediction with the least expected cost."],

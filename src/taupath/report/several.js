@@ -113,7 +113,7 @@ function showMistakes() {
     ], HEADS);
   }));
   const some = caseRows.length < n ? ` Of ${sayCount(n)} cases, the ${sayCount(caseRows.length)} that the model is most wrong about are here; all are in the numbers above.` : "";
-  mistakeNote.textContent = (wrong.length ? `${sayCount(Math.min(SHOWN, wrong.length))} of ${sayCount(wrong.length)}, the dearest first, then those whose own class got the least probability. Row 1 is the first case.` : "None at these costs.") + some;
+  mistakeNote.textContent = (wrong.length ? `${sayCount(Math.min(SHOWN, wrong.length))} of ${sayCount(wrong.length)}, the most expensive first, then those whose own class got the least probability. Row 1 is the first case.` : "None at these costs.") + some;
 }
 
 function update() {
