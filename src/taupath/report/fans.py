@@ -93,7 +93,8 @@ def find_fans(case: Case) -> Fans | None:
     names = case.given_names()
     x, at, samples = [], [], []
     for j in shown:
-        grid = np.linspace(*np.nanquantile(numbers[j], ENDS), GRID)
+        first, last = np.nanquantile(numbers[j], ENDS)
+        grid = np.linspace(first, last, GRID)
         samples.append(case.transform(along(j, grid)))
         unit, zero = _units(case, names[j], numbers[j])
         x.append((grid - zero) / unit)
