@@ -145,7 +145,7 @@ def test_costs_are_routed_through_a_pipeline():
 
 
 def test_every_cost_is_routed():
-    names = {"tau", "cost_fp", "cost_fn", "cost_matrix"}
+    names = {"tau", "taus", "cost_fp", "cost_fn", "cost_matrix"}
     with config_context(enable_metadata_routing=True):
         for model in (QuantileSVC(), QuantileSVCCV([1.0], cv=3)):
             asked = model.set_predict_request(**dict.fromkeys(names, True)).get_metadata_routing()

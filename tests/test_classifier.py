@@ -324,7 +324,7 @@ def test_the_frozen_classifier_predicts_the_same(given):
         assert repr(frozen) == f"FrozenClassifier(tau={tau:g})"
     if not given:
         assert len(pickle.dumps(model.at(0.3))) < 1000
-        assert_array_equal(model.at(0.3).coef_, model.path_.coef(0.3))
+        assert_array_equal(model.at(0.3).coef_, [model.path_.coef(0.3)])
     with pytest.raises(ValueError, match="features"):
         frozen.predict(W[:, :-1])
 

@@ -122,6 +122,7 @@ def standardized(file, raw, **how):
     return X
 
 
+@pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
 def test_a1a(tmp_path, data_dir):
     from taupath.datasets import load_svm
 
@@ -131,6 +132,7 @@ def test_a1a(tmp_path, data_dir):
     check_classifier(tmp_path, train, train, ("--C", 0.1), model, X, y)
 
 
+@pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
 def test_pima(tmp_path, data_dir):
     file = data_dir / "diabetes" / "pima-indians-diabetes.csv"
     table = np.loadtxt(file, delimiter=",")

@@ -98,7 +98,8 @@ def test_rows_with_missing_cells_are_left_out():
     np.testing.assert_array_equal(prep.features(rows)[:, 0], [30, 60, 41])
     with pytest.raises(TableError, match=r"^t.csv, line 2, column 'age': the cell is missing, and"):
         prep.features(TABLE)
-    assert prep.usable(TABLE, missing="impute").n_rows == 6
+    untold = Table("t.csv", columns={"age": AGE, "job": JOB, "height": HEIGHT})
+    assert prep.usable(untold).n_rows == 6  # there is no truth to compare with
 
 
 def test_rows_without_response_are_left_out():
@@ -182,17 +183,21 @@ def test_features_can_be_those_of_a_pipeline_in_any_order():
     assert columns.names == ["age", "height", "job"]
 
 
-def test_what_a_pipeline_predicts_is_the_only_other_column():
+def test_what_a_pipeline_predicts_is_not_guessed():
     _, columns = translated()
     prep = Preparation("classify", None, ["no", "yes"], columns)
-    assert prep.target_in(TABLE) == "y"
-    assert prep.has_response(TABLE)
-    np.testing.assert_array_equal(prep.response(TABLE), [0, 1, 0, 1, 0, 1])
-    bare = Table("t.csv", columns={"age": AGE, "job": JOB, "height": HEIGHT})
-    assert prep.target_in(bare) is None
-    assert not prep.has_response(bare)
     again = Preparation.from_state(json.loads(json.dumps(prep.state())))
-    assert again.target is None and again.target_in(TABLE) == "y"
+    for unknown in (prep, again):
+        assert unknown.target_in(TABLE) is None and not unknown.has_response(TABLE)
+        with pytest.raises(TableError, match="which column holds the truth; name it: --target"):
+            unknown.response(TABLE)
+        known = unknown.with_target("y")
+        assert known.target_in(TABLE) == "y" and known.has_response(TABLE)
+        np.testing.assert_array_equal(known.response(TABLE), [0, 1, 0, 1, 0, 1])
+    bare = Table("t.csv", columns={"age": AGE, "job": JOB, "height": HEIGHT})
+    assert not prep.with_target("y").has_response(bare)
+    with pytest.raises(TableError, match="column 'age' is a feature of the model"):
+        prep.with_target("age")
 
 
 def test_wide_features_are_sparse_with_flags_and_fills_too():

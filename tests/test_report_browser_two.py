@@ -166,7 +166,7 @@ def test_the_best_in_hindsight_is_a_note_with_its_uncertainty(cancer, open_page)
     assert least == pytest.approx(costs.min(), rel=6e-3)
     assert gain == pytest.approx(page.number("#metric-cost") - costs.min(), rel=0.06)
     assert low < gain < high
-    assert "on new ones expect less" in note
+    assert "on new cases expect less" in note
     assert page.tab.locator("button", has_text="best").count() == 0
 
 

@@ -1,5 +1,6 @@
 """Reports of two classes: aggregates, other classifiers, raw units, and the command."""
 
+import json
 import re
 
 import numpy as np
@@ -114,7 +115,7 @@ def test_a_page_from_truth_and_decisions_alone_has_the_same_counts(file):
     model, X, y = moons(intercept="free")
     write_report(file, model, X, y, cases=False)
     whole = payload_of(file)
-    from taupath.display.rates import sign_changes
+    from taupath.rates import sign_changes
 
     changes = sign_changes(model, np.asarray(X))
     told = {"class_names": ["no", "yes"], "title": "held out", "about": "Out of fold."}
@@ -342,3 +343,25 @@ def test_training_rows_are_recognised(fitted):
     folder, _ = fitted
     assert payload_of(report(folder)[1])["seen"] is None
     assert "in-sample" in payload_of(report(folder, data="train.csv")[1])["seen"]
+
+
+def test_held_out_results_are_shown_without_data(tmp_path, fitted, capsys):
+    folder, frame = fitted
+    model, page = tmp_path / "model.tau", tmp_path / "page.html"
+    options = ["--target", "diagnosis", "--positive", "malignant", "--keep-id", "patient"]
+    train = str(folder / "train.csv")
+    assert main(["fit", train, *options, "--folds", "4", "-o", str(model)]) == 0
+    assert main(["report", str(model), "-o", str(page), "--json"]) == 0
+    payload = payload_of(page)
+    assert payload["cases"] is None and payload["seen"] is None
+    assert payload["classes"] == ["</script>", "malignant"]
+    truth = frame["diagnosis"][::2] == "malignant"
+    assert payload["counts"] == [int((~truth).sum()), int(truth.sum())]
+    assert "4 folds" in payload["about"]
+    capsys.readouterr()
+    assert main(["evaluate", str(model), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["at"]
+    for k, counts in enumerate(counts_at(payload, told["tau"])):
+        assert {name: told[name][k] for name in counts} == counts
+    assert main(["report", str(model), "--compare", "logistic", "-o", str(page)]) == 1
+    assert "--compare needs DATA" in capsys.readouterr().err

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from taupath.certificate import Certificate
     from taupath.classification import quantile_path, regularization_path
     from taupath.classifier import QuantileSVC
+    from taupath.evaluation import evaluate
     from taupath.exceptions import (
         ClusterFailed,
         ConstantDecisionWarning,
@@ -14,11 +15,13 @@ if TYPE_CHECKING:
         ModelFileError,
         WalkFailed,
     )
+    from taupath.model import Model
     from taupath.path import SolutionPath
     from taupath.regression import quantile_regression_path
     from taupath.regressor import QuantileSVR
+    from taupath.scoring import make_cost_scorer
     from taupath.selection import QuantileSVCCV
-    from taupath.storage import load
+    from taupath.storage import load, save
 
     __version__: str
 
@@ -29,16 +32,20 @@ _HOMES = {
     "ClusterFailed": "exceptions",
     "ConstantDecisionWarning": "exceptions",
     "IndefiniteKernelWarning": "exceptions",
+    "Model": "model",
     "ModelFileError": "exceptions",
     "QuantileSVC": "classifier",
     "QuantileSVCCV": "selection",
     "QuantileSVR": "regressor",
     "SolutionPath": "path",
     "WalkFailed": "exceptions",
+    "evaluate": "evaluation",
     "load": "storage",
+    "make_cost_scorer": "scoring",
     "quantile_path": "classification",
     "quantile_regression_path": "regression",
     "regularization_path": "classification",
+    "save": "storage",
 }
 
 __all__ = [
@@ -46,6 +53,7 @@ __all__ = [
     "ClusterFailed",
     "ConstantDecisionWarning",
     "IndefiniteKernelWarning",
+    "Model",
     "ModelFileError",
     "QuantileSVC",
     "QuantileSVCCV",
@@ -53,10 +61,13 @@ __all__ = [
     "SolutionPath",
     "WalkFailed",
     "__version__",
+    "evaluate",
     "load",
+    "make_cost_scorer",
     "quantile_path",
     "quantile_regression_path",
     "regularization_path",
+    "save",
 ]
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from taupath.approximate import choose_method
 from taupath.classification import quantile_path
 from taupath.constant import ConstantDecisions
-from taupath.costs import check_taus
+from taupath.costs import check_tau
 from taupath.decisions import PathClassifier
 from taupath.paths import ClassificationPath
 from taupath.validation import check_choice, check_range, check_weight, check_within
@@ -91,6 +91,9 @@ class QuantileSVC(PathClassifier):
     paths_ : list of ClassificationPath
         All paths: of pairs (0, 1), (0, 2), ..., (1, 2), ... of classes, the second one positive;
         with "ovr" of each class, positive, against the rest.
+    coef_, intercept_ : ndarray of shape (1, n_features), ndarray of shape (1,)
+        Of the linear kernel, at `tau`; above 0 for ``classes_[1]``, as in scikit-learn. For
+        several classes, one row for each of `paths_`.
     method_ : str
         "exact" or "approximate": what the paths are.
     n_iter_ : ndarray of int
@@ -192,7 +195,7 @@ class QuantileSVC(PathClassifier):
             weight = weight * compute_sample_weight(self.class_weight, y)
         self.classes_ = present
         self._set_positive()
-        check_taus(self.tau, "tau", 0)
+        check_tau(self.tau)
         if len(present) > 2 and self.tau != 0.5:
             raise ValueError(
                 f"tau={self.tau!r} is for two classes, y has {len(present)}; "

@@ -7,7 +7,9 @@ import argparse
 import contextlib
 import io
 import os
+import shutil
 import sys
+import textwrap
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -100,16 +102,19 @@ class _Version(argparse.Action):
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="taupath",
-        description="Train an SVM for every misclassification cost at once.",
+        description="Train an SVM once, for every ratio of misclassification costs.",
         epilog="`taupath COMMAND --help` explains a command.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("--json", action="store_true", help="print JSON, for machines")
+    shared.add_argument("--json", action="store_true", help="print JSON instead of text")
     shared.add_argument("--debug", action="store_true", help="show where an error comes from")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add(commands, [shared])
+    width = min(shutil.get_terminal_size().columns, 100) - 2
+    for each in commands.choices.values():  # their examples keep their lines, descriptions do not
+        each.description = textwrap.fill(str(each.description), width)
     return parser
 
 

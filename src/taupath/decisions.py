@@ -1,6 +1,7 @@
 """What a fitted classifier answers: labels for costs of your choice, probabilities, one τ alone."""
 
 import warnings
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -11,10 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from taupath.constant import ConstantDecisions
 from taupath.costs import (
     check_cost_matrix,
+    check_tau,
+    check_tau_columns,
     check_taus,
     costs_to_tau,
     least_cost_class,
     matrix_to_costs,
+    negative_cost,
 )
 from taupath.coupling import couple_pairs, normalize_rest
 from taupath.estimator import PathEstimator
@@ -38,11 +42,17 @@ class PathClassifier(ClassifierMixin, PathEstimator):
     paths_: list[ClassificationPath]
     _members: list[np.ndarray | None]  # training samples of each path; None for all
     _constant: ConstantDecisions  # of `path_`
+    _names: Sequence[Any] | None = None  # what users call the classes, where these are codes
 
     @property
     def _positive(self) -> int:
         """The place of the positive class in `classes_`."""
         return int(self.pos_label_ == self.classes_[1])
+
+    @property
+    def _towards(self) -> float:
+        """The factor that makes functions of paths point to ``classes_[1]``, of two classes."""
+        return -1.0 if len(self.classes_) == 2 and self._positive == 0 else 1.0
 
     def _columns(self, X: Any, members: np.ndarray | None) -> Any:
         """Return X as the path of these training samples takes it."""
@@ -55,6 +65,7 @@ class PathClassifier(ClassifierMixin, PathEstimator):
         X: Any,
         *,
         tau: Any = None,
+        taus: Any = None,
         cost_fp: Any = None,
         cost_fn: Any = None,
         cost_matrix: Any = None,
@@ -67,6 +78,8 @@ class PathClassifier(ClassifierMixin, PathEstimator):
             Samples.
         tau : float or array-like of shape (n_samples,), optional
             τ = cost_fp / (cost_fp + cost_fn), for all samples or for each. Two classes only.
+        taus : array-like of shape (n_taus,), optional
+            Several τ, for all samples: one column each. Two classes only.
         cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
             What a false positive (a false alarm) and a false negative (a miss) cost; positive is
             `pos_label_`. Two classes only.
@@ -77,7 +90,7 @@ class PathClassifier(ClassifierMixin, PathEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_taus)
             Labels. Where nothing is given, those of `self.tau`, or the most probable ones of
             several classes.
 
@@ -91,13 +104,16 @@ class PathClassifier(ClassifierMixin, PathEstimator):
             name
             for name, value in (
                 ("tau", tau),
+                ("taus", taus),
                 ("cost_fp and cost_fn", cost_fp if cost_fp is not None else cost_fn),
                 ("cost_matrix", cost_matrix),
             )
             if value is not None
         ]
         if len(given) > 1:
-            raise ValueError(f"give one of tau, costs and cost_matrix, got {' and '.join(given)}")
+            raise ValueError(
+                f"give one of tau, taus, costs and cost_matrix, got {' and '.join(given)}"
+            )
         n, k = X.shape[0], len(self.classes_)
         if cost_matrix is not None:
             return self._predict_by_matrix(X, check_cost_matrix(cost_matrix, n, k))
@@ -105,14 +121,21 @@ class PathClassifier(ClassifierMixin, PathEstimator):
             if given:
                 raise ValueError(f"{given[0]} is for two classes, not {k}; give a cost_matrix")
             return np.asarray(self.classes_[self._proba(X).argmax(axis=1)])
+        if taus is not None:
+            return self._labels(self._decide_columns(X, taus) >= 0.0)
         if given == ["cost_fp and cost_fn"]:
-            taus = costs_to_tau(cost_fp, cost_fn, n)
+            each = costs_to_tau(cost_fp, cost_fn, n)
         else:
-            taus = check_taus(self.tau if tau is None else tau, "tau", n)
-        positive = self._decide(X, taus) >= 0.0
-        if taus.ndim == 0 and (positive.all() or not positive.any()):
-            self._warn_of_constant(float(taus))
+            each = check_taus(self.tau if tau is None else tau, "tau", n)
+        positive = self._decide(X, each) >= 0.0
+        if each.ndim == 0 and (positive.all() or not positive.any()):
+            self._warn_of_constant(float(each))
         return self._labels(positive)
+
+    def _predict_for_costs(self, X: Any, cost_fp: Any, cost_fn: Any) -> np.ndarray:
+        """Return what `predict` does, of two classes and without a word if it is constant."""
+        X = self._check_new(X)
+        return self._labels(self._decide(X, costs_to_tau(cost_fp, cost_fn, X.shape[0])) >= 0.0)
 
     def _constant_at(self, tau: float) -> Any:
         """Return the label that all training samples get at τ, None if they differ."""
@@ -124,8 +147,9 @@ class PathClassifier(ClassifierMixin, PathEstimator):
             return  # one of the mistakes costs nothing: then this is right
         label = self._constant_at(tau)
         if label is not None:
+            shown = np.asarray(label).item() if self._names is None else self._names[int(label)]
             warnings.warn(
-                f"at τ = {tau:.3g} the model decides {np.asarray(label).item()!r} for every case, "
+                f"at τ = {tau:.3g} the model decides {shown!r} for every case, "
                 "those it was trained on included: at these costs it does not tell cases apart; "
                 "try a larger C, or costs that are closer to each other",
                 ConstantDecisionWarning,
@@ -138,14 +162,26 @@ class PathClassifier(ClassifierMixin, PathEstimator):
 
     def _decide(self, X: Any, taus: np.ndarray) -> np.ndarray:
         """Return for each sample what tells, by its sign, whether it is positive at its τ."""
-        for end in (taus.min(), taus.max()) if taus.size else ():
-            check_within(float(end), "tau", self.path_.tau_range)
+        self._check_walked(taus)
         if self.monotone:
             return np.asarray(self._proba(X)[:, self._positive] - taus)
         X = self._columns(X, self._members[0])
         if taus.ndim == 0:
             return np.asarray(self.path_.decision_function(X, float(taus)))
         return np.asarray(self.path_.decide_each(X, taus))
+
+    def _decide_columns(self, X: Any, taus: Any) -> np.ndarray:
+        """Return the same with a column for each τ."""
+        taus = check_tau_columns(taus)
+        self._check_walked(taus)
+        if self.monotone:
+            return np.asarray(np.subtract.outer(self._proba(X)[:, self._positive], taus))
+        X = self._columns(X, self._members[0])
+        return np.asarray(self.path_.decision_function(X, taus=taus))
+
+    def _check_walked(self, taus: np.ndarray) -> None:
+        for end in (taus.min(), taus.max()) if taus.size else ():
+            check_within(float(end), "tau", self.path_.tau_range)
 
     def _predict_by_matrix(self, X: Any, costs: np.ndarray) -> np.ndarray:
         if len(self.classes_) > 2:
@@ -166,7 +202,7 @@ class PathClassifier(ClassifierMixin, PathEstimator):
             positive[mixed] = least_cost_class(proba, each) == self._positive
         return self._labels(positive)
 
-    def decision_function(self, X: Any, tau: Any = None) -> np.ndarray:
+    def decision_function(self, X: Any, tau: Any = None, *, taus: Any = None) -> np.ndarray:
         """Return what decides: ``classes_[1]`` is predicted where it is > 0.
 
         Exactly 0 decides for the positive class.
@@ -178,21 +214,27 @@ class PathClassifier(ClassifierMixin, PathEstimator):
         tau : float or array-like of shape (n_samples,), optional
             One τ for all samples or one for each; that of the constructor if not given. Two
             classes only.
+        taus : array-like of shape (n_taus,), optional
+            Several τ, for all samples: one column each. Two classes only.
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        ndarray of shape (n_samples,), (n_samples, n_taus) or (n_samples, n_classes)
             f_τ(x), or -f_τ(x) where `pos_label_` is ``classes_[0]``; with ``monotone=True`` the
             probability of the positive class less τ in place of f_τ(x). For three classes or
             more, what `predict` compares: the probabilities.
         """
         X = self._check_new(X)
         if len(self.classes_) > 2:
-            if tau is not None:
+            if tau is not None or taus is not None:
                 raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
             return self._proba(X)
-        decided = self._decide(X, check_taus(self.tau if tau is None else tau, "tau", X.shape[0]))
-        return decided if self._positive == 1 else -decided
+        if tau is not None and taus is not None:
+            raise ValueError("give tau or taus, not both")
+        if taus is not None:
+            return self._towards * self._decide_columns(X, taus)
+        each = check_taus(self.tau if tau is None else tau, "tau", X.shape[0])
+        return self._towards * self._decide(X, each)
 
     # -- probabilities -------------------------------------------------------------------------
 
@@ -266,23 +308,81 @@ class PathClassifier(ClassifierMixin, PathEstimator):
     # -- one classifier of all -----------------------------------------------------------------
 
     def at(self, tau: float) -> FrozenClassifier:
-        """Return the classifier of one τ by itself, without the path. Two classes only."""
+        """Return the classifier of one τ by itself, without the path. Two classes only.
+
+        Parameters
+        ----------
+        tau : float
+            Whose classifier to return.
+
+        Returns
+        -------
+        FrozenClassifier
+            A scikit-learn classifier that predicts as this one does at τ (with ``monotone=True``,
+            as it would without). It has `coef_` and `intercept_`, or support vectors, and can be
+            saved; it has no `predict_proba`, which takes the whole path.
+        """
         check_is_fitted(self)
         if len(self.classes_) > 2:
             raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
-        tau = float(check_taus(tau, "tau", 0))
+        tau = check_tau(tau)
         intercept, parts = self.path_.parts(tau)
         if self._members[0] is not None and "support" in parts:
             parts["support"] = self._members[0][parts["support"]]
-        towards = 1.0 if self._positive == 1 else -1.0  # classes_[1]
-        for name in ("coef", "dual_coef"):
-            if name in parts:
-                parts[name] = towards * parts[name]
-        return FrozenClassifier(
+        for name in {"coef", "dual_coef"} & parts.keys():
+            parts[name] = self._towards * parts[name]
+        return FrozenClassifier._made(
             tau,
             self.classes_,
             self.pos_label_,
             self.n_features_in_,
-            towards * intercept,
+            getattr(self, "feature_names_in_", None),
+            self._towards * intercept,
             **parts,
+        )
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the features at `tau`, one row for each path; of the linear kernel only.
+
+        Of two classes there is one row, and ``X @ coef_.T + intercept_`` is above 0 where
+        ``classes_[1]`` is decided for (unless ``monotone=True``).
+        """
+        self._check_linear("coef_")
+        return self._towards * np.array([path.coef(self.tau) for path in self.paths_])
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Constants that go with `coef_`, one for each path."""
+        self._check_linear("intercept_")
+        return self._towards * np.array([path.intercept(self.tau) for path in self.paths_])
+
+    # -- how good they are ---------------------------------------------------------------------
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, cost_fp: Any = None, cost_fn: Any = None
+    ) -> float:
+        """Return the accuracy of `predict`, or with costs minus the mean cost of a decision.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            What each sample counts.
+        cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
+            What a false positive and a false negative cost. Decisions are those of `predict` at
+            these costs, and the score is minus what they cost on average. Two classes only.
+
+        Returns
+        -------
+        float
+        """
+        if cost_fp is None and cost_fn is None:
+            return float(super().score(X, y, sample_weight))
+        predicted = self.predict(X, cost_fp=cost_fp, cost_fn=cost_fn)
+        return negative_cost(
+            y, predicted, self.classes_, self.pos_label_, cost_fp, cost_fn, sample_weight
         )

@@ -75,6 +75,14 @@ class PathEstimator(BaseEstimator):
         """Take these for the paths, of one method, and say so."""
         raise NotImplementedError
 
+    def _check_linear(self, name: str) -> None:
+        """Refuse an attribute that only the linear kernel has; `hasattr` then says no."""
+        check_is_fitted(self)
+        if self.kernel != "linear":
+            raise AttributeError(
+                f'{name} is there for kernel="linear" only, not for kernel={self.kernel!r}'
+            )
+
     def _check_training(self, X: Any, y: Any, **how: Any) -> Any:
         """Return samples to train on, and y."""
         self._training_rows = None

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from taupath.certificate import Certificate
     from taupath.model import Model
     from taupath.tables import Table
@@ -17,6 +15,7 @@ __all__ = [
     "Failed",
     "add_cost_options",
     "add_data_options",
+    "add_target_option",
     "certificate_lines",
     "check_output",
     "check_table_output",
@@ -47,8 +46,8 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--delimiter",
         metavar="CHAR",
-        help="what is between the cells of a text file: a character, or tab, comma, semicolon, "
-        "pipe or space; by default found out",
+        help="what separates the cells of a text file: a character, or tab, comma, semicolon, "
+        "pipe or space; recognised by default",
     )
 
 
@@ -93,18 +92,43 @@ def read_rows(arguments: argparse.Namespace, model: "Model", file: str) -> "Tabl
     return rows
 
 
-def load_model(file: str) -> "Model":
-    """Return the model in a file that ``taupath fit`` wrote."""
+def add_target_option(parser: argparse.ArgumentParser) -> None:
+    """Add which column holds the truth."""
+    parser.add_argument(
+        "--target",
+        metavar="COLUMN",
+        help="column with the truth; needed for models saved in Python, which do not know it",
+    )
+
+
+def load_model(file: str, target: str | None = None) -> "Model":
+    """Return the model in a file; `target` is where its data have the truth.
+
+    It was written by ``taupath fit``, or in Python: a pipeline or an estimator. A path alone is
+    no model of raw files.
+    """
+    from dataclasses import replace
+
+    from taupath.classifier import QuantileSVC
+    from taupath.from_sklearn import model_of
     from taupath.model import Model
+    from taupath.regressor import QuantileSVR
     from taupath.storage import load
 
     model = load(file)
-    if not isinstance(model, Model):
+    if not isinstance(model, Model | QuantileSVC | QuantileSVR):
         raise Failed(
             f"{file} holds a {type(model).__name__} without the preparation of raw files; use "
             "taupath.load in Python, or train with `taupath fit`"
         )
-    return model
+    if not isinstance(model, Model):
+        try:
+            model = model_of(model)
+        except ValueError as error:
+            raise Failed(f"{file}: {error}") from None
+    if target is None:
+        return model
+    return replace(model, preparation=model.preparation.with_target(target))
 
 
 def taus_of(arguments: argparse.Namespace, table: "Table | None" = None) -> Any:
@@ -135,14 +159,7 @@ def _number_or_column(text: str, option: str, table: "Table | None") -> Any:
         raise Failed(f"{option} must be a number, got {text!r}")
     if text not in (table.names or ()):
         raise Failed(f"{option} must be a number or a column of {table.source}, got {text!r}")
-    from taupath.tables.cells import as_numbers
-
-    column: np.ndarray | None = table.column(text)
-    if column is not None and column.dtype == object:
-        column = as_numbers(column.tolist())
-    if column is None:
-        raise Failed(f"{option}: column {text!r} of {table.source} holds text, not numbers")
-    return column
+    return table.numbers(text)
 
 
 def check_output(*files: str | None) -> None:
@@ -164,7 +181,7 @@ def check_output(*files: str | None) -> None:
 
 def check_table_output(file: str | None) -> None:
     """Refuse a table whose name tells no format, before anything long is done for it."""
-    from taupath.tables import format_to_write
+    from taupath.tables.writing import format_to_write
 
     if file is not None:
         format_to_write(file)

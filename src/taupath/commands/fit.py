@@ -19,7 +19,9 @@ from taupath.commands.common import (
 )
 
 if TYPE_CHECKING:
+    from taupath.model import Model
     from taupath.preparation import Preparation
+    from taupath.tables import Table
 
 __all__ = ["add"]
 
@@ -64,13 +66,12 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     data.add_argument(
         "--drop", metavar="COLUMN", action="append", default=[], help="leave it out; repeatable"
     )
-    data.add_argument("--ignore", dest="drop", action="append", help=argparse.SUPPRESS)
     data.add_argument(
         "--keep-id",
         metavar="COLUMN",
         action="append",
         default=[],
-        help="no feature, but goes with the predictions; repeatable",
+        help="not a feature, but carried to the output of `taupath predict`; repeatable",
     )
     data.add_argument(
         "--missing",
@@ -89,13 +90,27 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         "--unseen",
         choices=("ignore", "error"),
         default="ignore",
-        help="categories to predict for that training did not have: ignored, with a warning "
+        help="categories in new data that training did not have: ignored, with a warning "
         "(default), or refused",
     )
     data.add_argument(
         "--standardize",
         action=argparse.BooleanOptionalAction,
         help="mean 0 and deviation 1 for numeric columns (default, but not for libsvm and npz)",
+    )
+    honest = parser.add_argument_group("held-out figures").add_mutually_exclusive_group()
+    honest.add_argument(
+        "--folds",
+        type=int,
+        metavar="N",
+        help="judge each row by a model of the other folds and store how that went, for `taupath "
+        "evaluate MODEL`; the model that is written is trained on all rows",
+    )
+    honest.add_argument(
+        "--holdout",
+        type=float,
+        metavar="SHARE",
+        help="the same with one part that is held out, such as 0.3 of the rows",
     )
     svm = parser.add_argument_group("support vector machine")
     size = svm.add_mutually_exclusive_group()
@@ -168,18 +183,18 @@ def run(arguments: argparse.Namespace) -> None:
 
     table = read_data(arguments, arguments.train)
     named = table.names is not None
-    preparation = Preparation.learn(
-        table,
-        target=arguments.target,
-        task=arguments.task,
-        standardize=named if arguments.standardize is None else arguments.standardize,
-        positive=arguments.positive,
-        drop=arguments.drop,
-        keep=arguments.keep_id,
-        missing=arguments.missing,
-        flag_missing=arguments.flag_missing,
-        unseen=arguments.unseen,
-    )
+    asked = {
+        "target": arguments.target,
+        "task": arguments.task,
+        "standardize": named if arguments.standardize is None else arguments.standardize,
+        "positive": arguments.positive,
+        "drop": arguments.drop,
+        "keep": arguments.keep_id,
+        "missing": arguments.missing,
+        "flag_missing": arguments.flag_missing,
+        "unseen": arguments.unseen,
+    }
+    preparation = Preparation.learn(table, **asked)
     with Bar("training", arguments) as bar:
         model, certificate = train(
             preparation.usable(table),
@@ -189,6 +204,8 @@ def run(arguments: argparse.Namespace) -> None:
             points=arguments.points,
             progress=bar,
         )
+    if arguments.folds is not None or arguments.holdout is not None:
+        model = _with_held_out(arguments, model, preparation.usable(table), asked)
     model.save(arguments.output)
     trained = model.trained
     size = os.path.getsize(arguments.output)
@@ -207,9 +224,46 @@ def run(arguments: argparse.Namespace) -> None:
         *preparation.notes,
         f"C = {trained['C']:g}{how}, {trained['kernel']} kernel, {trained['intercept']} intercept",
         paths_in_words(trained),
+        *_held_out_in_words(model),
         *certificate_lines(certificate),
         f"written to {arguments.output} ({text_of(size)})",
     )
+
+
+def _with_held_out(
+    arguments: argparse.Namespace, model: "Model", table: "Table", asked: dict[str, Any]
+) -> "Model":
+    """Return the model with figures of rows that were held out."""
+    from dataclasses import replace
+
+    from taupath.commands.progress import Bar
+    from taupath.training import hold_out
+
+    with Bar("holding rows out", arguments) as bar:
+        held_out = hold_out(
+            table,
+            model.preparation,
+            asked,
+            _options(arguments),
+            cv=arguments.cv,
+            folds=arguments.folds,
+            share=arguments.holdout,
+            progress=bar,
+        )
+    about = {name: getattr(held_out, name) for name in ("folds", "share", "seconds")}
+    return replace(model, trained={**model.trained, "held out": about}, held_out=held_out)
+
+
+def _held_out_in_words(model: "Model") -> list[str]:
+    """Return how rows were held out, and how long that took."""
+    held_out = model.held_out
+    if held_out is None:
+        return []
+    what = f"{held_out.folds} folds" if held_out.folds else f"{held_out.share:.0%} of the rows"
+    return [
+        f"{what} held out in {duration(held_out.seconds)}, for `taupath evaluate MODEL`; the model "
+        "that is written was trained on all rows"
+    ]
 
 
 def _check_options(arguments: argparse.Namespace) -> None:

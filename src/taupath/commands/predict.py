@@ -193,33 +193,24 @@ def _without_prediction(
     """Return which rows get no prediction, since cells are missing."""
     import numpy as np
 
-    from taupath.tables.table import counted, missing_in
-
     preparation = model.preparation
-    policy = arguments.missing or preparation.missing
-    blank = np.zeros(table.n_rows, dtype=bool)
-    if policy == "impute" or not (missing := preparation.incomplete(table)).any():
-        return blank
-    if policy == "error":
-        row = int(missing.argmax())
-        names = preparation.column_names or []
-        column = next(name for name in names if missing_in(table.cells(name)[row : row + 1])[0])
-        table.fail(
-            row,
-            f"the cell is missing ({counted(int(missing.sum()), 'row')} with missing cells); train "
-            "with --missing impute, or predict with --missing drop: such rows get no prediction",
-            column,
-        )
+    if arguments.missing == "error":
+        for name in preparation.column_names or ():
+            table.column(name)  # which refuses missing cells, whatever could stand in for them
+    if (arguments.missing or preparation.missing) != "drop":
+        return np.zeros(table.n_rows, dtype=bool)
+    missing = preparation.incomplete(table)
     if missing.all():
         raise Failed(
             f"{table.source}: each row has missing cells, so there is nothing to predict; train "
             "with --missing impute"
         )
-    warnings.warn(
-        f"{table.source}: no prediction for {int(missing.sum())} of {table.n_rows} rows, which "
-        "have missing cells",
-        stacklevel=2,
-    )
+    if missing.any():
+        warnings.warn(
+            f"{table.source}: no prediction for {int(missing.sum())} of {table.n_rows} rows, which "
+            "have missing cells",
+            stacklevel=2,
+        )
     return missing
 
 

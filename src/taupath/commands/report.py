@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from taupath.commands.common import (
     Failed,
     add_data_options,
+    add_target_option,
     check_output,
     duration,
     load_model,
@@ -60,6 +61,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         "that the model file holds and cut at τ (two classes)",
     )
     add_data_options(parser)
+    add_target_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -68,7 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_output(arguments.output)
     from taupath.commands.progress import Bar
 
-    model = load_model(arguments.model)
+    model = load_model(arguments.model, arguments.target)
     if model.task == "classify" and model.estimator.paths_[0].tau_range != (0.0, 1.0):
         raise Failed(f"{arguments.model} knows a part of [0, 1] only; a report needs all costs")
     if arguments.data is None:
@@ -120,7 +122,7 @@ def _write_held_out(arguments: argparse.Namespace, model: Any) -> int:
     """Write the page of the rows that were held out in training, and return how many."""
     from taupath.report.writing import write_outcomes
 
-    held_out = getattr(model, "held_out", None)
+    held_out = model.held_out
     if held_out is None:
         raise Failed(
             f"{arguments.model} holds no held-out results: give DATA, or train with --folds 5 or "
@@ -170,10 +172,11 @@ def _others(arguments: argparse.Namespace, model: Any) -> dict[str, Any] | None:
             "and simplified models are stored without); fit it in Python and give it to "
             "write_report(compare=...)"
         )
-    path = model.estimator.path_
+    positive, path = model.estimator.pos_label_, model.estimator.path_
+    (negative,) = (label for label in model.estimator.classes_ if label != positive)
     samples, weight = path._samples, path._weight
     weighted = len(weight) > 0 and bool(np.ptp(weight) > 0.0)
-    labels = np.where(samples.sign > 0.0, 1, 0)
+    labels = np.where(samples.sign > 0.0, positive, negative)
     logistic = LogisticRegression(max_iter=10_000)
     logistic.fit(samples.X, labels, sample_weight=weight / weight.mean() if weighted else None)
     return {"logistic regression": logistic}
@@ -183,8 +186,9 @@ def provenance(model: Any) -> dict[str, str]:
     """Return how a model was trained, line by line."""
     trained = model.trained
     approximate = trained.get("method") == "approximate" and trained.get("tol") is not None
+    source = [str(trained["file"])] if "file" in trained else []
     shown = {
-        "trained on": f"{trained.get('file')}, {trained.get('rows')} rows",
+        "trained on": ", ".join([*source, f"{trained.get('rows')} rows"]),
         "features": trained.get("features"),
         "kernel": trained.get("kernel"),
         "C": f"{trained['C']:g}" if "C" in trained else None,

@@ -7,7 +7,7 @@ from scipy.ndimage import minimum_filter1d
 from scipy.spatial import cKDTree
 
 from taupath.classifier import QuantileSVC
-from taupath.costs import check_taus
+from taupath.costs import check_tau_columns
 from taupath.display.drawing import (
     FONT_SIZE,
     INK,
@@ -22,11 +22,10 @@ from taupath.display.inputs import (
     check_binary_classifier,
     column_names,
     columns_of,
-    last_step,
-    pos_label_of,
     positive_of,
     positive_probability,
 )
+from taupath.steps import last_step, pos_label_of
 
 __all__ = ["BoundaryDisplay"]
 
@@ -126,7 +125,7 @@ class BoundaryDisplay:
             raise TypeError(f"estimator must be a QuantileSVC, got {type(model).__name__}")
         if model.kernel == "precomputed":
             raise ValueError('kernel="precomputed" knows no features to draw boundaries over')
-        several = np.atleast_1d(check_taus(taus, "taus", np.size(taus)))
+        several = check_tau_columns(np.atleast_1d(taus))
         if len(several) == 0:
             raise ValueError("taus is empty")
         n_grid = grid_resolution

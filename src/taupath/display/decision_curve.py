@@ -15,7 +15,8 @@ from taupath.display.drawing import (
     next_color,
 )
 from taupath.display.inputs import name_of
-from taupath.display.rates import Rates, rates_of_estimator, rates_of_predictions
+from taupath.display.rates import rates_of_estimator, rates_of_predictions
+from taupath.rates import Rates
 
 __all__ = ["DecisionCurveDisplay"]
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
+from taupath.steps import last_step, pos_label_of
 from taupath.validation import check_labels, check_weight, check_weighted_classes
 
 __all__ = [
@@ -17,28 +17,11 @@ __all__ = [
     "column_names",
     "columns_of",
     "find_positive",
-    "last_step",
     "name_of",
-    "pos_label_of",
     "positive_of",
     "positive_probability",
     "weights_of",
 ]
-
-
-def last_step(estimator: Any) -> tuple[Any, list[Any]]:
-    """Return the estimator within pipelines and searches, and what transforms X for it."""
-    check_is_fitted(estimator)
-    before = []
-    while True:
-        if isinstance(estimator, Pipeline):
-            if len(estimator) > 1:
-                before.append(estimator[:-1])
-            estimator = estimator[-1]
-        elif hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        else:
-            return estimator, before
 
 
 def name_of(estimator: Any) -> str:
@@ -59,27 +42,6 @@ def check_binary_classifier(estimator: Any) -> None:
             "Expected 'estimator' to be a binary classifier. "
             f"Got {len(estimator.classes_)} classes instead."
         )
-
-
-def pos_label_of(estimator: Any, pos_label: Any = None) -> Any:
-    """Return the positive class of a classifier of two classes, `pos_label` if that is given.
-
-    Estimators of this package know theirs; of others it is the larger label.
-    """
-    own = getattr(last_step(estimator)[0], "pos_label_", None)
-    classes = estimator.classes_.tolist()
-    if pos_label is None:
-        return classes[1] if own is None else own
-    if pos_label not in classes:
-        raise ValueError(
-            f"pos_label={pos_label!r} is not a label of the estimator, which has {classes}"
-        )
-    if own is not None and pos_label != own:
-        raise ValueError(
-            f"pos_label={pos_label!r}, but the estimator was fitted with {own!r} as its positive "
-            f"class; fit it with pos_label={pos_label!r}"
-        )
-    return pos_label
 
 
 def positive_of(estimator: Any, X: Any, y: Any, pos_label: Any = None) -> np.ndarray:

@@ -14,7 +14,8 @@ from taupath.display.drawing import (
     label_ends,
 )
 from taupath.display.inputs import name_of
-from taupath.display.rates import Rates, rates_of_estimator, rates_of_predictions
+from taupath.display.rates import rates_of_estimator, rates_of_predictions
+from taupath.rates import Rates
 
 __all__ = ["PerformanceDisplay"]
 
@@ -48,8 +49,8 @@ class PerformanceDisplay:
     >>> from sklearn.preprocessing import scale
     >>> from taupath import QuantileSVC
     >>> from taupath.display import PerformanceDisplay
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = QuantileSVC(C=0.1).fit(scale(X), y)
+    >>> X, y = load_breast_cancer(return_X_y=True)  # 0 is malignant, 1 is benign
+    >>> model = QuantileSVC(C=0.1, pos_label=0).fit(scale(X), y)
     >>> PerformanceDisplay.from_estimator(model, scale(X), y)
     <...>
     """

@@ -16,7 +16,8 @@ from taupath.display.drawing import (
     next_color,
 )
 from taupath.display.inputs import name_of
-from taupath.display.rates import Rates, rates_of_estimator, rates_of_predictions
+from taupath.display.rates import rates_of_estimator, rates_of_predictions
+from taupath.rates import Rates
 from taupath.validation import check_real
 
 __all__ = ["RocDisplay"]

@@ -20,7 +20,7 @@ from taupath.preparation.state import (
     take_whole,
 )
 from taupath.tables import Table, TableError
-from taupath.tables.cells import first_text, quoted, show_number
+from taupath.tables.cells import first_text, numbers_in, quoted, show_number
 from taupath.tables.table import listed, missing_in
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ WIDE = 200
 # What is done about values that were not there in training.
 UNSEEN = ("ignore", "error")
 # What a feature may take of its column.
-PARTS = ("number", "missing", "category")
+PARTS = ("number", "missing", "category", "rare", "present")
+# Codes of cells that have none of a column's categories.
+NEW, MISSING, RARE = -1, -2, -3
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,12 @@ class NumberColumn:
         values = table.cells(self.name)
         missing = missing_in(values)
         if values.dtype == object:
-            row, cell = first_text(values)
-            table.fail(row, f"{quoted(cell)} is not a number, as those of the model are", self.name)
+            numbers = numbers_in(values)
+            if numbers is None:
+                row, cell = first_text(values)
+                message = f"{quoted(cell)} is not a number, as those of the model are"
+                table.fail(row, message, self.name)
+            values = numbers
         if missing.any():
             if self.fill is None:
                 _refuse_missing(table, missing, self.name)
@@ -75,12 +81,14 @@ class TextColumn:
         Of the column.
     categories : tuple of str
         Those of training; one that looks like a number is also found by its number.
-    unseen : {"ignore", "error"}
-        What other values are: none of the categories, or an error.
-    missing : {"error", "ignore", "fill"}
-        What missing cells are: an error, none of the categories, or `fill`.
+    unseen : {"ignore", "error", "rare"}
+        What other values are: none of the categories, an error, or rare.
+    missing : {"error", "ignore", "fill", "rare"}
+        What missing cells are: an error, none of the categories, `fill`, or rare.
     fill : str or None
         The category that a missing cell counts as.
+    rare : tuple of str
+        Further values of training, which together are one more category.
     """
 
     name: str
@@ -88,21 +96,26 @@ class TextColumn:
     unseen: str = "ignore"
     missing: str = "error"
     fill: str | None = None
+    rare: tuple[str, ...] = ()
 
     def read(self, table: Table) -> tuple[np.ndarray, np.ndarray]:
         """Return the place of each row's category, and where cells are missing.
 
-        The place is -1 for a value that was not there in training and -2 for a missing cell that
-        is none of the categories.
+        The place is NEW for a value that was not there in training, MISSING for a missing cell
+        that is none of the categories, and RARE for one of the rare values.
         """
         values = table.cells(self.name)
         missing = missing_in(values)
         codes = np.empty(len(values), dtype=np.intp)
-        codes[~missing] = codes_of(values[~missing], self.categories)
+        codes[~missing] = codes_of(values[~missing], (*self.categories, *self.rare))
+        codes[codes >= len(self.categories)] = RARE
         if missing.any():
             if self.missing == "error":
                 _refuse_missing(table, missing, self.name)
-            codes[missing] = -2 if self.fill is None else self.categories.index(self.fill)
+            if self.fill is not None:
+                codes[missing] = self.categories.index(self.fill)
+            else:
+                codes[missing] = RARE if self.missing == "rare" else MISSING
         return codes, missing
 
 
@@ -114,9 +127,9 @@ class Feature:
     ----------
     column : int
         Place of the column.
-    part : {"number", "missing", "category"}
-        What x is: the number; 1 where the cell is missing; 1 where the cell is `category`. The
-        last two are 0 elsewhere.
+    part : {"number", "missing", "present", "category", "rare"}
+        What x is: the number; or 1 where the cell is missing, is not missing, is `category`, or
+        is rare, and 0 elsewhere.
     category : str or None
         One of the column's, for ``part="category"``.
     shift, scale : float
@@ -191,8 +204,8 @@ class ColumnFeatures:
             found, missing = read[feature.column]
             if feature.part == "number":
                 numbers.append((j, self._scaled(table, feature, found)))
-            elif feature.part == "missing":
-                rows = np.flatnonzero(missing)
+            elif feature.part in ("missing", "present"):
+                rows = np.flatnonzero(missing == (feature.part == "missing"))
                 ones.append((rows, np.full(len(rows), j)))
         for k, place in self._places.items():
             which = place[read[k][0]]
@@ -203,16 +216,21 @@ class ColumnFeatures:
     def _find_places(self) -> dict[int, np.ndarray]:
         """Return, for each column of text, the feature of each of its categories, -1 for none.
 
-        Two more entries at the end are for the codes -1 and -2.
+        Three more entries at the end are for the codes RARE, MISSING and NEW.
         """
         places, codes = {}, {}
         for k, column in enumerate(self.columns):
             if isinstance(column, TextColumn):
-                places[k] = np.full(len(column.categories) + 2, -1)
+                places[k] = np.full(len(column.categories) + 3, -1)
                 codes[k] = {category: code for code, category in enumerate(column.categories)}
         for j, feature in enumerate(self.features):
             if feature.category is not None:
                 places[feature.column][codes[feature.column][feature.category]] = j
+            elif feature.part == "rare":
+                places[feature.column][RARE] = j
+                column = self.columns[feature.column]
+                if isinstance(column, TextColumn) and column.unseen == "rare":
+                    places[feature.column][NEW] = j
         return places
 
     def _dense(self, n_rows: int, numbers: Any, ones: Any) -> np.ndarray:
@@ -260,16 +278,17 @@ class ColumnFeatures:
         present = set(table.names)
         absent = [name for name in self.names if name not in present]
         if absent:
+            what = table.source if table.source.startswith("the ") else "the file"
             raise TableError(
                 f"{table.source}: columns of the model are not there: {listed(absent)}; "
-                f"the file has {listed(table.names)}"
+                f"{what} has {listed(table.names)}"
             )
 
     def _look_for_unseen(self, table: Table, codes: list[np.ndarray], policy: str | None) -> None:
         """Raise an error about values that were not there in training, or count them."""
         new_in: list[str] = []
         for column, found in zip(self.columns, codes, strict=True):
-            if not isinstance(column, TextColumn) or not (new := found == -1).any():
+            if not isinstance(column, TextColumn) or not (new := found == NEW).any():
                 continue
             row = int(np.argmax(new))
             cell = table.cells(column.name)[row]
@@ -278,6 +297,8 @@ class ColumnFeatures:
                 known = listed(column.categories)
                 message = f"{cell} is none of the model's categories {known}; --unseen ignore "
                 table.fail(row, message + "predicts without it", column.name)
+            if column.unseen == "rare":
+                continue
             rows = f"in {int(new.sum())} of {len(new)} rows"
             new_in.append(f"column {column.name!r} {rows} (first {cell})")
         if new_in:
@@ -289,7 +310,9 @@ class ColumnFeatures:
 
     def _name_of(self, feature: Feature) -> str:
         name = self.columns[feature.column].name
-        ends = {"number": "", "missing": " (missing)", "category": f"={feature.category}"}
+        ends = {part: f" ({part})" for part in PARTS} | {"number": ""}
+        if feature.category is not None:
+            return f"{name}={feature.category}"
         return name + ends[feature.part]
 
     def state(self) -> dict[str, Any]:
@@ -297,7 +320,12 @@ class ColumnFeatures:
         return {
             "kind": self.kind,
             "columns": [
-                {**asdict(column), "kind": "text", "categories": list(column.categories)}
+                {
+                    **asdict(column),
+                    "kind": "text",
+                    "categories": list(column.categories),
+                    "rare": list(column.rare),
+                }
                 if isinstance(column, TextColumn)
                 else {**asdict(column), "kind": "number"}
                 for column in self.columns
@@ -339,7 +367,7 @@ class ColumnFeatures:
                 features.append(Feature(k, "number", None, *_affine(column, what)))
             else:
                 take_dict(column, what, {"kind", "name", "categories"})
-                categories = _categories(column, what)
+                categories, _ = _categories(column, what)
                 name = take_text(column["name"], f"{what}: name")
                 columns.append(TextColumn(name, categories, unseen="error"))
                 features.extend(Feature(k, "category", category) for category in categories)
@@ -349,8 +377,8 @@ class ColumnFeatures:
 
 def _refuse_missing(table: Table, missing: np.ndarray, name: str) -> NoReturn:
     message = (
-        "the cell is missing, and the model has no value for it; fill it in, or train with "
-        "--missing impute"
+        "the cell is missing, and the model has no value for it; train with --missing impute, or "
+        "predict with --missing drop"
     )
     table.fail(int(np.argmax(missing)), message, name)
 
@@ -361,18 +389,20 @@ def _column_from_state(state: Any) -> NumberColumn | TextColumn:
         take_dict(state, what, {"kind", "name", "fill"})
         fill = None if state["fill"] is None else take_number(state["fill"], f"{what}: fill")
         return NumberColumn(take_text(state["name"], f"{what}: name"), fill)
-    take_dict(state, what, {"kind", "name", "categories", "unseen", "missing", "fill"})
-    categories = _categories(state, what)
+    take_dict(state, what, {"kind", "name", "categories", "unseen", "missing", "fill", "rare"})
+    categories, rare = _categories(state, what)
     fill = state["fill"]
-    missing = take_choice(state["missing"], f"{what}: missing", ("error", "ignore", "fill"))
+    choices = ("error", "ignore", "fill", "rare")
+    missing = take_choice(state["missing"], f"{what}: missing", choices)
     if fill not in categories if missing == "fill" else fill is not None:
         raise ValueError(f"{what}: what missing cells are filled with is none of its categories")
     return TextColumn(
         take_text(state["name"], f"{what}: name"),
         categories,
-        take_choice(state["unseen"], f"{what}: unseen", UNSEEN),
+        take_choice(state["unseen"], f"{what}: unseen", (*UNSEEN, "rare")),
         missing,
         fill,
+        rare,
     )
 
 
@@ -382,15 +412,25 @@ def _feature_from_state(state: Any, columns: Sequence[NumberColumn | TextColumn]
     place = take_whole(checked["column"], f"{what}: column", 0, len(columns) - 1)
     part = take_choice(checked["part"], f"{what}: part", PARTS)
     column, category = columns[place], checked["category"]
-    categories = column.categories if isinstance(column, TextColumn) else ()
-    if part == ("number" if categories else "category"):
+    if part in (("number",) if isinstance(column, TextColumn) else ("category", "rare")):
         raise ValueError(f"{what}: its column has no {part}")
+    categories = column.categories if isinstance(column, TextColumn) else ()
     if category not in categories if part == "category" else category is not None:
         raise ValueError(f"{what}: the category is none of its column")
     feature = Feature(place, part, category, *_affine(checked, what))
     if part != "number" and not (math.isfinite(feature.of(0.0)) and math.isfinite(feature.of(1.0))):
         raise ValueError(f"{what}: shift or scale is too large or too small")
     return feature
+
+
+def _categories(state: dict[str, Any], what: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the categories of a column, and its rare ones."""
+    categories = take_texts(state["categories"], f"{what}: categories")
+    rare = take_texts(state.get("rare", []), f"{what}: rare")
+    if not categories and not rare:
+        raise ValueError(f"{what}: there are no categories")
+    take_texts([*categories, *rare], f"{what}: categories and rare ones")
+    return tuple(categories), tuple(rare)
 
 
 def _kind_of(state: Any, kinds: tuple[str, ...]) -> str:
@@ -403,10 +443,3 @@ def _kind_of(state: Any, kinds: tuple[str, ...]) -> str:
 def _affine(state: dict[str, Any], what: str) -> tuple[float, float]:
     shift = take_number(state["shift"], f"{what}: shift")
     return shift, take_number(state["scale"], f"{what}: scale", positive=True)
-
-
-def _categories(state: dict[str, Any], what: str) -> tuple[str, ...]:
-    categories = take_texts(state["categories"], f"{what}: categories")
-    if not categories:
-        raise ValueError(f"{what}: there are no categories")
-    return tuple(categories)

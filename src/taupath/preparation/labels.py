@@ -134,8 +134,9 @@ def classes_from_state(value: Any) -> list[Label]:
     """Return classes from a state."""
     what = "the preparation's classes"
     classes = take_list(value, what)
+    truths = all(isinstance(label, bool) for label in classes)
     for label in classes:
-        if not isinstance(label, str):
+        if not isinstance(label, str) and not truths:
             take_number(label, f"{what}: a label")
     if len({isinstance(label, str) for label in classes}) > 1:
         raise ValueError(f"{what} must be all text or all numbers")

@@ -34,6 +34,7 @@ def learn_columns(
     impute: bool = False,
     flag_missing: bool = False,
     unseen: str = "ignore",
+    trusted: bool = False,
 ) -> ColumnFeatures:
     """Return the features of some columns of a table.
 
@@ -53,13 +54,17 @@ def learn_columns(
         that is missing is then no category at all.
     unseen : {"ignore", "error"}
         What other texts are, later.
+    trusted : bool
+        Whether columns are taken as they are, though they may look like identifiers, or like
+        numbers with mistakes in them.
 
     Raises
     ------
     TableError
         If a column cannot be used; the message says where and why.
     """
-    _check_identifiers(table, names)
+    if not trusted:
+        _check_identifiers(table, names)
     columns: list[NumberColumn | TextColumn] = []
     features: list[Feature] = []
     for k, name in enumerate(names):
@@ -79,7 +84,9 @@ def learn_columns(
             )
         flag = flag_missing and bool(missing.any())
         if values.dtype == object:
-            column = _text_column(table, name, values, missing, impute, flag, unseen)
+            if not trusted:
+                _check_no_numbers(table, name, values, missing)
+            column = _text_column(name, values[~missing], impute, flag, unseen)
             columns.append(column)
             features.extend(Feature(k, "category", category) for category in column.categories)
         else:
@@ -96,17 +103,8 @@ def learn_columns(
     return ColumnFeatures(columns, features)
 
 
-def _text_column(
-    table: Table,
-    name: str,
-    values: np.ndarray,
-    missing: np.ndarray,
-    impute: bool,
-    flag: bool,
-    unseen: str,
-) -> TextColumn:
-    _check_no_numbers(table, name, values, missing)
-    times = Counter(values[~missing])
+def _text_column(name: str, texts: np.ndarray, impute: bool, flag: bool, unseen: str) -> TextColumn:
+    times = Counter(texts)
     categories = tuple(sorted(times))
     if not impute:
         return TextColumn(name, categories, unseen)

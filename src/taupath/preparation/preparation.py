@@ -107,6 +107,18 @@ class Preparation:
         """Names of the columns that features are made of; None for a matrix."""
         return self.columns.names if isinstance(self.columns, ColumnFeatures) else None
 
+    def with_target(self, target: str) -> "Preparation":
+        """Return the same preparation with another column of responses."""
+        if target in (self.column_names or ()):
+            raise TableError(f"column {target!r} is a feature of the model, not its target")
+        others = {
+            "drop": [name for name in self.drop if name != target],
+            "keep": [name for name in self.keep if name != target],
+        }
+        return Preparation(
+            self.task, target, self.classes, self.columns, missing=self.missing, **others
+        )
+
     @classmethod
     def learn(
         cls,
@@ -121,6 +133,7 @@ class Preparation:
         missing: str = "error",
         flag_missing: bool = False,
         unseen: str = "ignore",
+        trusted: bool = False,
     ) -> "Preparation":
         """Return the preparation that a table to learn from asks for.
 
@@ -156,6 +169,9 @@ class Preparation:
             where a cell is missing.
         unseen : {"ignore", "error"}
             What a text is that comes later and not here: no category, or an error.
+        trusted : bool
+            Whether columns are taken as they are, though they may look like identifiers, like an
+            index, or like numbers with mistakes in them: for part of a table that was learned from.
 
         Raises
         ------
@@ -191,11 +207,13 @@ class Preparation:
         else:
             column = _target_column(table, table.names, target, drop, keep)
             left_out = {column, *drop, *keep}
-            index = index_columns(table, [name for name in table.names if name not in left_out])
+            candidates = [name for name in table.names if name not in left_out]
+            index = [] if trusted else index_columns(table, candidates)
             drop += index
             names = _feature_columns(table, column, [*drop, *keep])
             if missing != "error":
-                table = _with_response(table, column, names if missing == "drop" else ())
+                holes = [column, *names] if missing == "drop" else [column]
+                table = _without(table, np.any([missing_in(table.cells(n)) for n in holes], axis=0))
         responses = _responses(table, column)
         if task == "classify":
             classes = labels.learn_classes(responses, table, column, positive)
@@ -213,11 +231,12 @@ class Preparation:
                 impute=missing == "impute",
                 flag_missing=flag_missing,
                 unseen=unseen,
+                trusted=trusted,
             )
         learned = cls(task, column, classes, features, drop=drop, keep=keep, missing=missing)
         if classes is not None and len(classes) == 2:
             learned.why_positive = labels.why_positive(classes, asked=positive is not None)
-        if isinstance(features, ColumnFeatures) and column is not None:
+        if isinstance(features, ColumnFeatures) and column is not None and not trusted:
             learned.notes = notes_on(given, table, features, column, index)
         return learned
 
@@ -256,46 +275,23 @@ class Preparation:
             return self.columns.incomplete(table)
         return np.zeros(table.n_rows, dtype=bool)
 
-    def usable(self, table: Table, missing: str | None = None) -> Table:
-        """Return the rows to train on or to compare with the truth.
+    def usable(self, table: Table) -> Table:
+        """Return the rows of a table to train on, or to compare with the truth.
 
-        Parameters
-        ----------
-        table : Table
-            With responses.
-        missing : {"error", "impute", "drop"}, optional
-            What is done about missing cells, in place of what was asked for in training.
-
-        Returns
-        -------
-        Table
-            All rows for "error"; for "impute" those with a response; for "drop" those of them
-            where no cell of the model is missing.
+        All of them if missing cells are errors; otherwise those with a response, and if rows with
+        missing cells are dropped only those where no cell of the model is missing.
         """
-        missing = missing or self.missing
-        if missing == "error" or not isinstance(self.columns, ColumnFeatures):
-            return table
         target = self.target_in(table)
-        if target is None:
+        if self.missing == "error" or target is None or table.is_blank(target):
             return table
-        return _with_response(table, target, self.columns.names if missing == "drop" else ())
+        missing = missing_in(table.cells(target))
+        if self.missing == "drop":
+            missing |= self.incomplete(table)
+        return _without(table, missing)
 
     def target_in(self, table: Table) -> str | None:
-        """Return the column of a table that holds the responses, None if there is none.
-
-        Where it is not known it is the only column called target, class, label or y in any case,
-        else the only one that is not of the model.
-        """
-        names = table.names or []
-        if self.target is not None:
-            return self.target if self.target in names else None
-        if not isinstance(self.columns, ColumnFeatures):
-            return None
-        used = {*self.columns.names, *self.drop, *self.keep}
-        others = [name for name in names if name not in used]
-        named = [name for name in others if name.lower() in TARGET_NAMES]
-        found = named or others
-        return found[0] if len(found) == 1 else None
+        """Return the column of a table that holds the responses, None if it is not there."""
+        return self.target if self.target in (table.names or ()) else None
 
     def has_response(self, table: Table) -> bool:
         """Return whether a table has responses.
@@ -304,7 +300,7 @@ class Preparation:
         label; where rows are to be predicted it is a stand-in: the same in all of them, and
         none of the classes, or 0 for regression.
         """
-        if isinstance(self.columns, ColumnFeatures):
+        if self.target is not None or isinstance(self.columns, ColumnFeatures):
             target = self.target_in(table)
             return target is not None and not table.is_blank(target)
         if table.labels is None:
@@ -313,13 +309,15 @@ class Preparation:
             return bool(table.labels.dtype == object or np.any(table.labels != 0))
         return labels.is_known(table.labels, self.classes)
 
-    def response(self, table: Table) -> np.ndarray:
+    def response(self, table: Table, target: str | None = None) -> np.ndarray:
         """Return the responses of a table.
 
         Parameters
         ----------
         table : Table
             Rows with the target column, or with labels.
+        target : str, optional
+            Another column that holds them.
 
         Returns
         -------
@@ -331,7 +329,12 @@ class Preparation:
         TableError
             If there are no responses, or one is not of the classes or not a number.
         """
-        target = self.target or self.target_in(table)
+        target = self.target if target is None else target
+        if target is None and isinstance(self.columns, ColumnFeatures):
+            raise TableError(
+                f"{table.source}: the model does not know which column holds the truth; name it: "
+                "--target COLUMN, or y in Python"
+            )
         values = _responses(table, target)
         if self.classes is None:
             return labels.numbers(values, table, target)
@@ -450,11 +453,8 @@ def _responses(table: Table, target: str | None) -> np.ndarray:
     return table.labels
 
 
-def _with_response(table: Table, target: str, names: Sequence[str]) -> Table:
-    """Return the rows with a response and without missing cells in some columns."""
-    missing = missing_in(table.cells(target))
-    for name in names:
-        missing |= missing_in(table.cells(name))
+def _without(table: Table, missing: np.ndarray) -> Table:
+    """Return the rows without missing cells."""
     if missing.all():
         raise TableError(f"{table.source}: each row has a missing cell; try --missing impute")
     return table.take(~missing) if missing.any() else table

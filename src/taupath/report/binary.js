@@ -247,7 +247,7 @@ function sayHindsight() {
   const tau = 0.5 * (counts.edge(best.k) + counts.edge(best.k + 1));
   const band = differenceBand(state, gain,
     Math.abs(counts.falseAlarms[best.k] - counts.falseAlarms[k]), Math.abs(counts.found[best.k] - counts.found[k]));
-  return `Looking back, deciding these cases at τ = ${say(tau, 2)} would have cost ${say(best.cost)} per case, ${say(gain, 2)} less (95 %: ${sayBand(band)}). That τ was picked because it did best on these very cases: on new ones expect less of it, and rather trust your costs.`;
+  return `Looking back, deciding these cases at τ = ${say(tau, 2)} would have cost ${say(best.cost)} per case, ${say(gain, 2)} less (95 %: ${sayBand(band)}). That τ was picked because it did best on these very cases; on new cases expect less. Your own costs are the better guide.`;
 }
 
 // -- taking it along ----------------------------------------------------------------------------

@@ -6,15 +6,14 @@ import numpy as np
 
 from taupath.classifier import QuantileSVC
 from taupath.display.inputs import as_frame_of, columns_of, positive_of
-from taupath.display.rates import sign_changes
 from taupath.display.reliability import ReliabilityDisplay
-from taupath.report.changes import (
+from taupath.rates import (
     Changes,
-    cost_ratios,
-    counts_payload,
-    joint,
-    probabilities,
+    changes_of_probabilities,
+    probabilities_of_changes,
+    sign_changes,
 )
+from taupath.report.changes import cost_ratios, counts_payload, joint
 from taupath.report.encoding import packed
 from taupath.report.inputs import Case, Cells
 from taupath.report.lowrank import LowRank, compress
@@ -53,13 +52,14 @@ def binary_payload(
     positive = positive_of(model, case.X, case.y)
     found = model.path_.crossings(case.path_X)
     proba = found.length
-    changes = _by_threshold(proba) if model.monotone else sign_changes(model, case.X, found)
+    by_sign = not model.monotone
+    changes = sign_changes(model, case.X, found) if by_sign else changes_of_probabilities(proba)
     larger = model.pos_label_ == model.classes_[1]
     others = {name: proba[:, int(larger)] for name, proba in compare.items()}
     return {
         "classes": case.class_names[:: 1 if larger else -1],
         "tau": float(model.tau),
-        "rule": "probability" if model.monotone else "sign",
+        "rule": "sign" if by_sign else "probability",
         **decisions_payload(positive, changes, proba, others, cells is None),
         **_single_cases(case, cells, positive, changes, proba),
         "coefficients": coefficient_payload(case),
@@ -87,7 +87,7 @@ def outcomes_payload(
         "classes": class_names,
         "tau": 0.5,
         "rule": "sign",
-        **decisions_payload(positive, changes, probabilities(changes), {}, True),
+        **decisions_payload(positive, changes, probabilities_of_changes(changes), {}, True),
         "cases": None,
         "boundary": None,
         "coefficients": None,
@@ -115,7 +115,7 @@ def decisions_payload(
         "compare": [
             {
                 "name": name,
-                "events": counts_payload(positive, _by_threshold(other), nodes),
+                "events": counts_payload(positive, changes_of_probabilities(other), nodes),
                 "both": counts_payload(positive, joint(changes, other), nodes),
                 "brier": float(np.mean((other - positive) ** 2)),
             }
@@ -123,12 +123,6 @@ def decisions_payload(
         ],
         "reliability": reliability_payload(positive, proba),
     }
-
-
-def _by_threshold(proba: np.ndarray) -> Changes:
-    """Return the decisions of the rule: positive where the probability is at least τ."""
-    n = len(proba)
-    return np.ones(n, dtype=bool), np.arange(n), proba, np.full(n, -1)
 
 
 def _repeats(changes: Changes) -> dict[str, Any]:

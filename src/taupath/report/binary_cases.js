@@ -88,7 +88,7 @@ class RangeSection {
     const changing = countWavering(...this.taus());
     this.summary.replaceChildren(
       element("b", {}, `At least ${counted(changing, "case changes", "cases change")} if a miss is worth ${this.sayRange()}`),
-      `: at one end of the range the alarm is raised for so many more of the ${sayCount(n)}.`);
+      `, of ${sayCount(n)}. Which ones is not in this file.`);
   }
 
   nodes() {

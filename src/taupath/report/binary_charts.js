@@ -26,7 +26,7 @@ function costChart(state) {
   return new Chart({
     title: "Cost at every ratio, beside deciding without looking", ratio: 0.62, uses: ["prevalence"],
     x: RATIO_AXIS, y: "cost; without looking = 100 %", along: SCALE, yTick: asPercent, follow: state.setTau,
-    note: "0 %: no mistakes. 100 %: as costly as giving every case the same answer. Each ratio is decided at its own τ. The band is a 95 % interval: how far off this may be with so few cases.",
+    note: `0 %: no mistakes. 100 %: as costly as giving every case the same answer. Each ratio is decided at its own τ. The band is a 95 % interval: how far off this may be with ${sayCount(n)} cases.`,
     yRange: () => [0, 1.25],
     base: (chart) => {
       const taus = chart.pixels();

@@ -4,24 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from taupath.rates import Changes
 from taupath.report.encoding import packed
 
-__all__ = ["Changes", "cost_ratios", "counts_payload", "joint", "probabilities"]
-
-# Which cases are positive at τ = 0, and all changes: who, after which τ, and to what (1, -1).
-Changes = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+__all__ = ["cost_ratios", "counts_payload", "joint"]
 
 # Cost ratios with two digits, up to ten thousand to one: where a page of aggregates has its counts.
 DECADES = 4
-
-
-def probabilities(changes: Changes) -> np.ndarray:
-    """Return which part of [0, 1] each case is taken for positive."""
-    begin, who, when, change = changes
-    n = len(begin)
-    at_end = begin + np.bincount(who, change, minlength=n)
-    length = at_end - np.bincount(who, change * np.clip(when, 0.0, 1.0), minlength=n)
-    return np.asarray(np.clip(length, 0.0, 1.0))
 
 
 def joint(changes: Changes, proba: np.ndarray) -> Changes:

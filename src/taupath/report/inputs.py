@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from taupath.certificate import Certificate
 from taupath.classifier import QuantileSVC
 from taupath.display.coefficients import feature_names_of
-from taupath.display.inputs import check_probabilities, column_names, last_step
+from taupath.display.inputs import check_probabilities, column_names
 from taupath.regressor import QuantileSVR
 from taupath.report.weights import Weights, find_weights
+from taupath.steps import last_step
 
 __all__ = [
     "Case",
@@ -131,32 +132,30 @@ class Case:
         return names if len(names) == n else [f"feature {j}" for j in range(n)]
 
 
-@dataclass(frozen=True)
 class Cells:
-    """Columns of text about each case.
+    """Columns about each case; those of the cases that a page carries become text.
 
-    Attributes
+    Parameters
     ----------
     names : list of str
         Heads of the columns.
     columns : list of sequences
-        The values of each column, one for each case.
-    numeric : list of bool
-        Which columns hold numbers.
+        One value for each case in each.
     features : list of bool
         Which columns features were made from: the others tell who or what a case is.
     """
 
-    names: list[str]
-    columns: list[Any]
-    numeric: list[bool]
-    features: list[bool]
+    def __init__(self, names: list[str], columns: list[Any], features: list[bool]) -> None:
+        self.names, self.columns, self.features = names, columns, features
+        self._known: tuple[np.ndarray, list[list[str]]] | None = None
 
     def affordable(self, rows: np.ndarray) -> np.ndarray:
         """Return as many of the first of these rows as their text has room for."""
+        if not self.columns:
+            return rows
         length = np.zeros(len(rows), dtype=np.int64)
-        for column in self.columns:
-            length += [len(_cell(column[i])) + 3 for i in rows]
+        for texts in self._texts(rows):
+            length += [len(text) + 3 for text in texts]
         return rows[: max(int(np.searchsorted(np.cumsum(length), MOST_CHARACTERS)), 1)]
 
     def payload(self, rows: np.ndarray) -> list[dict[str, Any]]:
@@ -164,14 +163,24 @@ class Cells:
         return [
             {
                 "name": name,
-                "numeric": numeric,
+                "numeric": _numbers(column) is not None,
                 "feature": feature,
-                "texts": [_cell(column[i]) for i in rows],
+                "texts": texts,
             }
-            for name, column, numeric, feature in zip(
-                self.names, self.columns, self.numeric, self.features, strict=True
+            for name, column, feature, texts in zip(
+                self.names, self.columns, self.features, self._texts(rows), strict=True
             )
         ]
+
+    def _texts(self, rows: np.ndarray) -> list[list[str]]:
+        """Return the text of each column for some rows; those asked for last are known."""
+        if self._known is not None:
+            known, texts = self._known
+            if np.array_equal(known[: len(rows)], rows):
+                return [column[: len(rows)] for column in texts]
+        texts = [[_cell(value) for value in _some(column, rows)] for column in self.columns]
+        self._known = rows, texts
+        return texts
 
 
 def check_case(
@@ -249,10 +258,7 @@ def make_cells(case: Case) -> Cells:
     if case.columns is None:
         names = names[:MOST_COLUMNS]
     return Cells(
-        names,
-        [_by_place(columns[name]) for name in names],
-        [_numbers(columns[name]) is not None for name in names],
-        [sizes[name] is not None for name in names],
+        names, [columns[name] for name in names], [sizes[name] is not None for name in names]
     )
 
 
@@ -271,11 +277,6 @@ def _size(name: str, case: Case) -> float | None:
     if case.weights is None or not made:
         return 0.0
     return float(case.weights.sizes[made].max())
-
-
-def _by_place(values: Any) -> Any:
-    """Return values that are looked up by their place: a series would look for its label."""
-    return values.to_numpy() if hasattr(values, "to_numpy") else values
 
 
 def _numbers(values: Any) -> np.ndarray | None:
@@ -394,9 +395,19 @@ def _class_names(model: Any, names: list[str] | None) -> list[str]:
     return names
 
 
-def _cell(value: Any, digits: int = 6) -> str:
+def _some(column: Any, rows: np.ndarray) -> list[Any]:
+    """Return some values of a column, as Python has them."""
+    if hasattr(column, "to_numpy"):
+        column = column.to_numpy()
+    if isinstance(column, np.ndarray):
+        dates = column.dtype.kind in "mM"  # which `tolist` turns into whole numbers
+        return list(column[rows] if dates else column[rows].tolist())
+    return [column[i] for i in rows.tolist()]
+
+
+def _cell(value: Any) -> str:
     """Return the text of a value; nothing for what is missing."""
-    if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
+    if value is None or (isinstance(value, (float, np.floating)) and value != value):
         return ""
-    text = f"{value:.{digits}g}" if isinstance(value, (float, np.floating)) else str(value)
+    text = f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
     return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 1] + "…"

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from taupath.atomic import replacing
+from taupath.rates import Changes
 from taupath.regressor import QuantileSVR
 from taupath.report.binary import binary_payload, outcomes_payload
-from taupath.report.changes import Changes
 from taupath.report.inputs import (
     check_case,
     check_certificate,
@@ -106,8 +106,8 @@ def write_report(
     >>> from taupath import QuantileSVC
     >>> from taupath.report import write_report
     >>> data = load_breast_cancer()
-    >>> X, y = scale(data.data), data.target
-    >>> model = QuantileSVC(C=0.1).fit(X[::2], y[::2])
+    >>> X, y = scale(data.data), data.target  # 0 is malignant, 1 is benign
+    >>> model = QuantileSVC(C=0.1, pos_label=0).fit(X[::2], y[::2])
     >>> write_report("report.html", model, X[1::2], y[1::2], class_names=data.target_names)
     """
     case = check_case(estimator, X, y, class_names, feature_names, target_name, columns)

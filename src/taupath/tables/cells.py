@@ -11,6 +11,7 @@ __all__ = [
     "as_text",
     "first_text",
     "is_missing",
+    "numbers_in",
     "option",
     "parse_number",
     "printable",
@@ -22,6 +23,9 @@ __all__ = [
 _NUMERAL = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE
 )
+
+# Truth values, in small letters, as numbers.
+TRUTH = {"false": 0.0, "true": 1.0}
 
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "+nan", "-nan", "null"})
 
@@ -92,6 +96,12 @@ def as_text(cells: Sequence[str], known: dict[str, str]) -> np.ndarray:
         cell = raw.strip()
         values[i] = None if is_missing(cell) else known.setdefault(cell, cell)
     return values
+
+
+def numbers_in(values: np.ndarray) -> np.ndarray | None:
+    """Return a column of text as numbers, true as 1 and false as 0; None if some are others."""
+    cells = ["" if cell is None else cell for cell in values]
+    return as_numbers([str(TRUTH.get(cell.lower(), cell)) for cell in cells])
 
 
 def first_text(values: np.ndarray) -> tuple[int, str]:

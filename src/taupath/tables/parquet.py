@@ -27,7 +27,7 @@ def read_parquet(data: bytes, source: str, *, as_text: Collection[str] = ()) -> 
     source : str
         Name of the file, for messages.
     as_text : collection of str
-        Names of columns whose numbers are to be text: of large ones none is equal in float64.
+        Names of columns to have as text, whatever they hold.
 
     Raises
     ------
@@ -91,9 +91,9 @@ def _values(column: Any, text: bool) -> np.ndarray | None:
     """Return a column as the table keeps it, or None if it is neither numbers nor text."""
     import pyarrow
 
-    of, kind = pyarrow.types, column.type
-    if text and (of.is_integer(kind) or of.is_string(kind) or of.is_large_string(kind)):
+    if text:
         return as_text_cells(["" if cell is None else str(cell) for cell in column.to_pylist()], {})
+    of, kind = pyarrow.types, column.type
     if of.is_dictionary(kind):
         kind = kind.value_type
         column = column.cast(kind)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from taupath.tables.cells import as_numbers, printable
+from taupath.tables.cells import as_numbers, first_text, numbers_in, printable, quoted
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -137,17 +137,30 @@ class Table:
             if name not in self._unusable
         }
 
+    def numbers(self, name: str) -> np.ndarray:
+        """Return one column without missing cells, which must be numbers."""
+        values = self.column(name)
+        if values.dtype == object:
+            numbers = numbers_in(values)
+            if numbers is None:
+                row, cell = first_text(values)
+                self.fail(row, f"{quoted(cell)} is not a number", name)
+            values = numbers
+        return values
+
     def is_blank(self, name: str) -> bool:
         """Return whether all cells of a column are missing."""
         return name not in self._unusable and bool(missing_in(self._stored(name)).all())
 
-    def take(self, rows: Any) -> "Table":
+    def take(self, rows: Any, settle: bool = True) -> "Table":
         """Return a table of some rows.
 
         Parameters
         ----------
         rows : array-like of int or bool, or slice
             What to index the rows with.
+        settle : bool
+            Whether columns of text become numbers if these rows have no other cells.
 
         Returns
         -------
@@ -159,15 +172,16 @@ class Table:
             if rows.size == 0:
                 rows = rows.astype(np.intp)
         place = np.arange(1, self.n_rows + 1) if self._lines is None else self._lines
+        as_found = _settled if settle else np.asarray
         columns = self._columns
         if columns is not None:
-            columns = {name: _settled(values[rows]) for name, values in columns.items()}
+            columns = {name: as_found(values[rows]) for name, values in columns.items()}
         return Table(
             self.source,
             columns=columns,
             unusable=self._unusable,
             matrix=None if self.matrix is None else self.matrix[rows],
-            labels=None if self.labels is None else _settled(self.labels[rows]),
+            labels=None if self.labels is None else as_found(self.labels[rows]),
             lines=place[rows],
             unit=self._unit,
             unnamed=self.unnamed,
