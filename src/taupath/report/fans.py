@@ -11,8 +11,10 @@ from taupath.report.weights import scale_of
 
 __all__ = ["Fans", "find_fans"]
 
-# Points of the grid over a column, and columns that quantiles can be seen over.
+# Points of the grid over a column, where it begins and ends, and columns that quantiles can be seen
+# over. Beyond these ends there are too few cases for a model to know much.
 GRID = 81
+ENDS = (0.01, 0.99)
 MOST_FANS = 8
 # Columns that are looked at for those that move the median most, and points of each.
 MOST_TRIED = 60
@@ -91,7 +93,8 @@ def find_fans(case: Case) -> Fans | None:
     names = case.given_names()
     x, at, samples = [], [], []
     for j in shown:
-        grid = np.linspace(np.nanmin(numbers[j]), np.nanmax(numbers[j]), GRID)
+        first, last = np.nanquantile(numbers[j], ENDS)
+        grid = np.linspace(first, last, GRID)
         samples.append(case.transform(along(j, grid)))
         unit, zero = _units(case, names[j], numbers[j])
         x.append((grid - zero) / unit)

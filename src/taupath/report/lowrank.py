@@ -15,12 +15,13 @@ from taupath.report.thinning import largest_error, thin_together
 
 __all__ = ["LowRank", "compress", "factor"]
 
-# Functions that say which nodes and which singular vectors to keep, for all.
-MOST_ASKED = 160
+# Functions that say which nodes to keep for all, and which singular vectors.
+MOST_ASKED = 100
+MOST_VECTORS = 400
 # Nodes at which it is seen how far each function reaches.
 ROUGHLY = 64
 # Values of functions that their error is measured at, about.
-MOST_MEASURED = 4_000_000
+MOST_MEASURED = 2_000_000
 # Singular values below this part of the largest one do not matter.
 LEAST = 1e-5
 # Weights are stored as multiples of their column's largest one over this.
@@ -115,7 +116,10 @@ def factor(taus: np.ndarray, values: np.ndarray, tolerance: float, error: float 
         How far they are off already.
     """
     size = float(np.ptp(values)) or 1.0
-    asked = values[chosen_of(len(values), MOST_ASKED)]
+    asked = values
+    if min(values.shape) > MOST_VECTORS:
+        reach = np.abs(values - values.mean(axis=0)).max(axis=1)
+        asked = values[_furthest(reach, MOST_VECTORS)]
     basis = _right_vectors(asked)
     basis = basis[: _rank_for(asked, basis, 0.8 * tolerance * size)].astype(np.float32)
     weights = values @ basis.T.astype(np.float64)
