@@ -274,9 +274,10 @@ def _held_out_in_words(model: "Model") -> list[str]:
     if held_out is None:
         return []
     what = f"{held_out.folds} folds" if held_out.folds else f"{held_out.share:.0%} of the rows"
+    anew = ", C chosen anew each time" if model.trained.get("cross-validation") else ""
     return [
-        f"{what} held out in {duration(held_out.seconds)}, for `taupath evaluate MODEL`; the model "
-        "that is written was trained on all rows"
+        f"{what} held out in {duration(held_out.seconds)}{anew}, for `taupath evaluate MODEL`; the "
+        "model that is written was trained on all rows"
     ]
 
 
