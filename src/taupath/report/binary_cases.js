@@ -1,36 +1,7 @@
 // Two classes: which decisions change within a range of costs, and mistakes, case by case.
 
-const SHOWN_COLUMNS = 8;
-const FIRST_ROWS = 12;
-const MORE_ROWS = 48;
-
 /** "malignant" or "benign". */
 const className = (one) => (one ? positive : negative);
-
-/** A table of cases whose columns may be many, with a button for more rows. */
-class CaseTable {
-  constructor({ caption, id, heads, row, onMore }) {
-    Object.assign(this, { heads, row });
-    this.most = FIRST_ROWS;
-    this.scroller = table(caption, [], [], id);
-    this.more = button("Show more", () => {
-      this.most += MORE_ROWS;
-      onMore();
-    }, { class: "quiet more", id: `${id}-more` });
-    this.note = element("p", { class: "note", id: `${id}-note` });
-  }
-
-  /** Show some cases, by their places in `cases`. */
-  show(list, columns, note) {
-    const heads = [...this.heads, ...columns.map((column) => [column.name, column.numeric])];
-    const rows = list.slice(0, this.most).map((i) => [...this.row(i), ...columns.map((column) => column.texts[i])]);
-    const [head, body] = [this.scroller.querySelector("thead"), this.scroller.querySelector("tbody")];
-    head.replaceChildren(headRow(heads));
-    body.replaceChildren(...rows.map((cells) => tableRow(cells, heads)));
-    this.more.hidden = list.length <= this.most;
-    this.note.textContent = note;
-  }
-}
 
 /** What changes within a range of costs; how many cases, without a list of them. */
 class RangeSection {
@@ -142,7 +113,10 @@ class CaseSections extends RangeSection {
       this.showFlips();
       changed();
     }, { id: "flip-list" });
-    this.columnButtons = [];
+    this.columns = new ColumnChoice(cases.columns, state, () => {
+      this.show();
+      changed();
+    });
   }
 
   /** The ratios at which the decision about a case changes. */
@@ -151,31 +125,10 @@ class CaseSections extends RangeSection {
     return flips.length ? flips.map((tau) => sayRatio(this.state.costsOf(tau))).join(", ") : "never";
   }
 
-  columns() {
-    return this.state.allColumns ? cases.columns : cases.columns.slice(0, SHOWN_COLUMNS);
-  }
-
-  /** A button for the columns that are not shown yet; null where all are. */
-  columnButton(id) {
-    const { columns } = cases;
-    if (columns.length <= SHOWN_COLUMNS) return null;
-    const toggle = button("", () => {
-      this.state.allColumns = !this.state.allColumns;
-      this.show();
-      this.changed();
-    }, { class: "quiet", id });
-    this.columnButtons.push(toggle);
-    return toggle;
-  }
-
   show() {
     const { state } = this;
     for (const [node, value] of [[this.kind, state.kind], [this.list, state.list]]) node.querySelector("select").value = value;
-    const order = data.coefficients ? "largest weights first" : "as they were given";
-    for (const toggle of this.columnButtons) {
-      toggle.textContent = state.allColumns ? `Show ${SHOWN_COLUMNS} columns only` : `${cases.columns.length - SHOWN_COLUMNS} more columns, ${order}`;
-      toggle.setAttribute("aria-expanded", String(state.allColumns));
-    }
+    this.columns.show();
     this.showRange();
     this.showMistakes();
     this.showFlips();
@@ -193,7 +146,7 @@ class CaseSections extends RangeSection {
     const depth = (i) => (cases.positive[i] ? decides - cases.proba[i] : cases.proba[i] - decides);
     wrong.sort((i, j) => depth(j) - depth(i) || i - j);
     const bound = cases.functions ? ` f is off by at most ${say(100 * cases.functions.error, 2)} % of its range; which cases are mistakes is exact.` : "";
-    this.mistakes.show(wrong, this.columns(), wrong.length
+    this.mistakes.show(wrong, this.columns.shown(), wrong.length
       ? `${sayCount(Math.min(wrong.length, this.mistakes.most))} of ${sayCount(wrong.length)}, the clearest mistakes first. Row 1 is the first case.${bound}${someOnly()}`
       : `None at your costs.${someOnly()}`);
   }
@@ -216,7 +169,7 @@ class CaseSections extends RangeSection {
     const near = (i) => Math.min(...cases.flips(i).map((tau) => Math.abs(SCALE.position(tau) - SCALE.position(state.decides))));
     if (state.list === "change") list.sort((i, j) => near(i) - near(j) || cases.rows[i] - cases.rows[j]);
     else list.sort((i, j) => cases.rows[i] - cases.rows[j]);
-    this.flips.show(list, this.columns(), list.length
+    this.flips.show(list, this.columns.shown(), list.length
       ? `${sayCount(Math.min(list.length, this.flips.most))} of ${sayCount(list.length)}${state.list === "change" ? ", those that change closest to your costs first" : ""}. Ratios are ${RATIO_AXIS}.${someOnly()}`
       : `None.${someOnly()}`);
   }
@@ -224,11 +177,11 @@ class CaseSections extends RangeSection {
   nodes() {
     return [
       this.node(
-        element("div", { class: "bar-of" }, this.list, this.columnButton("all-columns")),
+        element("div", { class: "bar-of" }, this.list, this.columns.button("all-columns")),
         this.flips.scroller, this.flips.more, this.flips.note),
       section("mistakes", "Mistakes at your costs",
         element("div", { class: "card" },
-          element("div", { class: "bar-of" }, this.kind, this.columnButton("all-columns-too")),
+          element("div", { class: "bar-of" }, this.kind, this.columns.button("all-columns-too")),
           this.mistakes.scroller, this.mistakes.more, this.mistakes.note)),
     ];
   }

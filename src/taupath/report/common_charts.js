@@ -35,7 +35,7 @@ function reliabilityChart(reliability, name, options = {}) {
 }
 
 /** Weights of the features over τ; the largest by name. `along` is the scale of τ. */
-function coefficientChart(coefficients, getTau, setTau, { along = EVEN, x = "τ" } = {}) {
+function coefficientChart(coefficients, getTau, setTau, { along = EVEN, x = "τ", rises = "f rises" } = {}) {
   const functions = new Functions(coefficients.functions);
   const NAMED = Math.min(functions.length, 8);
   const value = (i) => functions.value(i, getTau());
@@ -49,7 +49,7 @@ function coefficientChart(coefficients, getTau, setTau, { along = EVEN, x = "τ"
       const room = 0.06 * (high - low || 1);
       return [Math.min(low, 0) - room, Math.max(high, 0) + room];
     },
-    note: `By how much f rises if a column rises by one standard deviation of these cases. ${NAMED < coefficients.features ? `The ${NAMED} largest of ${sayCount(coefficients.features)} by name. ` : ""}Lines are off by at most ${say(100 * coefficients.tolerance)} % of their range.`,
+    note: `By how much ${rises} if a column rises by one standard deviation of these cases. ${NAMED < coefficients.features ? `The ${NAMED} largest of ${sayCount(coefficients.features)} by name. ` : ""}Lines are off by at most ${say(100 * coefficients.tolerance)} % of their range.`,
     base: (chart) => {
       chart.line([[0, 0], [1, 0]], "faint");
       // straight between nodes on an even scale only

@@ -25,6 +25,7 @@ SHARED = (
     "parts.js",
     "sharing.js",
     "common_charts.js",
+    "case_table.js",
 )
 SCRIPTS = {
     "binary": (
@@ -36,8 +37,8 @@ SCRIPTS = {
         "binary_case.js",
         "binary.js",
     ),
-    "quantiles": (*SHARED, "quantiles.js"),
-    "several": (*SHARED, "several.js"),
+    "quantiles": (*SHARED, "quantiles_data.js", "quantiles_charts.js", "quantiles.js"),
+    "several": (*SHARED, "several_decisions.js", "several_times.js", "several.js"),
 }
 
 

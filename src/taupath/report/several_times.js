@@ -1,0 +1,118 @@
+// Several classes: what if mistakes on one class cost 1 to 100 times as much?
+
+const MOST_TIMES = 100;
+
+/** From 1 to 100 on a logarithmic scale. */
+const TIMES = {
+  position: (times) => clamp(Math.log10(times) / Math.log10(MOST_TIMES), 0, 1),
+  at: (position) => MOST_TIMES ** position,
+  tau: (position) => Number((MOST_TIMES ** position).toPrecision(3)),
+  ticks: [1, 2, 5, 10, 20, 50, 100].map((times) => [times, `×\u2009${times}`]),
+};
+
+/** All decisions along the scale, for one matrix of costs and one class. */
+class Along {
+  constructor(costs, row) {
+    this.steps = Array.from({ length: size }, (_, i) => decisionsAlong(i, costs, row, MOST_TIMES));
+    const events = [];
+    this.begin = new Float64Array(k); // how many of each class are found at the beginning
+    this.steps.forEach((steps, i) => {
+      if (steps[0][1] === truth[i]) this.begin[truth[i]] += alike[i];
+      for (let s = 1; s < steps.length; s++) {
+        const change = (steps[s][1] === truth[i]) - (steps[s - 1][1] === truth[i]);
+        if (change) events.push([steps[s][0], truth[i], change * alike[i]]);
+      }
+    });
+    events.sort((a, b) => a[0] - b[0]);
+    this.when = Float64Array.from(events, ([when]) => when);
+    this.found = names.map((_, j) => {
+      const found = new Float64Array(events.length + 1);
+      found[0] = this.begin[j];
+      events.forEach(([, i, change], e) => (found[e + 1] = found[e] + (i === j ? change : 0)));
+      return found;
+    });
+    this.costs = costs;
+    this.row = row;
+  }
+
+  /** The share of a class that is taken for it. */
+  rate(j, times) {
+    return perClass[j] ? this.found[j][lowerBound(this.when, times)] / perClass[j] : NaN;
+  }
+
+  /** The decision about one case, or group. */
+  decided(i, times) {
+    const steps = this.steps[i];
+    let s = steps.length - 1;
+    while (s > 0 && steps[s][0] >= times) s -= 1;
+    return steps[s][1];
+  }
+
+  /** Changes of the decision about a case within a range. */
+  changes(i, low, high) {
+    return this.steps[i].slice(1).filter(([when]) => when >= low && when < high);
+  }
+
+  /** Cost per case along the scale, at some points of it. */
+  curve(points) {
+    return points.map((times) => {
+      const costs = timesRow(this.costs, this.row, times);
+      let total = 0;
+      for (let i = 0; i < size; i++) total += alike[i] * costs[truth[i]][this.decided(i, times)];
+      return total / n;
+    });
+  }
+}
+
+function foundChart(state, setTimes) {
+  const mark = (j) => `c${j % 8}${j >= 8 ? " dashed" : ""}`;
+  return new Chart({
+    title: "How much of each class is found",
+    x: "mistakes on this class cost so many times as much", y: "share taken for what it is",
+    along: TIMES, yRange: unit, yTick: asPercent, ratio: 0.7, follow: setTimes,
+    base: (chart) => {
+      const { when, found } = state.along;
+      for (let j = k - 1; j >= 0; j--) {
+        if (!perClass[j]) continue;
+        chart.steps(when.length + 1, (e) => (e === 0 ? 1 : e > when.length ? MOST_TIMES : when[e - 1]), (e) => found[j][e] / perClass[j], mark(j));
+      }
+    },
+    moving: (chart) => {
+      chart.cursor(state.times);
+      names.forEach((_, j) => chart.dot(state.times, state.along.rate(j, state.times), mark(j), 4));
+      chart.explain(names.map((name, j) => [mark(j), name, percent(state.along.rate(j, state.times))]));
+    },
+    describe: () => `Share of each class that is taken for what it is, where mistakes on ${names[state.row]} cost ${say(state.times)} times as much: ${names.map((name, j) => `${name} ${percent(state.along.rate(j, state.times))}`).join(", ")}.`,
+  });
+}
+
+function timesCostChart(state, setTimes) {
+  const POINTS = 81;
+  const points = Array.from({ length: POINTS }, (_, p) => TIMES.at(p / (POINTS - 1)));
+  let [model, blind] = [[], []];
+  return new Chart({
+    title: "What this costs per case",
+    x: "mistakes on this class cost so many times as much", y: "cost per case",
+    along: TIMES, ratio: 0.7, follow: setTimes,
+    yRange: () => {
+      model = state.along.curve(points);
+      blind = points.map((times) => withoutLooking(timesRow(state.costs, state.row, times)).cost);
+      const [low, high] = extent([...model, ...blind]);
+      return [Math.min(0, low), high > 0 ? 1.06 * high : 1];
+    },
+    base: (chart) => {
+      chart.line(points.map((times, p) => [times, blind[p]]), "faint dashed");
+      chart.line(points.map((times, p) => [times, model[p]]), "cost");
+    },
+    moving: (chart) => {
+      const costs = timesRow(state.costs, state.row, state.times);
+      const blindNow = withoutLooking(costs);
+      const now = outcome(costs, state.decided).mean;
+      chart.cursor(state.times);
+      chart.dot(state.times, now, "cost");
+      chart.explain([["cost", "this model", say(now)], ["faint dashed", `without looking, all ${names[blindNow.best]}`, say(blindNow.cost)]]);
+    },
+    note: "Costs of the other mistakes stay as they are in the table of costs.",
+    describe: () => `Cost per case of this model and of deciding without looking. At ${say(state.times)} times: ${say(outcome(timesRow(state.costs, state.row, state.times), state.decided).mean)} and ${say(withoutLooking(timesRow(state.costs, state.row, state.times)).cost)}.`,
+  });
+}
