@@ -104,7 +104,7 @@ def find_fans(case: Case) -> Fans | None:
         np.array(x),
         np.array(at),
         np.concatenate([_dense(some) for some in samples]),
-        len(columns),
+        len(columns if case.columns is None else case.columns),
         len(varied) < len(columns),
     )
 

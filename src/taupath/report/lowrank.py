@@ -15,8 +15,10 @@ from taupath.report.thinning import largest_error, thin_together
 
 __all__ = ["LowRank", "compress", "factor"]
 
-# Functions that say which nodes to keep for all, and which singular vectors.
+# Functions that say which nodes to keep for all, how often others may join them, and functions
+# that say which singular vectors.
 MOST_ASKED = 100
+ROUNDS = 3
 MOST_VECTORS = 400
 # Nodes at which it is seen how far each function reaches.
 ROUGHLY = 64
@@ -73,26 +75,30 @@ def compress(functions: KeptFunctions, tolerance: float) -> LowRank:
 
     Nodes are left out as some of the functions allow, and all are computed at the others only.
     The error that this makes is measured at all kept nodes of the path, for as many functions as
-    `MOST_MEASURED` numbers are enough for: those that reach furthest, and others.
+    `MOST_MEASURED` numbers are enough for: those that reach furthest, and others. Where it is too
+    large, the functions that are off most have a say, too.
 
     Parameters
     ----------
     functions : KeptFunctions
         f_τ(x) of the samples.
     tolerance : float
-        About half of it is for leaving out nodes, half for leaving out singular vectors; as part
+        Half of it is for leaving out nodes, half for leaving out singular vectors; as part
         of the range of all functions.
     """
     taus = functions.taus
     rough = functions.values(nodes=chosen_of(len(taus), ROUGHLY))
     reach = np.abs(rough - rough.mean(axis=0)).max(axis=1)
-    some = functions.values(_furthest(reach, MOST_ASKED))
-    kept = thin_together(taus, some, 0.4 * tolerance * float(np.ptp(some)))
-    measured = MOST_MEASURED // len(taus)
-    if len(functions) > MOST_ASKED and measured > MOST_ASKED:
-        some = functions.values(_furthest(reach, measured))
-    error = largest_error(taus, some, kept)
-    return factor(taus[kept], functions.values(nodes=kept), 0.5 * tolerance, error)
+    some = functions.values(_furthest(reach, max(MOST_MEASURED // len(taus), MOST_ASKED)))
+    allowed = 0.5 * tolerance * float(np.ptp(some))
+    asked = _furthest(np.abs(some).max(axis=1), MOST_ASKED)
+    for _ in range(ROUNDS):
+        kept = thin_together(taus, some[asked], 0.9 * allowed)
+        off = largest_error(taus, some, kept)
+        if off.max() <= allowed:
+            break
+        asked = np.union1d(asked, np.argsort(-off)[: MOST_ASKED // 2])
+    return factor(taus[kept], functions.values(nodes=kept), 0.5 * tolerance, float(off.max()))
 
 
 def _furthest(reach: np.ndarray, most: int) -> np.ndarray:

@@ -154,7 +154,7 @@ def _quantile_means(path: SolutionPath, X: Any, y: np.ndarray) -> tuple[dict[str
     inside = (taus[1:-1] >= STATED) & (taus[1:-1] <= 1.0 - STATED)
     names = ("over", "under", "quantile")
     found = {name: packed(row[shown], "f8") for name, row in zip(names, means, strict=True)}
-    error = float(np.quantile(off[inside], USUAL)) + largest_error(taus, means, shown)
+    error = float(np.quantile(off[inside], USUAL)) + float(largest_error(taus, means, shown).max())
     return {"taus": packed(taus[shown], "f8"), "error": error, **found}, median
 
 

@@ -11,6 +11,7 @@ function orderFan() {
   const place = new Map(order.map((i, k) => [i, k + 1]));
   return {
     name: "cases, from the smallest predicted median to the largest",
+    x: "cases, from the smallest predicted median to the largest",
     separate: true, // a case by itself, not a point of a curve
     xs: shown.map((i) => place.get(i)),
     value: (k, tau) => functions.value(shown[k], tau),
@@ -26,6 +27,7 @@ function columnFans() {
   const others = columns > 1 ? ` (the others at their medians${mixed ? " or most common values" : ""})` : "";
   return names.map((name, j) => ({
     name: name + others,
+    x: name,
     xs: Array.from(xs.subarray(j * size, (j + 1) * size)),
     value: (k, tau) => functions.value(m + j * size + k, tau),
     points: Array.from(cases.y, (y, i) => [at[j * m + i], y]).filter(([x]) => Number.isFinite(x)),
@@ -86,7 +88,7 @@ function fanChart(state, changed) {
     },
     describe: () => `Predicted quantiles of ${target} over ${fans[state.fan].name}, with ${sayCount(fans[state.fan].points.length)} cases.`,
   };
-  Object.defineProperty(options, "x", { get: () => fans[state.fan].name });
+  Object.defineProperty(options, "x", { get: () => fans[state.fan].x });
   if (fans.length > 1) {
     options.extra = choice("Over", fans.map((fan, k) => [k, fan.name]), (k) => {
       state.fan = Number(k);

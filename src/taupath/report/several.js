@@ -75,7 +75,7 @@ const rowChoice = choice("Mistakes on", names.map((name, i) => [i, name]), (row)
   update("costs");
 }, { id: "row" });
 const timesField = numberField({
-  label: "cost this many times as much", id: "times", min: 1, max: MOST_TIMES, hint: "1 to 100", take: setTimes,
+  label: "cost this many times as much", id: "times", min: 1, max: MOST_TIMES, take: setTimes,
 });
 const timesSlider = element("input", { type: "range", id: "times-slider", min: 0, max: 1, step: "any", "aria-label": "How many times as much mistakes on this class cost" });
 timesSlider.addEventListener("input", () => setTimes(TIMES.tau(timesSlider.valueAsNumber)));
@@ -156,7 +156,7 @@ const columns = cases && new ColumnChoice(cases.columns, state, () => {
 const sayChanges = (i) => {
   const { low, high } = state.range;
   const from = state.along.decided(i, low);
-  return [names[from], ...state.along.changes(i, low, high).map(([when, j]) => `${names[j]} (from ×\u2009${say(when)})`)].join(" → ");
+  return [names[from], ...state.along.changes(i, low, high).map(([when, j]) => `${names[j]} from ×\u2009${say(when)}`)].join(" → ");
 };
 const mistakes = cases && new CaseTable({
   caption: "Mistakes at your costs", id: "mistakes-table", onMore: () => showCases(),

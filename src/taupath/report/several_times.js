@@ -68,7 +68,7 @@ function foundChart(state, setTimes) {
   const mark = (j) => `c${j % 8}${j >= 8 ? " dashed" : ""}`;
   return new Chart({
     title: "How much of each class is found",
-    x: "mistakes on this class cost so many times as much", y: "share taken for what it is",
+    x: "how many times as much mistakes on it cost", y: "share taken for what it is",
     along: TIMES, yRange: unit, yTick: asPercent, ratio: 0.7, follow: setTimes,
     base: (chart) => {
       const { when, found } = state.along;
@@ -92,7 +92,7 @@ function timesCostChart(state, setTimes) {
   let [model, blind] = [[], []];
   return new Chart({
     title: "What this costs per case",
-    x: "mistakes on this class cost so many times as much", y: "cost per case",
+    x: "how many times as much mistakes on it cost", y: "cost per case",
     along: TIMES, ratio: 0.7, follow: setTimes,
     yRange: () => {
       model = state.along.curve(points);

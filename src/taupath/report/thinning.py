@@ -133,14 +133,14 @@ def thin_together(taus: np.ndarray, values: np.ndarray, tolerance: float) -> np.
     return np.array(kept)
 
 
-def largest_error(taus: np.ndarray, values: np.ndarray, kept: np.ndarray) -> float:
-    """Return how far functions are off, at most, if they are linear between the nodes kept."""
+def largest_error(taus: np.ndarray, values: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Return how far each function is off, at most, if it is linear between the nodes kept."""
     nodes = np.arange(len(taus))
     left = np.clip(np.searchsorted(kept, nodes, side="right") - 1, 0, len(kept) - 2)
     begin, end = taus[kept[left]], taus[kept[left + 1]]
     part = np.where(end > begin, (taus - begin) / np.where(end > begin, end - begin, 1.0), 0.0)
     part = np.where(nodes == kept[left + 1], 1.0, part)
-    most = 0.0
+    most = np.zeros(len(values))
     for some in slices(len(values), max(IN_CACHE // len(taus), 1)):
         ends = values[some][:, kept]
         drawn = ends[:, left + 1]
@@ -148,7 +148,7 @@ def largest_error(taus: np.ndarray, values: np.ndarray, kept: np.ndarray) -> flo
         drawn *= part
         drawn += ends[:, left]
         drawn -= values[some]
-        most = max(most, float(drawn.max()), -float(drawn.min()))
+        most[some] = np.maximum(drawn.max(axis=1), -drawn.min(axis=1))
     return most
 
 
