@@ -8,12 +8,18 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from taupath.datasets import PaperData, load_paper
 
 # The same examples in every run, and no complaint about a slow one: the machine may be busy.
-settings.register_profile("reproducible", derandomize=True, deadline=None, database=None)
+settings.register_profile(
+    "reproducible",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("reproducible")
 
 
