@@ -37,14 +37,19 @@ def svg(plot: Plot, prefix: str) -> str:
         figure.patch.set_alpha(0.0)
         ax = figure.subplots()
         ax.patch.set_alpha(0.0)
+        looks = _looks(list(plot.series))
         for name, points in plot.series.items():
-            ax.plot(*zip(*points, strict=True), label=name, **_look(name))
+            ax.plot(*zip(*points, strict=True), label=name, **looks[name])
             guessed = plot.guessed.get(name, ())
             if guessed:  # hollow, and not joined by a whole line
                 hollow = {"markerfacecolor": "none", "linestyle": ":", "linewidth": 1.0}
                 far = [points[-1], *guessed]
-                ax.plot(*zip(*far, strict=True), markevery=slice(1, None), **_look(name) | hollow)
+                ax.plot(*zip(*far, strict=True), markevery=slice(1, None), **looks[name] | hollow)
         ax.set(xscale="log", yscale="log", xlabel=plot.x, ylabel=plot.y, title=plot.title)
+        heights = [y for points in plot.series.values() for _, y in points]
+        if heights and max(heights) < 10.0 * min(heights):  # else powers of ten are enough
+            ax.yaxis.set_major_formatter("{x:g}")
+            ax.yaxis.set_minor_formatter("{x:g}")
         ax.grid(which="major", color="#7f7f7f", alpha=0.3, linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -53,12 +58,23 @@ def svg(plot: Plot, prefix: str) -> str:
     return _for_a_page(text.getvalue(), plot, prefix)
 
 
+def _looks(names: list[str]) -> dict[str, dict[str, object]]:
+    """Return how each line looks: solvers the same in all plots, others unlike each other."""
+    found = {name: _look(name) for name in names}
+    if len({str(look) for look in found.values()}) < len(names):  # not all are solvers
+        found = {name: _numbered(k) for k, name in enumerate(names)}
+    return found
+
+
 def _look(name: str) -> dict[str, object]:
     """Return how the line of a solver looks, the same in all plots; ours is the thickest."""
     known = [solvers.load(each).name for each in solvers.NAMES]
     # the longest name that it begins with: "taupath, approximate" is not "taupath"
     own = max((each for each in known if name.startswith(each)), key=len, default=name)
-    k = known.index(own) if own in known else len(known)
+    return _numbered(known.index(own) if own in known else len(known))
+
+
+def _numbered(k: int) -> dict[str, object]:
     again = k >= len(COLOURS)  # dashed, and not in our colour
     return {
         "color": COLOURS[k - len(COLOURS) + 1 if again else k],

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from browser_page import Page, running_browser
 from taupath.datasets import PaperData, load_paper
 
 # The same examples in every run, and no complaint about a slow one: the machine may be busy.
@@ -55,3 +57,25 @@ def no_figures_left() -> Iterator[None]:
     assert plt.get_fignums() == []
     yield
     plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium; tests that need it are skipped without one."""
+    yield from running_browser()
+
+
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[Callable[..., Page]]:
+    """Open reports; afterwards nothing may have gone wrong, nor been fetched."""
+    pages: list[Page] = []
+
+    def open_one(file: Path, fragment: str = "", **settings: Any) -> Page:
+        pages.append(Page(browser, file, fragment, **settings))
+        return pages[-1]
+
+    yield open_one
+    for page in pages:
+        page.context.close()
+        assert page.wrong == []
+        assert {address.split("#")[0] for address in page.requests} == {page.address}

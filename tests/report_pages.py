@@ -11,6 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 
 from taupath import QuantileSVC, QuantileSVR
 from taupath.demo import breast_cancer_halves
+from taupath.report import write_report
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 
@@ -63,6 +64,22 @@ def wiggly(n_features: int = 1, **parameters: Any) -> tuple[QuantileSVR, np.ndar
     y = np.sin(X[:, 0]) + (0.1 + 0.1 * X[:, 0]) * rng.standard_normal(240)
     model = QuantileSVR(**{"C": 5.0, "kernel": "rbf", "gamma": 1.0, **parameters})
     return model.fit(X[:120], y[:120]), X[120:], y[120:]
+
+
+def write_cancer(folder: Path) -> tuple[Path, QuantileSVC, np.ndarray, np.ndarray]:
+    """Write the page of the demo's model, and return it with model and cases."""
+    model, X, y, names = breast_cancer()
+    file, certificate = folder / "cancer.html", model.path_.certify(20)
+    write_report(file, model, X, y, **names, provenance={"C": "0.1"}, certificate=certificate)
+    return file, model, X, y
+
+
+def write_moons(folder: Path) -> tuple[Path, QuantileSVC, np.ndarray, np.ndarray]:
+    """Write the page of a model over two features, and return it with model and cases."""
+    model, X, y = moons()
+    file = folder / "moons.html"
+    write_report(file, model, X, y)
+    return file, model, X, y
 
 
 def confusion(y: np.ndarray, predicted: np.ndarray) -> dict[str, int]:

@@ -43,6 +43,7 @@ ESTIMATORS = [
 
 
 # scikit-learn warns of checks that it skips itself, such as those of array interfaces not set up.
+@pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # data without a pattern
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(
     ESTIMATORS,
@@ -121,6 +122,7 @@ def test_one_class_is_refused_wherever_it_is_left():
         cross_validate(QuantileSVC(), X.iloc[order], Y[order], cv=KFold(2), error_score="raise")
 
 
+@pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # data without a pattern
 def test_costs_are_routed_through_a_pipeline():
     with config_context(enable_metadata_routing=True):
         model = QuantileSVC().set_predict_request(tau=True).set_fit_request(sample_weight=True)
@@ -143,7 +145,7 @@ def test_costs_are_routed_through_a_pipeline():
 
 
 def test_every_cost_is_routed():
-    names = {"tau", "cost_fp", "cost_fn", "cost_matrix"}
+    names = {"tau", "taus", "cost_fp", "cost_fn", "cost_matrix"}
     with config_context(enable_metadata_routing=True):
         for model in (QuantileSVC(), QuantileSVCCV([1.0], cv=3)):
             asked = model.set_predict_request(**dict.fromkeys(names, True)).get_metadata_routing()

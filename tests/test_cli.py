@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, confusion_matrix, recall_score
+from sklearn.metrics import confusion_matrix
 from sklearn.svm import LinearSVC
 
 import taupath
@@ -17,7 +17,8 @@ def demo_lines(tmp_path_factory):
 
 
 def table_rows(lines):
-    """The numbers of the table: cost_fn, cost_fp, τ, TPR, TNR, accuracy, cost."""
+    """The numbers of the table: cost_fn, cost_fp, τ, found, its share in %, missed, cleared, its
+    share, false alarms, cost, cost without the model, share saved."""
     rows = [re.findall(r"[\d.]+", line) for line in lines if re.match(r" +\d+ : \d+ ", line)]
     return np.array(rows, dtype=float)
 
@@ -27,12 +28,12 @@ class TestDemo:
         assert cli.main(["demo", "-o", str(tmp_path / "demo.html")]) == 0
         out, err = capsys.readouterr()
         assert err == ""
-        assert table_rows(out.splitlines()).shape == (len(demo.COST_RATIOS), 7)
+        assert table_rows(out.splitlines()).shape == (len(demo.COST_RATIOS), 12)
 
     def test_data_are_written_for_other_commands(self, tmp_path, capsys):
         page, model = tmp_path / "demo.html", tmp_path / "model.tau"
         assert cli.main(["demo", "-o", str(page), "--data", str(tmp_path), "--json"]) == 0
-        points = json.loads(capsys.readouterr().out)["at"]
+        shown = json.loads(capsys.readouterr().out)["at"]
         train, test = str(tmp_path / "train.csv"), str(tmp_path / "test.csv")
         assert cli.main(["fit", train, "-o", str(model), "--standardize", "--C", str(demo.C)]) == 0
         capsys.readouterr()
@@ -40,13 +41,15 @@ class TestDemo:
         assert cli.main(["evaluate", str(model), test, *costs]) == 0
         found = json.loads(capsys.readouterr().out)["at"]
         k = found["tau"].index(1 / 21)
-        assert [found["tpr"][k], found["tnr"][k]] == [points[0]["tpr"], points[0]["tnr"]]
+        assert {name: column[0] for name, column in shown.items()} == {
+            name: column[k] for name, column in found.items()
+        }
 
     def test_tau_is_the_share_of_the_false_alarm(self, demo_lines):
         rows = table_rows(demo_lines)
         np.testing.assert_allclose(rows[:, 2], rows[:, 1] / rows[:, :2].sum(axis=1), atol=6e-4)
 
-    def test_rates_and_costs_are_those_of_separate_fits(self, demo_lines):
+    def test_counts_and_costs_are_those_of_separate_fits(self, demo_lines):
         X_train, X_test, y_train, y_test = demo.breast_cancer_halves()
         for cost_fn, cost_fp, _, *shown in table_rows(demo_lines):
             tau = cost_fp / (cost_fp + cost_fn)
@@ -58,15 +61,26 @@ class TestDemo:
                 max_iter=1_000_000,
                 random_state=0,
             ).fit(X_train, y_train)
-            predicted = svm.predict(X_test)
-            _, fp, fn, _ = confusion_matrix(y_test, predicted).ravel()
-            expected = [
-                recall_score(y_test, predicted),
-                recall_score(y_test, predicted, pos_label=-1),
-                accuracy_score(y_test, predicted),
-                (cost_fp * fp + cost_fn * fn) / (cost_fp + cost_fn) / len(y_test),
-            ]
-            np.testing.assert_allclose(shown, expected, atol=6e-4, err_msg=f"τ = {tau}")
+            tn, fp, fn, tp = confusion_matrix(y_test, svm.predict(X_test)).ravel()
+            cost, without = (
+                cost_fp * fp + cost_fn * fn,
+                min(cost_fp * (tn + fp), cost_fn * (tp + fn)),
+            )
+            found, cleared = 100 * tp / (tp + fn), 100 * tn / (tn + fp)
+            expected = [tp, found, fn, tn, cleared, fp, cost, without, 100 * (1 - cost / without)]
+            np.testing.assert_allclose(shown, expected, atol=0.51, err_msg=f"τ = {tau}")
+
+    def test_misses_fall_when_a_miss_costs_more(self, demo_lines):
+        rows = table_rows(demo_lines)  # from the dearest miss to the cheapest
+        missed, alarms = rows[:, 5], rows[:, 8]
+        assert (np.diff(missed) >= 0).all() and (np.diff(alarms) <= 0).all()
+        assert missed[0] < missed[-1] and alarms[0] > alarms[-1]
+
+    def test_the_table_is_for_people(self, demo_lines):
+        (heading,) = (line for line in demo_lines if "miss : alarm " in line and "saved" in line)
+        for words in ("cancers found", "missed", "healthy cleared", "false alarms"):
+            assert words in heading
+        assert not any("TPR" in line or "TNR" in line for line in demo_lines)
 
     def test_certificate_is_that_of_the_path(self, demo_lines):
         X_train, _, y_train, _ = demo.breast_cancer_halves()
@@ -86,17 +100,6 @@ class TestDemo:
             worst_gap=1e-12, tau_gap=0.25, worst_kkt=1e-10, tau_kkt=0.5, n_checked=7, complete=False
         )
         assert "7 values of τ (a sample of the path)" in " ".join(demo._certificate(certificate))
-
-
-class TestOperatingPoint:
-    def test_counts_by_hand(self):
-        y = np.array([1, 1, 1, -1, -1])
-        decision = np.array([2.0, 0.0, -1.0, 3.0, -0.5])  # 0 counts as positive
-        point = demo.operating_point(y, decision, 0.25)
-        assert point.tpr == pytest.approx(2 / 3)
-        assert point.tnr == pytest.approx(1 / 2)
-        assert point.accuracy == pytest.approx(3 / 5)
-        assert point.cost == pytest.approx((0.25 * 1 + 0.75 * 1) / 5)
 
 
 class TestUsage:

@@ -31,7 +31,7 @@ def taupath(*arguments, stdin=None, status=0):
     )
     assert done.returncode == status, done.stderr.decode()
     if status == 0:
-        assert done.stderr == b""
+        assert not [line for line in done.stderr.splitlines() if b"positive class: " not in line]
     return done.stdout.decode()
 
 
@@ -122,6 +122,7 @@ def standardized(file, raw, **how):
     return X
 
 
+@pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
 def test_a1a(tmp_path, data_dir):
     from taupath.datasets import load_svm
 
@@ -131,6 +132,7 @@ def test_a1a(tmp_path, data_dir):
     check_classifier(tmp_path, train, train, ("--C", 0.1), model, X, y)
 
 
+@pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
 def test_pima(tmp_path, data_dir):
     file = data_dir / "diabetes" / "pima-indians-diabetes.csv"
     table = np.loadtxt(file, delimiter=",")
@@ -209,7 +211,7 @@ def test_a_reader_that_stops_early_is_no_error(folder):
     command = f"{COMMAND} predict {folder / 'cancer.tau'} {folder / 'cancer.svm'} | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=True, timeout=900)
     assert done.stdout == b"prediction\n"
-    assert done.stderr == b""
+    assert done.stderr == b"positive class: 1\n"
 
 
 def test_costs_of_each_row_come_from_columns(folder, tmp_path):
@@ -221,7 +223,7 @@ def test_costs_of_each_row_come_from_columns(folder, tmp_path):
         for k, row in enumerate(X):
             stream.write(f"{float(row[0])!r},{float(row[1])!r},{1 + k % 5},{y[k]}\n")
     model, out = tmp_path / "m.tau", tmp_path / "out.csv"
-    assert run("fit", data, "-o", model, "--ignore", "miss") == 0
+    assert run("fit", data, "-o", model, "--drop", "miss", "--no-standardize") == 0
     costs = ("--cost-fp", "2", "--cost-fn", "miss")
     assert run("predict", model, data, *costs, "-o", out) == 0
     expected = tp.QuantileSVC().fit(X, y[:60]).predict(X, cost_fp=2, cost_fn=1 + np.arange(60) % 5)
@@ -415,10 +417,6 @@ def test_data_that_do_not_match_the_model(folder, tmp_path, capsys):
     file = tmp_path / "data.csv"
     file.write_text(wages.replace("age,", "old,", 1))
     assert "'age'" in refusal(capsys, "predict", folder / "wages.tau", file)
-    file.write_text(wages.replace("nurse", "baker", 1))
-    said = refusal(capsys, "predict", folder / "wages.tau", file)
-    assert "'baker'" in said
-    assert "'job'" in said
     file.write_text((folder / "iris.csv").read_text().replace("setosa", "daisy", 1))
     assert "daisy" in refusal(capsys, "evaluate", folder / "iris.tau", file)
     file.write_text("".join(line.rsplit(",", 1)[0] + "\n" for line in wages.splitlines()))

@@ -31,7 +31,7 @@ def test_an_approximate_model_goes_all_the_way(name, options, folder, tmp_path, 
     assert "certificate holds: for every value, from " in said
     assert run("certify", file, data) == 0
     said = capsys.readouterr().out
-    assert f"{file} holds no training data: it is judged by these " in said
+    assert f"{file} holds no training data; it is checked against these " in said
     assert "certificate holds: for every value" in said
     assert run("predict", file, data, "-o", tmp_path / "out.csv") == 0
     assert run("evaluate", file, data) == 0
@@ -62,7 +62,7 @@ def test_a_model_is_made_simpler(name, folder, tmp_path, capsys):
     model, small = folder / name.replace(name[-3:], "tau"), tmp_path / "small.tau"
     assert run("simplify", model, "-o", small, "--tol", "1e-3") == 0
     said = capsys.readouterr().out
-    assert " nodes in place of " in said
+    assert " nodes instead of " in said
     assert "certificate holds: for every value" in said
     assert small.stat().st_size < model.stat().st_size
     assert run("certify", small, folder / name) == 0

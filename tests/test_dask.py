@@ -263,6 +263,9 @@ def test_the_path_has_the_face_of_others(client):
     several = path.decision_function(X, [0.2, 0.3])
     assert several.shape == (300, 2)
     assert_allclose(several.compute()[:, 1], expected, rtol=1e-9, atol=1e-12)
+    for columns in (path.decision_function(X, taus=[0.2, 0.3]).compute(), several.compute()):
+        here = path.decision_function(job.X, taus=[0.2, 0.3])
+        assert_allclose(columns, here, rtol=1e-9, atol=1e-12)
     assert np.all(path.crossings(job.X[:20]).length <= 1.0)
     L, M, R = (one.compute() for one in path.index_sets(0.3))
     assert_array_equal(np.sort(np.concatenate((L, M, R))), np.arange(300))

@@ -37,6 +37,7 @@ from display_models import (
     Y,
 )
 from taupath import QuantileSVC, QuantileSVR
+from taupath import rates as rates_module
 from taupath.display import (
     BoundaryDisplay,
     CoefficientDisplay,
@@ -46,7 +47,6 @@ from taupath.display import (
     ReliabilityDisplay,
     RocDisplay,
 )
-from taupath.display import rates as rates_module
 from taupath.display.drawing import PALETTE
 
 matplotlib.use("Agg")
@@ -70,6 +70,7 @@ def thresholded(y, proba, tau):
 # --- performance ---------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("model", [LINEAR, WIGGLY], ids=["linear", "rbf"])
 def test_performance_is_that_of_predict_at_every_tau(model, monotone, monkeypatch):
@@ -141,6 +142,7 @@ def test_performance_draws_its_arrays():
 # --- ROC -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
 def test_roc_points_are_those_of_predict_at_their_tau():
     display = RocDisplay.from_estimator(WIGGLY, X_NEW, Y_NEW)
     assert (display.fpr[0], display.tpr[0]) == (1.0, 1.0)
@@ -165,6 +167,7 @@ def test_area_of_probabilities_is_that_of_scikit_learn():
     assert display.roc_auc == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
 @pytest.mark.parametrize("prevalence", [None, 0.05, 0.0, 1.0])
 @pytest.mark.parametrize(("cost_fp", "cost_fn"), [(1.0, 1.0), (7.0, 2.0), (0.3, 4.0), (0, 1)])
 def test_no_tau_costs_less_than_the_point_marked(cost_fp, cost_fn, prevalence):

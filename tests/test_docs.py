@@ -1,8 +1,9 @@
 """Everything that README, documentation and examples show is run, and what it prints compared.
 
-Of each page, in a folder of its own and in the order of the page: ``python`` blocks are run,
-``pycon`` blocks are doctests, and ``console`` blocks are commands, whose output is compared where
-the block shows any. "..." stands for anything, in both.
+Of each page, in a folder of its own and in the order of the page: ``python`` blocks are run, and
+what they print is compared where a ``text`` block follows; ``pycon`` blocks are doctests; and
+``console`` blocks are commands, whose output is compared where the block shows any. "..." stands
+for anything. The README is also read as a newcomer would: see `test_docs_reader.py`.
 """
 
 import ast
@@ -16,9 +17,12 @@ import shlex
 import subprocess
 import sys
 import textwrap
+import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
+import sklearn.datasets
 
 import taupath
 from taupath import cli
@@ -27,7 +31,10 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").rglob("plot_*.py"))
-BLOCK = re.compile(r"^( *)```(python|pycon|console)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(
+    r"^( *)```(python|pycon|console)\n(.*?)^\1```$(?:\n\n\1```text\n(.*?)^\1```$)?",
+    re.DOTALL | re.MULTILINE,
+)
 SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -36,16 +43,23 @@ def name_of(file):
 
 
 def blocks_of(page):
-    """Return kind and source of each block to run."""
+    """Return kind and source of each block to run, and what it is said to print."""
     found = BLOCK.findall(page.read_text("utf-8"))
-    return [(kind, textwrap.dedent(source)) for _, kind, source in found]
+    return [
+        (kind, textwrap.dedent(source), textwrap.dedent(text)) for _, kind, source, text in found
+    ]
 
 
 def run_command(command):
     """Return exit status and output of a command; that of `taupath` alone needs no new process."""
     if command.startswith("taupath ") and not set(command) & set("|<>&;$"):
         said = io.StringIO()
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        with (
+            contextlib.redirect_stdout(said),
+            contextlib.redirect_stderr(said),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("default")  # printed, as they are for a reader
             status = cli.main(shlex.split(command)[1:])
         return status, said.getvalue()
     places = (str(Path(sys.executable).parent), os.environ.get("PATH", ""))
@@ -60,6 +74,19 @@ def run_command(command):
         timeout=900,
     )
     return done.returncode, done.stdout
+
+
+def check_printed(wanted, found, what):
+    same = doctest.OutputChecker().check_output(wanted, found, SAME)
+    assert same, f"{what}\nwanted:\n{wanted}\nfound:\n{found}"
+
+
+def run_python(source, names, page, wanted):
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(compile(source, f"<{page}>", "exec"), names)
+    if wanted:
+        check_printed(wanted, said.getvalue(), page)
 
 
 def run_doctest(source, names, page):
@@ -80,27 +107,102 @@ def run_console(source, page):
         command, wanted = re.match(r"((?:[^\n]*\\\n)*[^\n]*\n)(.*)", other, re.DOTALL).groups()
         status, found = run_command(command)
         assert status == 0, f"{page}: {command}{found}"
-        assert not wanted.strip() or doctest.OutputChecker().check_output(wanted, found, SAME), (
-            f"{page}: {command}wanted:\n{wanted}\nfound:\n{found}"
-        )
+        if wanted.strip():
+            check_printed(wanted, found, f"{page}: {command}")
+        assert "warning:" not in found or "warning:" in wanted, f"{page}: {command}{found}"
+
+
+def run_page(page):
+    """Run all blocks of a page; return its names."""
+    names = {"__name__": "__main__"}
+    for kind, source, text in blocks_of(page):
+        if kind == "python":
+            run_python(source, names, name_of(page), text)
+        elif kind == "pycon":
+            run_doctest(source, names, name_of(page))
+        else:
+            run_console(source, name_of(page))
+    return names
+
+
+class Fits:
+    """Every two-class fit while a page or an example runs, and whether cancers were its data."""
+
+    def __init__(self, monkeypatch):
+        self.found, self.cancers = [], False
+        load, follow = sklearn.datasets.load_breast_cancer, taupath.QuantileSVC._follow
+
+        def noticed(*args, **kwargs):
+            self.cancers = True
+            return load(*args, **kwargs)
+
+        def followed(model, X, y, *args, **kwargs):
+            result = follow(model, X, y, *args, **kwargs)
+            if len(model.classes_) == 2 and model.kernel != "precomputed":
+                self.found.append((model, X, np.asarray(y)))
+            return result
+
+        monkeypatch.setattr(sklearn.datasets, "load_breast_cancer", noticed)
+        monkeypatch.setattr(taupath.QuantileSVC, "_follow", followed)
+
+    def check_direction(self):
+        """Assert that misses of the positive class fall when a miss costs more.
+
+        And that it is the right class: 37 % of the breast cancer cases are malignant, 63 % benign.
+        """
+        for model, X, y in self.found:
+            positive = y == model.pos_label_
+            if self.cancers:
+                assert positive.mean() < 0.58, "benign is positive"
+            low, high = model.tau_range
+            if (low, high) != (0.0, 1.0):
+                continue
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", taupath.ConstantDecisionWarning)
+                decided = [model.predict(X, tau=tau) for tau in (0.95, 0.5, 0.05)]
+            flagged = [labels == model.pos_label_ for labels in decided]
+            missed = [int(np.sum(positive & ~each)) for each in flagged]
+            assert missed[0] >= missed[1] >= missed[2], missed
+            assert missed[0] > missed[2] or not missed[0]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_what_a_page_shows_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
+    fits = Fits(monkeypatch)
+    run_page(page)
+    fits.check_direction()
+
+
+def test_the_wrong_direction_is_noticed(monkeypatch):
+    fits = Fits(monkeypatch)
+    X, y = sklearn.datasets.load_breast_cancer(return_X_y=True)
+    taupath.QuantileSVC(C=0.1).fit(X[:, :2], 1 - y)
+    fits.check_direction()
+    taupath.QuantileSVC(C=0.1).fit(X[:, :2], y)  # 1 is benign
+    with pytest.raises(AssertionError, match="benign is positive"):
+        fits.check_direction()
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "index.md"], ids=name_of)
+def test_the_first_example_misses_fewer_cancers_when_a_miss_costs_more(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     names = {"__name__": "__main__"}
-    for kind, source in blocks_of(page):
-        if kind == "python":
-            exec(compile(source, f"<{name_of(page)}>", "exec"), names)
-        elif kind == "pycon":
-            run_doctest(source, names, name_of(page))
-        else:
-            run_console(source, name_of(page))
+    first = next(source for kind, source, _ in blocks_of(page) if kind == "python")
+    exec(first, names)
+    data = sklearn.datasets.load_breast_cancer()
+    malignant = data.target_names[data.target] == "malignant"  # by scikit-learn's own names
+    missed = []
+    for cost_fn in (1, 5, 20):
+        decided = names["model"].predict(data.data, cost_fp=1, cost_fn=cost_fn)
+        missed.append(int(np.sum(malignant & (decided != "malignant"))))
+    assert missed[0] > missed[1] >= missed[2], missed
+    assert set(decided) == {"malignant", "benign"}
 
 
 def test_there_is_something_to_run():
-    kinds = {kind for page in PAGES for kind, _ in blocks_of(page)}
+    kinds = {kind for page in PAGES for kind, _, _ in blocks_of(page)}
     assert kinds == {"python", "pycon", "console"}
     assert EXAMPLES
 
@@ -110,11 +212,13 @@ def test_an_example_runs_and_draws(example, tmp_path, monkeypatch):
     plt = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not installed")
     monkeypatch.chdir(tmp_path)
     plt.switch_backend("agg")
+    fits = Fits(monkeypatch)
     try:
         runpy.run_path(str(example), run_name="__main__")
         for number in plt.get_fignums():
             plt.figure(number).canvas.draw()
         assert plt.get_fignums()
+        fits.check_direction()
     finally:
         plt.close("all")
 
@@ -190,7 +294,7 @@ def test_the_page_of_the_command_line_has_every_command_and_option():
         assert section, command
         for action in its_parser._actions:
             for option in action.option_strings[-1:]:
-                shared = option in ("--help", "--json", "--debug", "--format")
+                shared = option in ("--help", "--json", "--debug", "--format", "--delimiter")
                 assert f"`{option}" in (text if shared else section[1]), (command, option)
 
 

@@ -35,6 +35,7 @@ def allowed(path, features, tau):
     return length * np.sqrt(2.0 * gap)
 
 
+@pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
 @pytest.mark.parametrize("tau", [0.1, 0.5, 0.8])
 def test_decisions_differ_only_where_the_gap_allows_it(tau):
     exact, other = both()

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from taupath.preparation import Preparation
-from taupath.preparation.columns import MANY_NUMBERS, MOST_CATEGORIES
+from taupath.preparation.learning import MANY_NUMBERS, MOST_CATEGORIES
 from taupath.tables import Table, TableError, read_table
 
 PEOPLE = """age,job,height,y
@@ -95,22 +95,80 @@ def test_columns_are_found_by_name_wherever_they_are_and_others_are_ignored(peop
     assert error_of(prep.response, other).startswith("t.csv: there is no column 'y'")
 
 
-def test_ignored_columns_are_neither_features_nor_needed(table):
+def test_dropped_columns_are_neither_features_nor_needed(table):
     rows = table("id,when,a,y\n" + "".join(f"k{i},,{i},{i % 2}\n" for i in range(30)))
-    assert "it looks like an identifier; ignore this column" in learn_error(
-        rows.take(slice(None)), ignore=["when"]
+    assert learn_error(rows, drop=["when"]) == (
+        "t.csv, column 'id': 30 different texts in 30 rows, such as 'k0': it looks like an "
+        "identifier: leave it out with --drop id, or have it beside the predictions with "
+        "--keep-id id"
     )
-    prep = Preparation.learn(rows, ignore=["id", "when"])
+    prep = Preparation.learn(rows, drop=["id", "when"])
     assert prep.feature_names == ["a"]
-    assert prep.ignore == ["id", "when"]
+    assert prep.drop == ["id", "when"]
     np.testing.assert_array_equal(prep.features(table("a\n7\n")), [[7]])
+
+
+def test_columns_of_nearly_different_texts_look_like_identifiers_too(table):
+    words = [f"w{i}" for i in range(38)] + ["w0", "w1"]
+    lines = "".join(f"{w},{w[::-1]},{i % 3},{i % 2}\n" for i, w in enumerate(words))
+    rows = table("ticket no,-code,a,y\n" + lines)
+    assert learn_error(rows) == (
+        "t.csv, column 'ticket no': 38 different texts in 40 rows, such as 'w0': it looks like an "
+        "identifier, and so does '-code': leave them out with --drop 'ticket no' --drop=-code, "
+        "or have it beside the predictions with --keep-id 'ticket no'"
+    )
+    prep = Preparation.learn(rows, drop=["-code"], keep=["ticket no"])
+    assert prep.feature_names == ["a"]
+    assert (prep.drop, prep.keep) == (["-code"], ["ticket no"])
+    # Where many come twice it is a column of categories.
+    halves = table("a,y\n" + "".join(f"w{i // 2},{i % 2}\n" for i in range(40)))
+    assert Preparation.learn(halves).n_features == 20
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
+@pytest.mark.parametrize("values", [range(6), range(1, 7), [7, 3, 12, 0, 5, 9]])
+def test_an_index_without_name_is_no_feature(table, name, values):
+    text = f"{name},a,y\n" + "".join(f"{v},{v * v},{k % 2}\n" for k, v in enumerate(values))
+    prep = Preparation.learn(table(text))
+    assert prep.feature_names == ["a"]
+    name = name or "x1"
+    assert prep.drop == [name]
+    assert prep.notes == [
+        f"column {name!r} has no name and numbers the rows: it is not used "
+        f"(--keep-id {name.replace('Unnamed: 0', repr('Unnamed: 0'))} has it beside the "
+        "predictions)"
+    ]
+    # It is not needed later, and need not be an index then.
+    np.testing.assert_array_equal(prep.features(table("a\n7\n")), [[7]])
+    kept = Preparation.learn(table(text), keep=[name])
+    assert (kept.drop, kept.keep, kept.notes) == ([], [name], [])
+
+
+def test_a_column_without_name_that_is_no_index_is_a_feature(table):
+    prep = Preparation.learn(table(",a,y\n1,2,0\n1,3,1\n2,4,0\n"))
+    assert prep.feature_names == ["x1", "a"]
+    prep = Preparation.learn(table("0,a,y\n0,2,0\n1,3,1\n2,4,0\n"))
+    assert prep.feature_names == ["0", "a"]
+    assert prep.notes == []
+
+
+@pytest.mark.parametrize(
+    ("name", "noted"),
+    [("id", True), ("PassengerId", True), ("user_ID", True), ("row id", True), ("grid", False)],
+)
+def test_numbers_that_may_be_identifiers_are_pointed_out_and_used(table, name, noted):
+    rows = table(f"{name},y\n" + "".join(f"{1000 + 7 * i},{i % 2}\n" for i in range(20)))
+    prep = Preparation.learn(rows)
+    assert prep.feature_names == [name]
+    assert len(prep.notes) == noted
+    assert not noted or "--drop" in prep.notes[0]
 
 
 def test_many_categories_look_like_an_identifier(table):
     n = MOST_CATEGORIES + 1
     rows = table("id,a,y\n" + "".join(f"k{i % n},1,{i % 2}\n" for i in range(2 * n)))
     said = learn_error(rows)
-    assert said.startswith(f"t.csv, column 'id': its text takes {n} values in {2 * n} rows")
+    assert said.startswith(f"t.csv, column 'id': {n} different texts in {2 * n} rows")
 
 
 def test_wide_encodings_are_sparse_and_equal_the_dense_ones(table, monkeypatch):
@@ -133,14 +191,9 @@ def test_wide_encodings_are_sparse_and_equal_the_dense_ones(table, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "age,job,height\n31,pilot,1\n",
-            "line 2, column 'job': 'pilot' is none of the model's cat",
-        ),
         ("age,job,height\n31,clerk,1\n3x,clerk,1\n", "line 3, column 'age': '3x' is not a number"),
         ("age,job,height\n31,clerk,\n", "line 2, column 'height': the cell is missing"),
         ("age,job,height\n31,clerk,inf\n", "line 2, column 'height': the value is infinite"),
-        ("age,job,height\n31,7,1\n", "line 2, column 'job': '7' is none of the model's categories"),
         ("age,title\n31,clerk\n", "columns of the model are not there: 'job', 'height'; the file"),
     ],
 )
@@ -148,8 +201,25 @@ def test_tables_that_do_not_fit_are_errors_with_their_place(people, table, text,
     prep = Preparation.learn(people)
     error = error_of(prep.features, table(text))
     assert error.removeprefix("t.csv").lstrip(",: ").startswith(said)
-    if "categories" in error:
-        assert error.endswith("categories 'clerk', 'driver', 'nurse'")
+
+
+@pytest.mark.parametrize("cell", ["pilot", "7"])
+def test_unseen_categories_are_ignored_and_counted_or_errors(people, table, cell):
+    rows = table(f"age,job,height\n30,clerk,1\n31,{cell},1\n32,{cell},1\n")
+    where = r"t\.csv: values that training did not have are ignored: column 'job' in 2 of 3 rows "
+    prep = Preparation.learn(people)
+    with pytest.warns(UserWarning, match=rf"{where}\(first '{cell}'\)"):
+        X = prep.features(rows)
+    np.testing.assert_array_equal(X[:, 1:4], [[1, 0, 0], [0, 0, 0], [0, 0, 0]])
+    strict = Preparation.learn(people, unseen="error")
+    said = (
+        f"t.csv, line 3, column 'job': '{cell}' is none of the model's categories 'clerk', "
+        "'driver', 'nurse'; --unseen ignore predicts without it"
+    )
+    assert error_of(strict.features, rows) == said
+    assert error_of(lambda table: prep.features(table, unseen="error"), rows) == said
+    with pytest.warns(UserWarning, match=where):
+        np.testing.assert_array_equal(strict.features(rows, unseen="ignore"), X)
 
 
 def test_categories_that_look_like_numbers_are_found_by_their_number(table):
@@ -203,8 +273,8 @@ def test_values_too_far_from_the_model_are_errors_with_their_place(table):
         ("a,b,c", {"target": "a"}, "a"),
         ("a,b,c", {"target": "2"}, "b"),
         ("a,3,2", {"target": "2"}, "2"),
-        ("a,b,c", {"ignore": ["c"]}, "b"),
-        ("y,target,c", {"ignore": ["y"]}, "target"),
+        ("a,b,c", {"drop": ["c"]}, "b"),
+        ("y,target,c", {"drop": ["y"]}, "target"),
     ],
 )
 def test_the_target_is_the_column_asked_for_or_a_sensible_one(table, header, options, target):
@@ -220,10 +290,13 @@ def test_the_target_is_the_column_asked_for_or_a_sensible_one(table, header, opt
         ({"target": "3"}, "there is no target column '3'; the file has 'a', 'b'"),
         ({"target": "0"}, "there is no target column '0'"),
         ({"target": "9" * 5000}, "there is no target column '999"),
-        ({"target": "a", "ignore": ["a"]}, "column 'a' is the target and cannot be ignored"),
-        ({"ignore": ["d"]}, "columns to ignore are not there: 'd'; the file has 'a', 'b'"),
-        ({"ignore": ["a", "b"]}, "all columns are ignored"),
-        ({"ignore": ["a"]}, "there is no column besides the target 'b'"),
+        ({"target": "a", "drop": ["a"]}, "column 'a' is the target and cannot be left out"),
+        ({"drop": ["d"]}, "columns to drop are not there: 'd'; the file has 'a', 'b'"),
+        ({"drop": ["a", "b"]}, "all columns are left out"),
+        ({"keep": ["d"]}, "columns to keep are not there: 'd'; the file has 'a', 'b'"),
+        ({"keep": ["a"], "drop": ["a"]}, "columns to drop and to keep: 'a'"),
+        ({"target": "a", "keep": ["a"]}, "column 'a' is the target and cannot be left out"),
+        ({"drop": ["a"]}, "there is no column besides the target 'b'"),
     ],
 )
 def test_wrong_columns_are_errors_that_list_the_right_ones(table, options, said):
@@ -231,8 +304,8 @@ def test_wrong_columns_are_errors_that_list_the_right_ones(table, options, said)
 
 
 def test_one_column_only_hints_at_separators(table):
-    said = learn_error(table("1 2 3\n4 5 6\n", "t.txt"))
-    assert said.endswith("cells are separated by commas, tabs or semicolons")
+    said = learn_error(table("1:2:3\n4:5:6\n", "t.txt"))
+    assert said.endswith("besides the target '1:2:3'; --delimiter says what is between the cells")
 
 
 @pytest.mark.parametrize(
@@ -262,6 +335,30 @@ def test_the_positive_class_comes_last(table, positive):
     assert prep.classes == [1, -1]
     np.testing.assert_array_equal(prep.response(rows), [0, 1, 0])
     assert Preparation.learn(rows, positive="1").classes == [-1, 1]
+
+
+@pytest.mark.parametrize(
+    ("two", "positive", "why"),
+    [
+        (("1", "0"), 1, "as opposed to 0"),
+        (("1", "-1"), 1, "as opposed to -1"),
+        (("yes", "no"), "yes", "as opposed to no"),
+        (("Yes", "no"), "Yes", "as opposed to no"),
+        (("True", "False"), "True", "as opposed to False"),
+        (("positive", "Negative"), "positive", "as opposed to Negative"),
+        (("2", "1"), 2, "the larger label; --positive 1 turns them round"),
+        (("2", "-1.5"), 2, "the larger label; --positive -1.5 turns them round"),
+        (("sick", "all well"), "sick", "the later label; --positive 'all well' turns them round"),
+        (("no", "-x"), "no", "the later label; --positive=-x turns them round"),
+    ],
+)
+def test_why_a_class_is_positive_is_said(table, two, positive, why):
+    rows = table("a,y\n" + "".join(f"{i},{two[i % 2]}\n" for i in range(4)))
+    prep = Preparation.learn(rows)
+    assert (prep.classes[1], prep.why_positive) == (positive, why)
+    asked = Preparation.learn(rows, positive=two[1])
+    assert asked.classes == prep.classes[::-1]
+    assert asked.why_positive == "you asked for it"
 
 
 def test_a_positive_class_must_be_one_of_two(people, table):
@@ -317,98 +414,6 @@ def test_a_target_column_without_cells_is_no_response(people, table):
     assert prep.has_response(people)
     assert not prep.has_response(table("age,job,height,y\n1,clerk,1,\n1,clerk,1,NA\n"))
     assert prep.has_response(table("age,job,height,y\n1,clerk,1,\n1,clerk,1,no\n"))
-
-
-# --- matrices -------------------------------------------------------------------------------------
-
-
-def test_a_matrix_is_used_as_it_is(tmp_path):
-    file = tmp_path / "t.svm"
-    file.write_text("+1 1:5 3:6\n-1 2:7\n")
-    rows = read_table(file)
-    prep = Preparation.learn(rows)
-    assert prep.target is None
-    assert prep.classes == [-1, 1]
-    assert prep.feature_names == ["x1", "x2", "x3"]
-    X = prep.features(rows)
-    assert isinstance(X, sp.csr_array)
-    np.testing.assert_array_equal(X.toarray(), [[5, 0, 6], [0, 7, 0]])
-    np.testing.assert_array_equal(prep.response(rows), [1, 0])
-
-
-def test_sparse_rows_may_end_early_and_late_features_are_ignored_with_a_warning(tmp_path):
-    file = tmp_path / "t.svm"
-    file.write_text("1 1:5 3:6\n0 2:7\n")
-    prep = Preparation.learn(read_table(file), standardize=True)
-    file.write_text("1 1:5\n")
-    np.testing.assert_array_equal(prep.features(read_table(file)).toarray(), [[1, 0, 0]])
-    file.write_text("1 1:5\n\n0 2:1 4:1\n1 3:1 9:1 \n")
-    with pytest.warns(UserWarning, match="2 features above the 3 of the model .* feature 4 the"):
-        known = prep.features(read_table(file))
-    np.testing.assert_allclose(known.toarray(), [[1, 0, 0], [0, 1 / 7, 0], [0, 0, 1 / 6]])
-
-
-def test_sparse_matrices_are_scaled_and_never_shifted():
-    X = sp.csr_array(np.array([[0.0, -4.0, 0.0], [1.0, 2.0, 0.0], [0.5, 0.0, 0.0]]))
-    rows = matrix(X, [0.0, 1.0, 1.0])
-    scaled = Preparation.learn(rows, standardize=True).features(rows)
-    np.testing.assert_array_equal(scaled.toarray(), [[0, -1, 0], [1, 0.5, 0], [0.5, 0, 0]])
-    np.testing.assert_array_equal(X.data, [-4, 1, 2, 0.5])
-
-
-def test_dense_matrices_are_standardized():
-    X = np.array([[1.0, 0.1, 3.0], [2.0, 0.1, 5.0], [6.0, 0.1, 5.0]])
-    rows = matrix(X, [0.0, 1.0, 1.0])
-    Z = Preparation.learn(rows, standardize=True).features(rows)
-    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-15)
-    np.testing.assert_allclose(Z.std(axis=0), [1, 0, 1], rtol=1e-15)
-    np.testing.assert_array_equal(X[:, 0], [1, 2, 6])
-
-
-def test_features_are_dense_or_sparse_as_they_were_learned():
-    X = np.array([[1.0, 0.0], [0.0, 2.0]])
-    dense, sparse = matrix(X, [0.0, 1.0]), matrix(sp.csr_array(X), [0.0, 1.0])
-    for learned, kind in ((dense, np.ndarray), (sparse, sp.csr_array)):
-        prep = Preparation.learn(learned, standardize=True)
-        one, other = prep.features(dense), prep.features(sparse)
-        assert isinstance(one, kind) and isinstance(other, kind)
-        assert abs(one - other).max() == 0
-    said = error_of(Preparation.learn(dense).features, matrix(np.ones((2, 3))))
-    assert said == "t.npz: it has 3 features, the model 2"
-
-
-def test_matrices_and_named_columns_do_not_mix(people):
-    rows = matrix(np.eye(2), [0.0, 1.0])
-    named, unnamed = Preparation.learn(people), Preparation.learn(rows)
-    assert "it is a matrix, but the model was learned from named" in error_of(named.features, rows)
-    assert "it has named columns, but the model" in error_of(unnamed.features, people)
-    assert "it has named columns, but the labels" in error_of(unnamed.response, people)
-    assert not named.has_response(rows)
-    assert not unnamed.has_response(people)
-    assert "a matrix has no named columns" in learn_error(rows, target="y")
-    assert "a matrix has no named columns" in learn_error(rows, ignore=["y"])
-
-
-def test_a_matrix_without_labels_has_no_response():
-    rows = matrix(np.eye(2), [0.0, 1.0])
-    prep = Preparation.learn(rows)
-    assert prep.has_response(rows)
-    assert not prep.has_response(matrix(np.eye(2)))
-    assert "there are no labels 'y'" in error_of(prep.response, matrix(np.eye(2)))
-    assert "there are no labels 'y'" in learn_error(matrix(np.eye(2)))
-
-
-def test_stand_ins_are_no_responses():
-    classify = Preparation.learn(matrix(np.eye(2), [-1.0, 1.0]))
-    assert not classify.has_response(matrix(np.eye(2), [0.0, 0.0]))
-    assert classify.has_response(matrix(np.eye(2), [1.0, 1.0]))
-    wrong = matrix(np.eye(2), [0.0, 1.0])
-    assert classify.has_response(wrong)
-    said = error_of(classify.response, wrong)
-    assert said == "t.npz, row 1: the label 0 is none of the model's classes -1, 1"
-    regress = Preparation.learn(matrix(np.eye(2), [0.5, 1.5]), task="regress")
-    assert not regress.has_response(matrix(np.eye(2), [0.0, 0.0]))
-    assert regress.has_response(matrix(np.eye(2), [0.0, 0.1]))
 
 
 # --- real data ------------------------------------------------------------------------------------

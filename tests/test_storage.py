@@ -5,18 +5,24 @@ import json
 import os
 import pickle
 import stat
+import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.preprocessing import scale
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler, scale
 
 import taupath as tp
 from damage import ANYTHING, altered, entries, flipped
 from taupath.storage.container import NO_DIGEST, VERSION, read_container, write_container
 from taupath.storage.shelf import Shelf, Taken
+from taupath.tables import TableError
 
 STORED = Path(__file__).parent / "stored"
 
@@ -164,10 +170,28 @@ def test_safetensors_reads_a_model_file(tmp_path):
     assert np.array_equal(arrays[name], PATHS["linear"]._samples.X)
 
 
+def check_predictions(model, columns, predicted):
+    """Compare with what the command line wrote."""
+    if model.task == "classify":
+        labels = model.predict(columns, cost_fp=1, cost_fn=3)
+        assert labels.tolist() == predicted.pop("prediction")
+        names = [f"p({label})" for label in model.classes_]
+        found = model.predict_proba(columns)
+    else:
+        names = ["q0.1", "q0.5", "lower", "upper"]
+        quantiles = model.predict(columns, quantile=[0.1, 0.5])
+        found = np.hstack([quantiles, model.predict_interval(columns, 0.8)])
+    expected = np.column_stack([predicted[name] for name in names])
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("file", sorted(STORED.glob("*.tau")), ids=lambda file: file.stem)
 def test_files_of_every_version_stay_readable(file):
     model = tp.load(file)
     truth = json.loads(file.with_suffix(".json").read_text())
+    if "columns" in truth:  # with the preparation of raw files
+        check_predictions(model, truth["columns"], truth["predicted"])
+        return
     X = np.array(truth["X"])
     if isinstance(model, tp.SolutionPath):
         found = model.decision_function(X, truth["taus"])
@@ -179,6 +203,8 @@ def test_files_of_every_version_stay_readable(file):
     else:
         classifies = hasattr(model, "predict_proba")
         found = model.predict_proba(X) if classifies else model.predict_interval(X, 0.8)
+        if classifies:  # the larger label, before there was a choice
+            assert model.pos_label_ == truth.get("positive", "yes")
     np.testing.assert_allclose(found, truth["values"], rtol=1e-9, atol=1e-9)
 
 
@@ -245,18 +271,36 @@ def test_numbers_altered_with_their_checksum_never_crash(stored, tmp_path, seed)
     assert refused > 0
 
 
-@pytest.mark.parametrize("kind", ["classifier", "regressor", "C path", "rbf"])
+def save_pipeline(columns, file):
+    """Save a small pipeline with all kinds of features."""
+    encoder = OneHotEncoder(min_frequency=2, handle_unknown="infrequent_if_exist")
+    transformer = make_column_transformer(
+        (make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), ["a"]),
+        (encoder, ["b", "c"]),
+        ("passthrough", ["c"]),
+    )
+    pipeline = make_pipeline(transformer, tp.QuantileSVC())
+    tp.save(pipeline.fit(pd.DataFrame(columns), [0, 1, 1, 0]), file)
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor", "C path", "rbf", "pipeline"])
 def test_descriptions_with_anything_in_any_place_are_refused_or_harmless(kind, stored, tmp_path):
     file, _, X = stored
     if kind == "regressor":
         file = tmp_path / "one.tau"
         tp.QuantileSVR(C=1.0, conformal=3).fit(X, X[:, 0] ** 2).save(file)
+    elif kind == "pipeline":
+        file = tmp_path / "one.tau"
+        X = {"a": [1.5, None, 3.0, 2.0], "b": ["u", "v", "v", None], "c": [True, False, True, True]}
+        save_pipeline(X, file)
     elif kind != "classifier":
         file = tmp_path / "one.tau"
         PATHS[kind].save(file)
         X = PATHS[kind]._samples.X
     content, arrays = read_container(file)
     for place in entries(content):
+        if kind == "pipeline" and place[0] not in ("preparation", "trained", "classes"):
+            continue  # as of a classifier
         for value in ANYTHING:
             rewritten(altered(content, place, value), arrays, tmp_path / "model.tau")
             try:
@@ -267,8 +311,14 @@ def test_descriptions_with_anything_in_any_place_are_refused_or_harmless(kind, s
             try:
                 if isinstance(model, tp.SolutionPath):
                     model.decision_function(X[:3], 0.5)
-                else:
+                elif isinstance(model, tp.Model):
+                    with warnings.catch_warnings():  # of categories that are new to it
+                        warnings.simplefilter("ignore", UserWarning)
+                        assert set(model.predict(X)) <= set(model.classes_.tolist())
+                elif kind != "pipeline":  # without its preparation, which was taken away
                     model.predict(X[:3])
+            except TableError:
+                assert "preparation" in place  # another column is asked for, or no cell is filled
             except (ValueError, TypeError):
                 assert "parameters" in place  # checked when they are used
 

@@ -208,6 +208,33 @@ def test_costs_of_one_set(study, data_dir):
     assert json.loads(costs.as_json([row], {}))["rows"][0]["name"] == "heart_scale"
 
 
+def threshold_row(solver, alarms, misses, **others):
+    about = {"task": "made up", "ratio": 5.0, "n": 100, "d": 2, "positives": 10, "negatives": 20}
+    return {**about, "solver": solver, "alarms": alarms, "misses": misses, **others}
+
+
+def test_costs_beside_a_threshold_are_shares_of_the_better_constant_decision(module):
+    threshold = module("questions.threshold")
+    # flagging everybody costs 20, nobody 5 · 10
+    assert_allclose(threshold.costs(threshold_row("x", [20, 0, 5], [0, 10, 1])), [100, 250, 50])
+    assert threshold.constant(threshold_row("x", [20, 0, 5, 0], [0, 10, 1, 0])) == 0.5
+
+
+def test_a_win_takes_more_than_chance(module):
+    threshold = module("questions.threshold")
+    better = threshold_row("a", [4, 5, 4, 5], [1, 1, 1, 1])
+    worse = threshold_row("b", [8, 9, 9, 8], [1, 1, 1, 1])
+    noisy = threshold_row("c", [9, 1, 12, 2], [1, 1, 1, 1])
+    assert [threshold.verdict(better, other) for other in (worse, noisy, better)] == [1, 0, 0]
+    assert threshold.verdict(worse, better) == -1
+    assert threshold._won([better, worse], "a", "b") == "1, 0, 0"
+
+
+def test_the_positive_class_beside_a_threshold_is_the_rarer_and_graver_one(module, data_dir):
+    read = module("questions.threshold").read
+    assert [int(read(name)[1].sum()) for name in ("breast cancer", "diabetes")] == [212, 268]
+
+
 # -- coverage --------------------------------------------------------------------------------------
 
 

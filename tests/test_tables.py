@@ -38,7 +38,7 @@ def column_message(table: Table, name: str, file: Path) -> str:
 # --- delimited: what is read ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_separators_line_ends_and_byte_order_marks_do_not_matter(tmp_path, separator, end, mark):
@@ -72,6 +72,81 @@ def test_a_semicolon_between_decimal_commas_is_the_separator(tmp_path):
     table = read_table(put(tmp_path, "t.csv", "a;b\n1,5;2,5\n3,5;4,5\n"))
     assert table.names == ["a", "b"]
     assert table.column("b").tolist() == ["2,5", "4,5"]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.txt", "t.data"])
+def test_cells_may_be_separated_by_blanks(tmp_path, name):
+    text = '  age   job\t y\n31 "old clerk"   1\n  40\tdriver 0  \n\n'
+    table = read_table(put(tmp_path, name, text))
+    assert table.names == ["age", "job", "y"]
+    np.testing.assert_array_equal(table.column("age"), [31.0, 40.0])
+    assert table.column("job").tolist() == ["old clerk", "driver"]
+    assert table.place(1) == f"{tmp_path / name}, line 3"
+
+
+def test_row_names_of_R_are_a_column_without_name(tmp_path):
+    text = '"age" "job"\n"1" 31 "clerk"\n"2" 40 "driver"\n'
+    table = read_table(put(tmp_path, "t.txt", text))
+    assert table.names == ["x1", "age", "job"]
+    assert table.unnamed == {"x1"}
+    assert table.take([0]).unnamed == {"x1"}
+    np.testing.assert_array_equal(table.column("x1"), [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("full name,n\nAnn Lee,1\nBo Li,2\n", ["full name", "n"]),
+        ("a b,c d\n1,2\n", ["a b", "c d"]),
+        ("a|b\n1, 5|2\n3, 4|2\n", ["a", "b"]),
+        ("mean area\n1\n2\n", ["mean area"]),
+    ],
+)
+def test_blanks_separate_only_where_nothing_else_does(tmp_path, text, names):
+    assert read_table(put(tmp_path, "t.csv", text)).names == names
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "text"),
+    [
+        (":", "a,b:c\n1,5:2\n"),
+        ("pipe", "a,b|c\n1,5|2\n"),
+        ("|", "a,b|c\n1,5|2\n"),
+        ("tab", "a,b\tc\n1,5\t2\n"),
+        ("\\t", "a,b\tc\n1,5\t2\n"),
+        ("semicolon", "a,b;c\n1,5;2\n"),
+        ("Space", "a,b  c\n1,5  2\n"),
+        (" ", "a,b c\n 1,5 2\n"),
+    ],
+)
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.txt"])
+def test_a_delimiter_that_is_given_counts(tmp_path, name, delimiter, text):
+    table = read_table(put(tmp_path, name, text), delimiter=delimiter)
+    assert table.names == ["a,b", "c"]
+    assert table.column("a,b").tolist() == ["1,5"]
+
+
+def test_delimiters_that_cannot_be_are_refused(tmp_path):
+    file = put(tmp_path, "t.csv", "a,b\n1,2\n")
+    for delimiter in ("", "ab", '"', "\n"):
+        with pytest.raises(
+            ValueError, match=r"must be one character, or one of tab, .*comma, semi"
+        ):
+            read_table(file, delimiter=delimiter)
+    with pytest.raises(TableError, match="a delimiter goes with CSV and TSV, not with parquet"):
+        read_table(put(tmp_path, "t.parquet", "a"), delimiter=",")
+
+
+def test_columns_without_name_are_known(tmp_path):
+    assert read_table(put(tmp_path, "t.csv", ",a,\n0,1,2\n")).unnamed == {"x1", "x3"}
+    assert read_table(put(tmp_path, "t.csv", "3,4\n0,1\n")).unnamed == frozenset()
+
+
+def test_columns_can_be_read_as_they_are_written(tmp_path):
+    file = put(tmp_path, "t.csv", "id,a\n007,1\n12345678901234567890,2\n,3\n")
+    table = read_table(file, as_text=["id", "other"])
+    assert table.cells("id").tolist() == ["007", "12345678901234567890", None]
+    np.testing.assert_array_equal(table.column("a"), [1, 2, 3])
 
 
 @pytest.mark.parametrize(

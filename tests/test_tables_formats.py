@@ -1,6 +1,7 @@
 """Formats by name and by content, compression, standard input, NumPy and Parquet files."""
 
 import bz2
+import datetime
 import gzip
 import io
 import os
@@ -276,6 +277,22 @@ def test_parquet_cells_that_are_missing_or_of_other_types_are_errors_when_used(t
     with pytest.raises(TableError, match=r"column 'd': it holds values of type list.*leave the co"):
         table.column("d")
     assert table.is_blank("e") and not table.is_blank("d")
+
+
+def test_parquet_columns_can_be_read_as_text(tmp_path):
+    columns = {
+        "id": pa.array([2**53 + 1, None]),
+        "code": pa.array(["007", "12"]).dictionary_encode(),
+        "day": pa.array([datetime.date(2024, 2, 29), None]),
+        "a": pa.array([1.5, 2.0]),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet", as_text=["id", "code", "day", "other"])
+    assert table.cells("id").tolist() == ["9007199254740993", None]
+    assert table.cells("code").tolist() == ["007", "12"]
+    assert table.cells("day").tolist() == ["2024-02-29", None]
+    np.testing.assert_array_equal(table.column("a"), [1.5, 2.0])
+    assert "day" not in read_table(tmp_path / "t.parquet").to_show()
 
 
 def test_parquet_without_rows_or_with_a_name_twice_is_an_error(tmp_path):

@@ -1,6 +1,9 @@
 """Writing tables: what is written reads back equal, and never half."""
 
+import bz2
+import gzip
 import io
+import json
 import os
 import stat
 import sys
@@ -11,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from taupath.tables import read_table, write_table, writing
+from taupath.tables import TableError, read_table, write_table, writing
 from taupath.tables.cells import is_missing, parse_number
 
 COLUMNS = {
@@ -27,17 +30,65 @@ def check(table, columns=COLUMNS):
         np.testing.assert_array_equal(table.column(name), values)
 
 
-@pytest.mark.parametrize("format", ["csv", "tsv", "tab", "parquet", "pq"])
-@pytest.mark.parametrize("packed", ["", ".gz", ".bz2"])
-def test_what_is_written_reads_back_equal(tmp_path, format, packed):
-    file = tmp_path / f"t.{format}{packed}"
+@pytest.mark.parametrize(
+    "ending",
+    [f"{kind}{packed}" for kind in ("csv", "tsv", "tab") for packed in ("", ".gz", ".bz2")]
+    + ["parquet", "pq", "CSV"],
+)
+def test_what_is_written_reads_back_equal(tmp_path, ending):
+    file = tmp_path / f"t.{ending}"
     write_table(file, COLUMNS)
     check(read_table(file))
     assert os.listdir(tmp_path) == [file.name]
 
 
+@pytest.mark.parametrize("packed", ["", ".gz", ".bz2"])
+def test_json_holds_an_object_for_each_row(tmp_path, packed):
+    columns = {
+        "label": np.array(["a", None, "</script>"], dtype=object),
+        "p(τ)": np.array([0.1, np.nan, 1 / 3]),
+        "n": np.array([1, 2, 3]),
+    }
+    rows = [
+        {"label": "a", "p(τ)": 0.1, "n": 1},
+        {"label": None, "p(τ)": None, "n": 2},
+        {"label": "</script>", "p(τ)": 1 / 3, "n": 3},
+    ]
+    opened = {"": open, ".gz": gzip.open, ".bz2": bz2.open}[packed]
+    write_table(tmp_path / f"t.json{packed}", columns)
+    with opened(tmp_path / f"t.json{packed}", "rt", encoding="utf-8") as stream:
+        assert json.load(stream) == rows
+    write_table(tmp_path / f"t.jsonl{packed}", columns)
+    with opened(tmp_path / f"t.jsonl{packed}", "rt", encoding="utf-8") as stream:
+        assert [json.loads(line) for line in stream] == rows
+
+
+@pytest.mark.parametrize(
+    "name", ["t", "t.txt", "t.xlsx", "t.svm", "t.npz", "t.gz", "t.parquet.gz", "t.csv.zip", ".csv"]
+)
+def test_other_names_are_refused_with_those_that_are_not(tmp_path, name):
+    with pytest.raises(TableError) as caught:
+        write_table(tmp_path / name, COLUMNS)
+    assert str(caught.value).endswith(
+        f"{name}: tables are written to .csv, .tsv, .json, .jsonl (each also .gz or .bz2) or "
+        ".parquet files; give one of these names"
+    )
+    assert os.listdir(tmp_path) == []
+
+
+def test_empty_cells_are_empty(tmp_path):
+    file = tmp_path / "t.csv"
+    columns = {"a": np.array([1, None, 3], dtype=object), "b": np.array(["x", None, "y"])}
+    write_table(file, columns)
+    assert file.read_bytes() == b"a,b\n1,x\n,\n3,y\n"
+    write_table(tmp_path / "t.parquet", columns)
+    table = read_table(tmp_path / "t.parquet")
+    np.testing.assert_array_equal(table.cells("a"), [1, np.nan, 3])
+    assert table.cells("b").tolist() == ["x", None, "y"]
+
+
 def test_csv_is_plain(tmp_path):
-    file = tmp_path / "t.out"
+    file = tmp_path / "t.csv"
     write_table(file, {"a": np.array([1.0, 0.1]), "b": np.array(["x", "y z"])})
     assert file.read_bytes() == b"a,b\n1.0,x\n0.1,y z\n"
 
@@ -52,8 +103,8 @@ def test_a_format_that_is_forced_counts(tmp_path):
     file = tmp_path / "t.csv"
     write_table(file, COLUMNS, force_format="parquet")
     check(read_table(file, format="parquet"))
-    with pytest.raises(ValueError, match="written as one of csv, tsv, parquet; got 'libsvm'"):
-        write_table(tmp_path / "t.svm", COLUMNS)
+    with pytest.raises(ValueError, match="written as one of csv, tsv, json, jsonl, parquet; got"):
+        write_table(tmp_path / "t.csv", COLUMNS, force_format="libsvm")
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])

@@ -9,7 +9,12 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import taupath
 from taupath.storage.container import VERSION
@@ -37,6 +42,7 @@ def main() -> None:
         "simplified-kernel": taupath.quantile_path(X, y, kernel="rbf").simplify(1e-3),
         "approximate-quantiles": taupath.quantile_regression_path(X, z, method="approximate"),
         "approximate-classifier": taupath.QuantileSVC(method="approximate").fit(X, y),
+        "positive": taupath.QuantileSVC(C=0.5, pos_label="no").fit(X, y),
     }
     # and a file with training data of float32
     with_data = {
@@ -53,10 +59,49 @@ def main() -> None:
             values = model.decision_function(X[:5], truth["taus"])
         elif hasattr(model, "predict_proba"):
             values = model.predict_proba(X[:5])
+            truth["positive"] = model.pos_label_
         else:
             values = model.predict_interval(X[:5], 0.8)
         truth["values"] = values.tolist()
         file.with_suffix(".json").write_text(json.dumps(truth) + "\n")
+    store_pipelines(X, y, z)
+
+
+def store_pipelines(X: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
+    """Write a pipeline of each kind, and beside it what it predicts for some raw columns."""
+    job = np.array(["cook", "nurse", "smith"])[np.arange(len(X)) % 3]
+    frame = pd.DataFrame({"age": X[:, 0], "job": job, "dose": X[:, 1], "smoker": X[:, 2] > 0.0})
+    frame.loc[[1, 7], "age"] = np.nan
+    columns = make_column_transformer(
+        (make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), ["age"]),
+        (OneHotEncoder(handle_unknown="ignore", drop="first"), ["job", "smoker"]),
+        (MinMaxScaler(), ["dose"]),
+    )
+    few = frame[:5]
+    classifier = make_pipeline(columns, taupath.QuantileSVC(C=0.5, pos_label="no")).fit(frame, y)
+    proba = classifier.predict_proba(few)
+    labels = classifier.predict(few, cost_fp=1, cost_fn=3)
+    found = {f"p({label})": p for label, p in zip(classifier.classes_, proba.T, strict=True)}
+    store_pipeline("pipeline", classifier, few, {"prediction": labels} | found)
+    regressor = make_pipeline(columns, taupath.QuantileSVR(C=2.0)).fit(frame, z)
+    names = ("q0.1", "q0.5", "lower", "upper")
+    values = regressor.predict(few, quantile=[0.1, 0.5, 0.1, 0.9])
+    found = dict(zip(names, values.T, strict=True))
+    store_pipeline("pipeline-quantiles", regressor, few, found)
+
+
+def store_pipeline(
+    name: str, pipeline: Pipeline, few: pd.DataFrame, predicted: dict[str, np.ndarray]
+) -> None:
+    """Write one pipeline."""
+    file = FOLDER / f"v{VERSION}-{name}.tau"
+    taupath.save(pipeline, file)
+    columns = {column: few[column].replace({np.nan: None}).tolist() for column in few}
+    truth = {
+        "columns": columns,
+        "predicted": {name: values.tolist() for name, values in predicted.items()},
+    }
+    file.with_suffix(".json").write_text(json.dumps(truth) + "\n")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from types import ModuleType
 __all__ = ["NAMES", "load"]
 
 NAMES = ("table2", "path", "grid", "accuracy", "growth", "memory", "regression", "quality")
+NAMES += ("threshold",)
 
 
 def load(name: str) -> ModuleType:

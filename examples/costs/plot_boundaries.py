@@ -2,9 +2,9 @@
 Boundaries for every cost
 =========================
 
-One path holds the SVM of every τ = cost_fp / (cost_fp + cost_fn). Where a miss is dear, τ is small
-and nearly everything is called positive; where a false alarm is dear, τ is large and hardly
-anything is. This is the paper's Figure 1, on other data.
+One path holds the SVM for every τ = cost_fp / (cost_fp + cost_fn). If a miss is expensive, τ is
+small and nearly everything is called positive. If a false alarm is expensive, τ is large and hardly
+anything is. This is the paper's Figure 1 with other data.
 """
 
 import matplotlib.pyplot as plt
@@ -26,8 +26,7 @@ for ax, tau in zip(axes, (0.05, 0.5, 0.95), strict=True):
     ax.label_outer()
 
 # %%
-# With a kernel the boundaries are curves. All of them come from one fit: only the τ that is asked
-# for differs.
+# With a kernel the boundaries are curves. All of them come from one fit; they differ only in τ.
 
 X, y = make_moons(300, noise=0.3, random_state=0)
 model = tp.QuantileSVC(C=1.0, kernel="rbf", gamma=1.0).fit(X, y)

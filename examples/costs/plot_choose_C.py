@@ -1,10 +1,10 @@
 """
-Choosing C, for each τ or for all
-=================================
+Choosing C for one τ, or for all
+================================
 
-:class:`taupath.QuantileSVCCV` walks one path for each C and fold. Each gives the held-out loss at
-every τ at once, so the best C is known for any cost without a fit per cost. The C of the final
-model is the one whose loss, averaged over all τ, is least: that average is the Brier score.
+:class:`taupath.QuantileSVCCV` follows one path for each C and fold. Each path gives the held-out
+loss at every τ at once, so the best C for any cost is known without further fits. The final model
+uses the C with the smallest loss averaged over all τ. That average is the Brier score.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import taupath as tp
 
 X, y = load_breast_cancer(return_X_y=True)
-X, y = StandardScaler().fit_transform(X), 1 - y
+X, y = StandardScaler().fit_transform(X), 1 - y  # 1 is malignant
 search = tp.QuantileSVCCV(Cs=np.logspace(-4, 1, 6), cv=4).fit(X, y)
 
 taus = np.linspace(0.01, 0.99, 197)
@@ -36,9 +36,9 @@ for ax in axes:
     ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# One C for all τ is usually good enough: here is what it costs to use the chosen one where another
-# would have been best, averaged over τ.
+# One C for all τ is usually good enough. Here is the mean loss over τ with the chosen C, and with
+# the best C for each τ.
 
 chosen = losses[list(search.Cs_).index(search.C_)]
 print(f"chosen C = {search.C_:g}")
-print(f"mean loss {chosen.mean():.4f}; with the best C of each τ {losses.min(axis=0).mean():.4f}")
+print(f"mean loss {chosen.mean():.4f}; with the best C for each τ {losses.min(axis=0).mean():.4f}")

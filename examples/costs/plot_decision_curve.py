@@ -2,9 +2,9 @@
 Decision curves: is the model worth acting on?
 ==============================================
 
-Net benefit at a threshold τ counts the positive cases found, less the false alarms weighed by
-τ / (1 − τ): what they cost in units of a positive case (Vickers & Elkin 2006). A model is of use
-where it is above both "treat all" and "treat none".
+Net benefit at τ is the share of cases that are positive and found, minus the share of false alarms
+times τ / (1 − τ), their cost in units of a positive case found (Vickers & Elkin 2006). A model is
+useful where its curve is above both "treat all" and "treat none".
 """
 
 import numpy as np
@@ -21,9 +21,9 @@ y = (rng.uniform(size=3000) < 1.0 / (1.0 + np.exp(-log_odds))).astype(int)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
 
 # %%
-# The data follow a logistic model, so logistic regression has the right shape here and is hard to
-# beat. The path was given no shape. Its curve drops to zero where the linear SVM of a large τ takes
-# every sample for negative.
+# The data are simulated from a logistic model, so logistic regression is hard to beat here. The
+# path assumes no such shape. Its curve drops to zero where the linear SVM for a large τ calls every
+# case negative; see :doc:`/threshold`.
 
 display = DecisionCurveDisplay.from_estimator(tp.QuantileSVC().fit(X, y), X_test, y_test)
 logistic = LogisticRegression().fit(X, y)

@@ -2,8 +2,8 @@
 Rates along τ
 =============
 
-True positive rate, true negative rate and accuracy of a whole path on data that it was not trained
-on. They are step functions, and every step is there: nothing is sampled.
+True positive rate, true negative rate and accuracy of a whole path, on data that it was not trained
+on. A positive is a malignant case. The rates are step functions of τ, and every step is drawn.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -15,8 +15,8 @@ import taupath as tp
 from taupath.display import PerformanceDisplay
 
 data = load_breast_cancer(as_frame=True)
-X, X_test, y, y_test = train_test_split(
-    data.data, 1 - data.target, test_size=0.5, random_state=0
-)  # malignant is positive
-model = make_pipeline(StandardScaler(), tp.QuantileSVC(C=0.01)).fit(X, y)
+diagnosis = data.target.map({0: "malignant", 1: "benign"})
+X, X_test, y, y_test = train_test_split(data.data, diagnosis, test_size=0.5, random_state=0)
+svm = tp.QuantileSVC(C=0.01, pos_label="malignant")
+model = make_pipeline(StandardScaler(), svm).fit(X, y)
 PerformanceDisplay.from_estimator(model, X_test, y_test)

@@ -1,10 +1,10 @@
 """
-The ROC curve that the path traces
-==================================
+The ROC curve of a path
+=======================
 
-The usual ROC curve slides one threshold along one classifier. Here every point is a classifier of
-its own, trained for its τ. Given costs, the point of least cost is marked; the dashed line joins
-all points that would cost as much.
+The usual ROC curve moves a threshold along the scores of one classifier. Here every point is a
+classifier of its own, trained for its τ. If you give costs, the cheapest point is marked; all
+points on the dashed line would cost the same.
 """
 
 import numpy as np
@@ -23,10 +23,10 @@ model = tp.QuantileSVC(C=0.1).fit(X, y)
 display = RocDisplay.from_estimator(model, X_test, y_test, cost_fp=1.0, cost_fn=4.0)
 
 # %%
-# The point was found on the test half. The costs themselves say which τ to use before any test:
-# 1 / (1 + 4) = 0.2. What that costs on the same half:
+# The marked point was found with hindsight, on the test half. Without hindsight, the costs say
+# which τ to use: 1 / (1 + 4) = 0.2. Here is what both cost on the test half:
 
 predicted = model.predict(X_test, cost_fp=1.0, cost_fn=4.0)
 alarms, misses = np.sum(predicted > y_test), np.sum(predicted < y_test)
-print(f"best point: {display.expected_cost[display.best]:.3f} per sample")
-print(f"τ = 0.2:    {(alarms + 4.0 * misses) / len(y_test):.3f} per sample")
+print(f"in hindsight: {display.expected_cost[display.best]:.3f} per case")
+print(f"τ = 0.2:      {(alarms + 4.0 * misses) / len(y_test):.3f} per case")

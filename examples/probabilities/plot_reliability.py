@@ -2,8 +2,8 @@
 Reliability
 ===========
 
-Of the cases that are given a probability of 0.3, three in ten should be positive. The bars are 95 %
-intervals of each share; the histogram shows how many cases each bin has.
+Of all cases that get a probability of 0.3, three in ten should be positive. The bars are 95 %
+intervals for each share; the histogram shows how many cases are in each bin.
 """
 
 import numpy as np
@@ -22,12 +22,12 @@ model = tp.QuantileSVC(C=0.1).fit(X, y)
 ReliabilityDisplay.from_estimator(model, X_test, y_test)
 
 # %%
-# Where the truth is known, as here, the distance to it can be looked at as well.
+# The data are simulated, so the true probabilities are known, and so is the distance to them.
 
 proba = model.predict_proba(X_test)[:, 1]
 truth = 1.0 / (1.0 + np.exp(1.0 - X_test @ [1.5, -1.0, 0.7, 0.0, 0.0]))
 print(f"mean |P̂ − P| = {np.abs(proba - truth).mean():.3f}, largest P̂ = {proba.max():.3f}")
 
 # %%
-# Large probabilities are too small here: beyond the largest P̂ the linear SVM takes every sample for
+# The largest probabilities are too small: beyond the largest P̂ the linear SVM calls every case
 # negative. See :doc:`/trust` for when to calibrate.

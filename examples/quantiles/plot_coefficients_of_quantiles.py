@@ -1,9 +1,10 @@
 """
-What moves the low, and what the high quantiles?
-================================================
+What drives low and high quantiles?
+===================================
 
-Coefficients of linear quantile regression along the quantile, for scikit-learn's diabetes data. A
-feature whose line falls matters more for those who do well than for those who do badly.
+Coefficients of linear quantile regression for every quantile, on scikit-learn's diabetes data,
+where y measures how the disease has progressed. A feature whose line falls to the right matters
+more for patients who do well than for patients who do badly.
 """
 
 from sklearn.datasets import load_diabetes

@@ -2,8 +2,8 @@
 A fan of quantiles
 ==================
 
-:class:`taupath.QuantileSVR` follows kernel quantile regression over all quantiles. Any of them can
-be asked for afterwards, and they never cross.
+:class:`taupath.QuantileSVR` fits kernel quantile regression for all quantiles at once. You can ask
+for any of them afterwards, and they never cross.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ model = tp.QuantileSVR(C=10.0, kernel="rbf", gamma=0.3).fit(x[:, None], y)
 QuantileFanDisplay.from_estimator(model, x[:, None], y)
 
 # %%
-# Besides quantiles there are intervals, the whole distribution function, and draws from it.
+# There are also intervals, the whole distribution function, and random draws from it.
 
 new = np.array([[2.0], [8.0]])
 print("interval:", model.predict_interval(new, coverage=0.8).round(2).tolist())

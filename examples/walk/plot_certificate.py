@@ -2,9 +2,9 @@
 The certificate
 ===============
 
-The duality gap is computed from the data and the solution alone: whoever found the solution, and
-however, it tells how far from optimal it is at most. Here it is taken along a path, and of
-scikit-learn's ``LinearSVC`` at some τ.
+The duality gap bounds how far a solution is from the optimum. It is computed from the data and the
+solution alone, so it does not matter how the solution was found. Here it is shown along a path, and
+for scikit-learn's ``LinearSVC`` at some τ.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 import taupath as tp
 
 X, y = load_breast_cancer(return_X_y=True)
-X = StandardScaler().fit_transform(X)
+X, y = StandardScaler().fit_transform(X), 1 - y  # 1 is malignant
 C = 0.1
 path = tp.quantile_path(X, y, C=C)
 certificate = path.certify()
@@ -24,8 +24,8 @@ print(certificate)
 
 
 # %%
-# ``LinearSVC`` gives w only. Its primal objective less the optimum, both as the path's problem has
-# them, is what its gap is made of at least.
+# ``LinearSVC`` returns w only, so its gap cannot be computed. The difference between its objective
+# and the optimum is a lower bound for it.
 
 
 def objective(w, tau):

@@ -1,9 +1,10 @@
 r"""
-Deadlines: who must be looked at
-================================
+Deadlines: which rows need a look
+=================================
 
 A point with slack g cannot reach the margin before w has moved by :math:`|g| / \|z\|`. That length
-is its deadline; until then nobody looks at it. So an event costs a few rows, not all n.
+is its deadline. Until then the point is left alone, so each kink takes a look at a few rows, not at
+all n.
 """
 
 import matplotlib.pyplot as plt
@@ -32,9 +33,9 @@ for n, rows in zip(sizes, looked_at, strict=True):
     print(f"{n:5d} samples: {rows:5.1f} rows per kink")
 
 # %%
-# What a deadline is, for one point: its slack along the path, and the least that the slack can be
-# after w has travelled so far. The bound reaches zero before the slack does, or with it. Then the
-# point is looked at and gets a new deadline.
+# The deadlines of one point: its slack along the path, and a lower bound for the slack after w has
+# travelled so far. The bound reaches zero no later than the slack does. Then the point is looked at
+# and gets a new deadline.
 
 rng = np.random.default_rng(5)
 y = np.repeat([-1, 1], 60)
@@ -59,7 +60,7 @@ while start < end - 1:
     due = max(int(np.searchsorted(-bound, 0.0)), start + 1)
     due = min(due, end - 1)
     ax.plot(moved[start : due + 1], np.maximum(bound[start : due + 1], 0.0), color="#c0392b",
-            linewidth=1, label=None if looks else "least it can be")  # fmt: skip
+            linewidth=1, label=None if looks else "lower bound")  # fmt: skip
     start, looks = due, looks + 1
 ax.set(xlabel="length that w has travelled", ylabel=r"slack $\langle z, w\rangle - 1$")
 ax.legend(frameon=False)

@@ -2,9 +2,10 @@ r"""
 Ties, and how they are broken
 =============================
 
-At τ = 0 only positive points cost anything. With a free intercept the best w is 0 with intercept 1,
-and every positive point lies on the margin at once: many events at the same τ. The walk raises the
-targets to :math:`1 + \delta u_i` with small random :math:`u_i`, and events come one by one.
+At τ = 0 only positive points cost anything. With a free intercept the best solution is w = 0 with
+intercept 1, so every positive point lies on the margin at once: many events at the same τ. The
+algorithm raises the targets to :math:`1 + \delta u_i` with small random :math:`u_i`, so that events
+come one by one.
 """
 
 import matplotlib.pyplot as plt
@@ -23,9 +24,9 @@ print(f"δ = {RAISE:g}; {path.n_kinks} kinks, {len(np.unique(path.taus))} of the
 print(f"{path.counters['zero_length_steps']} steps of length zero")
 
 # %%
-# On the left: kinks come in bunches, some of them as near to each other as doubles can be. On the
-# right: what raising the targets costs, measured with the targets that were asked for. The gap
-# stays below the promised 1e-9 wherever one looks.
+# Left: kinks come in bunches, some of them as close together as floating-point numbers can be.
+# Right: what raising the targets costs, as the gap of the original problem. It stays below the
+# promised 1e-9 at every kink.
 
 steps = np.diff(path.taus)
 gaps = [max(path.duality_gap(tau), 1e-17) for tau in path.taus]

@@ -3,7 +3,7 @@ From kink to kink
 =================
 
 The dual solution :math:`\alpha(\tau)` is piecewise linear. Each kink is an event: a point reaches
-the margin, or one on the margin reaches a bound of its box.
+the margin, or a point on the margin reaches one of its bounds.
 """
 
 import matplotlib.pyplot as plt
@@ -35,6 +35,6 @@ axes[1].legend(loc="lower center", fontsize=8)
 axes[0].spines[["top", "right"]].set_visible(False)
 
 # %%
-# The marks at the bottom are the kinks, both ends of the path included.
+# The marks at the bottom are the kinks, including both ends of the path.
 
 print(f"{len(y)} samples, {path.n_kinks} kinks")

@@ -2,8 +2,8 @@
 The path over C
 ===============
 
-The same walk with another line: boxes that grow from nothing to C_max (Hastie, Rosset, Tibshirani &
-Zhu 2004). Where to stop is decided after training, on data that were held out.
+The same algorithm with another parameter: C grows from zero to C_max (Hastie, Rosset, Tibshirani &
+Zhu 2004). The best C is chosen after training, on data that were held out.
 """
 
 import matplotlib.pyplot as plt
@@ -21,6 +21,6 @@ figure, ax = plt.subplots(figsize=(5.6, 3.6), layout="constrained")
 ax.semilogx(Cs, wrong, color="black", drawstyle="steps-mid", linewidth=1.2)
 ax.plot(path.Cs[path.Cs > 1e-2], np.full((path.Cs > 1e-2).sum(), wrong.min() - 0.01), "|",
         color="0.5", markersize=6)  # fmt: skip
-ax.set(xlabel="C (marks: kinks)", ylabel="share of errors, held out")
+ax.set(xlabel="C (marks: kinks)", ylabel="error rate on held-out data")
 ax.spines[["top", "right"]].set_visible(False)
 print(f"{path.n_kinks} kinks; fewest errors at C = {Cs[wrong.argmin()]:.2g}")

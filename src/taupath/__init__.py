@@ -7,17 +7,21 @@ if TYPE_CHECKING:
     from taupath.certificate import Certificate
     from taupath.classification import quantile_path, regularization_path
     from taupath.classifier import QuantileSVC
+    from taupath.evaluation import evaluate
     from taupath.exceptions import (
         ClusterFailed,
+        ConstantDecisionWarning,
         IndefiniteKernelWarning,
         ModelFileError,
         WalkFailed,
     )
+    from taupath.model import Model
     from taupath.path import SolutionPath
     from taupath.regression import quantile_regression_path
     from taupath.regressor import QuantileSVR
+    from taupath.scoring import make_cost_scorer
     from taupath.selection import QuantileSVCCV
-    from taupath.storage import load
+    from taupath.storage import load, save
 
     __version__: str
 
@@ -26,23 +30,30 @@ if TYPE_CHECKING:
 _HOMES = {
     "Certificate": "certificate",
     "ClusterFailed": "exceptions",
+    "ConstantDecisionWarning": "exceptions",
     "IndefiniteKernelWarning": "exceptions",
+    "Model": "model",
     "ModelFileError": "exceptions",
     "QuantileSVC": "classifier",
     "QuantileSVCCV": "selection",
     "QuantileSVR": "regressor",
     "SolutionPath": "path",
     "WalkFailed": "exceptions",
+    "evaluate": "evaluation",
     "load": "storage",
+    "make_cost_scorer": "scoring",
     "quantile_path": "classification",
     "quantile_regression_path": "regression",
     "regularization_path": "classification",
+    "save": "storage",
 }
 
 __all__ = [
     "Certificate",
     "ClusterFailed",
+    "ConstantDecisionWarning",
     "IndefiniteKernelWarning",
+    "Model",
     "ModelFileError",
     "QuantileSVC",
     "QuantileSVCCV",
@@ -50,10 +61,13 @@ __all__ = [
     "SolutionPath",
     "WalkFailed",
     "__version__",
+    "evaluate",
     "load",
+    "make_cost_scorer",
     "quantile_path",
     "quantile_regression_path",
     "regularization_path",
+    "save",
 ]
 
 

@@ -7,7 +7,9 @@ import argparse
 import contextlib
 import io
 import os
+import shutil
 import sys
+import textwrap
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -61,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     ) as error:
         if arguments.debug:
             raise
-        print(f"taupath: {_message(error)}", file=sys.stderr)
+        _complain(_message(error))
         return 1
     return 0
 
@@ -77,7 +79,14 @@ def _message(error: Exception) -> str:
 
 
 def _warn(message: Any, *_: Any, **__: Any) -> None:
-    print(f"taupath: warning: {' '.join(str(message).split())}", file=sys.stderr)
+    _complain(f"warning: {' '.join(str(message).split())}")
+
+
+def _complain(text: str) -> None:
+    """Print a line on standard error; control characters, of a file perhaps, as escapes."""
+    from taupath.tables.cells import printable
+
+    print(f"taupath: {printable(text)}", file=sys.stderr)
 
 
 class _Version(argparse.Action):
@@ -93,16 +102,19 @@ class _Version(argparse.Action):
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="taupath",
-        description="Train an SVM for every misclassification cost at once.",
+        description="Train an SVM once, for every ratio of misclassification costs.",
         epilog="`taupath COMMAND --help` explains a command.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("--json", action="store_true", help="print JSON, for machines")
+    shared.add_argument("--json", action="store_true", help="print JSON instead of text")
     shared.add_argument("--debug", action="store_true", help="show where an error comes from")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add(commands, [shared])
+    width = min(shutil.get_terminal_size().columns, 100) - 2
+    for each in commands.choices.values():  # their examples keep their lines, descriptions do not
+        each.description = textwrap.fill(str(each.description), width)
     return parser
 
 

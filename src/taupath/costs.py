@@ -4,7 +4,19 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_cost_matrix", "check_taus", "costs_to_tau", "least_cost_class", "matrix_to_costs"]
+from taupath.validation import check_weight, find_labels
+
+__all__ = [
+    "check_cost_matrix",
+    "check_costs",
+    "check_tau",
+    "check_tau_columns",
+    "check_taus",
+    "costs_to_tau",
+    "least_cost_class",
+    "matrix_to_costs",
+    "negative_cost",
+]
 
 
 def _real(value: Any, name: str) -> np.ndarray:
@@ -17,21 +29,57 @@ def _real(value: Any, name: str) -> np.ndarray:
     return array
 
 
-def _one_or_each(array: np.ndarray, name: str, n_samples: int) -> np.ndarray:
+def _one_or_each(array: np.ndarray, name: str, n_samples: int, advice: str = "") -> np.ndarray:
     if array.ndim > 1 or (array.ndim == 1 and len(array) != n_samples):
         raise ValueError(
-            f"{name} must be a number or have shape ({n_samples},), got shape {array.shape}"
+            f"{name} must be a number or have shape ({n_samples},), got shape {array.shape}: an "
+            f"array has one value per row{advice}"
         )
     return array
 
 
+def check_tau(tau: Any, name: str = "tau") -> float:
+    """Return one τ."""
+    one = _real(tau, name)
+    if one.ndim > 0:
+        raise ValueError(f"{name} must be a number, got shape {one.shape}")
+    return float(_check_in_unit_interval(one, name))
+
+
 def check_taus(tau: Any, name: str, n_samples: int) -> np.ndarray:
     """Return a τ for all samples (no dimension), or one for each."""
-    taus = _one_or_each(_real(tau, name), name, n_samples)
+    advice = f"; for one column per value use {name}s="
+    return _check_in_unit_interval(_one_or_each(_real(tau, name), name, n_samples, advice), name)
+
+
+def check_tau_columns(taus: Any, name: str = "taus") -> np.ndarray:
+    """Return several τ, one for each column."""
+    several = _real(taus, name)
+    if several.ndim != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, one value per column, got shape {several.shape}"
+        )
+    return _check_in_unit_interval(several, name)
+
+
+def _check_in_unit_interval(taus: np.ndarray, name: str) -> np.ndarray:
     outside = (taus < 0.0) | (taus > 1.0)
     if outside.any():
         raise ValueError(f"{name} must lie in [0, 1], got {float(taus[outside].flat[0])!r}")
     return taus
+
+
+def check_costs(cost_fp: Any, cost_fn: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a false positive and a false negative cost, each for all samples or for each."""
+    if cost_fp is None or cost_fn is None:
+        missing = "cost_fp" if cost_fp is None else "cost_fn"
+        raise ValueError(f"cost_fp and cost_fn go together, {missing} is missing")
+    costs = []
+    for name, cost in (("cost_fp", cost_fp), ("cost_fn", cost_fn)):
+        costs.append(_one_or_each(_real(cost, name), name, n_samples))
+        if (costs[-1] < 0.0).any():
+            raise ValueError(f"{name} must not be negative, got {float(costs[-1].min())!r}")
+    return costs[0], costs[1]
 
 
 def costs_to_tau(cost_fp: Any, cost_fn: Any, n_samples: int) -> np.ndarray:
@@ -44,18 +92,11 @@ def costs_to_tau(cost_fp: Any, cost_fn: Any, n_samples: int) -> np.ndarray:
     n_samples : int
         How many there are.
     """
-    if cost_fp is None or cost_fn is None:
-        missing = "cost_fp" if cost_fp is None else "cost_fn"
-        raise ValueError(f"cost_fp and cost_fn go together, {missing} is missing")
-    costs = {}
-    for name, cost in (("cost_fp", cost_fp), ("cost_fn", cost_fn)):
-        costs[name] = _one_or_each(_real(cost, name), name, n_samples)
-        if (costs[name] < 0.0).any():
-            raise ValueError(f"{name} must not be negative, got {float(costs[name].min())!r}")
-    largest = np.maximum(costs["cost_fp"], costs["cost_fn"])
+    fp, fn = check_costs(cost_fp, cost_fn, n_samples)
+    largest = np.maximum(fp, fn)
     if (largest == 0.0).any():
         raise ValueError("cost_fp and cost_fn are both 0: then every decision is as good")
-    fp, fn = costs["cost_fp"] / largest, costs["cost_fn"] / largest
+    fp, fn = fp / largest, fn / largest
     return np.asarray(fp / (fp + fn))
 
 
@@ -91,3 +132,40 @@ def least_cost_class(proba: np.ndarray, costs: np.ndarray) -> np.ndarray:
     """
     expected = np.einsum("ni,...ij->nj" if costs.ndim == 2 else "ni,nij->nj", proba, costs)
     return np.asarray(expected.argmin(axis=1))
+
+
+def negative_cost(
+    y: Any,
+    predicted: np.ndarray,
+    classes: np.ndarray,
+    pos_label: Any,
+    cost_fp: Any,
+    cost_fn: Any,
+    sample_weight: Any = None,
+) -> float:
+    """Return minus the mean cost of decisions between two classes: the larger, the better.
+
+    Parameters
+    ----------
+    y, predicted : array-like of shape (n_samples,)
+        True labels, and those decided for.
+    classes : ndarray of shape (2,)
+        The labels.
+    pos_label : label
+        The positive one.
+    cost_fp, cost_fn : float or array-like of shape (n_samples,)
+        What a false positive (a false alarm) and a false negative (a miss) cost.
+    sample_weight : array-like of shape (n_samples,), optional
+        What each sample counts.
+    """
+    labels, present = find_labels(y, len(predicted))
+    unknown = present[~np.isin(present, classes)].tolist()
+    if unknown:
+        raise ValueError(
+            f"y has labels that the estimator was not fitted with: {', '.join(map(repr, unknown))}"
+        )
+    cost_fp, cost_fn = check_costs(cost_fp, cost_fn, len(labels))
+    weight = check_weight(sample_weight, len(labels))
+    truth, alarm = labels == pos_label, predicted == pos_label
+    cost = np.where(alarm & ~truth, cost_fp, 0.0) + np.where(truth & ~alarm, cost_fn, 0.0)
+    return -float(np.average(cost, weights=weight))

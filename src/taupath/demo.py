@@ -1,17 +1,21 @@
 """The demonstration: one path over all costs, on the breast cancer data of scikit-learn."""
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from taupath.classifier import QuantileSVC
+from taupath.cost_table import cost_table
+from taupath.evaluation import evaluate
 from taupath.report import write_report
 from taupath.tables import write_table
 
@@ -20,67 +24,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COST_RATIOS",
-    "OperatingPoint",
     "breast_cancer_halves",
     "figures",
-    "operating_point",
     "report",
     "write_halves",
 ]
 
 C = 0.1
 
+# What found, missed, cleared and alarmed cases are called.
+NAMES = ("cancers found", "missed", "healthy cleared", "false alarms")
+
 # (cost of a missed cancer, cost of a false alarm), from caution to restraint
 COST_RATIOS = ((20, 1), (10, 1), (5, 1), (2, 1), (1, 1), (1, 2), (1, 5), (1, 10), (1, 20))
-
-
-@dataclass(frozen=True)
-class OperatingPoint:
-    """How the classifier of one τ does on a set of cases.
-
-    Attributes
-    ----------
-    tau : float
-        cost_fp / (cost_fp + cost_fn).
-    tpr, tnr, accuracy : float
-        Rates among the positive, the negative and all cases.
-    cost : float
-        Mean cost per case, where a false positive costs τ and a false negative 1 - τ.
-    """
-
-    tau: float
-    tpr: float
-    tnr: float
-    accuracy: float
-    cost: float
-
-
-def operating_point(y: np.ndarray, decision: np.ndarray, tau: float) -> OperatingPoint:
-    """Return rates and mean cost of deciding "positive" where ``decision`` ≥ 0.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-        Labels -1 and +1, both present.
-    decision : ndarray of shape (n_samples,)
-        Values of the decision function for τ.
-    tau : float
-        cost_fp / (cost_fp + cost_fn).
-
-    Returns
-    -------
-    OperatingPoint
-        Rates and mean cost per case.
-    """
-    actual, predicted = y > 0, decision >= 0
-    false_positive, false_negative = predicted & ~actual, ~predicted & actual
-    return OperatingPoint(
-        tau=float(tau),
-        tpr=float(predicted[actual].mean()),
-        tnr=float((~predicted[~actual]).mean()),
-        accuracy=float((predicted == actual).mean()),
-        cost=float((tau * false_positive + (1 - tau) * false_negative).mean()),
-    )
 
 
 def _raw_halves() -> list[np.ndarray]:
@@ -118,10 +74,7 @@ def figures(output: str) -> dict[str, Any]:
     return {
         "kinks": demo.path.n_kinks,
         "bytes": demo.path.nbytes,
-        "at": [
-            {"cost_fn": cost_fn, "cost_fp": cost_fp, **asdict(point)}
-            for (cost_fn, cost_fp), point in zip(COST_RATIOS, demo.points(), strict=True)
-        ],
+        "at": demo.columns(),
         "certificate": {"holds": certificate.holds(), **asdict(certificate)},
         "report": output,
     }
@@ -140,10 +93,12 @@ def report(output: str) -> Iterator[str]:
         f"in {1e3 * demo.seconds:.0f} ms, {demo.path.nbytes / 1e3:.0f} kB."
     )
     yield ""
-    yield from _table(demo.points())
+    yield "On the test cases, as a missed cancer costs less and less against a false alarm:"
     yield ""
-    yield "τ = cost of a false alarm / (cost of a false alarm + cost of a missed cancer)."
-    yield "Cost is the mean per test case, in a unit where these two costs add up to 1."
+    yield from cost_table(demo.columns(), own_costs=True, names=NAMES)
+    yield ""
+    yield "miss : alarm is what the two mistakes cost; costs are those of all mistakes together."
+    yield "Without model: the same decision for all, whichever is cheaper."
     yield ""
     yield from _certificate(demo.certificate)
     demo.write(output)
@@ -162,23 +117,23 @@ class _Demo:
         self.path = self.estimator.path_
         self.certificate = self.path.certify()
 
-    def points(self) -> list[OperatingPoint]:
+    def columns(self) -> dict[str, np.ndarray]:
         """Return how each of the cost ratios does on the test half."""
-        taus = np.array([cost_fp / (cost_fp + cost_fn) for cost_fn, cost_fp in COST_RATIOS])
-        decisions = self.path.decision_function(self.X_test, taus)
-        return [
-            operating_point(self.y_test, column, tau)
-            for column, tau in zip(decisions.T, taus, strict=True)
-        ]
+        taus = [cost_fp / (cost_fp + cost_fn) for cost_fn, cost_fp in COST_RATIOS]
+        return evaluate(self.estimator, self.X_test, self.y_test, taus=taus)
 
     def write(self, output: str) -> None:
-        """Write the page."""
+        """Write the page: raw columns, and logistic regression beside the path."""
+        X_train, X_test, y_train, y_test = _raw_halves()
+        logistic = make_pipeline(StandardScaler(), LogisticRegression()).fit(X_train, y_train)
         write_report(
             output,
-            self.estimator,
-            self.X_test,
-            self.y_test,
+            make_pipeline(logistic[0], self.estimator),
+            X_test,
+            y_test,
             class_names=["benign", "malignant"],
+            target_name="diagnosis",
+            compare={"logistic regression": logistic},
             feature_names=load_breast_cancer().feature_names.tolist(),
             title="Breast cancer: what should a missed case cost?",
             provenance={
@@ -189,15 +144,6 @@ class _Demo:
                 "kinks": str(self.path.n_kinks),
             },
             certificate=self.certificate,
-        )
-
-
-def _table(points: Sequence[OperatingPoint]) -> Iterator[str]:
-    yield "  miss : alarm       τ     TPR     TNR  accuracy  cost per case"
-    for (cost_fn, cost_fp), point in zip(COST_RATIOS, points, strict=True):
-        yield (
-            f"  {cost_fn:>4} : {cost_fp:<5}  {point.tau:6.3f}  {point.tpr:6.3f}  {point.tnr:6.3f}"
-            f"  {point.accuracy:8.3f}  {point.cost:13.4f}"
         )
 
 

@@ -23,6 +23,8 @@ class PathEstimator(BaseEstimator):
     method_: str
     # called as ``_progress(fraction, n_events)`` while one path is walked, where a caller sets it
     _progress: Callable[[float, int], None] | None = None
+    # fingerprints of the training rows, where a file has these instead of the data
+    _training_rows: Any = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -73,8 +75,17 @@ class PathEstimator(BaseEstimator):
         """Take these for the paths, of one method, and say so."""
         raise NotImplementedError
 
+    def _check_linear(self, name: str) -> None:
+        """Refuse an attribute that only the linear kernel has; `hasattr` then says no."""
+        check_is_fitted(self)
+        if self.kernel != "linear":
+            raise AttributeError(
+                f'{name} is there for kernel="linear" only, not for kernel={self.kernel!r}'
+            )
+
     def _check_training(self, X: Any, y: Any, **how: Any) -> Any:
         """Return samples to train on, and y."""
+        self._training_rows = None
         return self._check_samples(X, y, **how)
 
     def _check_new(self, X: Any) -> Any:

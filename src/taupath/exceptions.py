@@ -1,10 +1,11 @@
-"""What can go wrong on a walk, with its file, and on a cluster; how to get what is missing."""
+"""What can go wrong on a walk, with its file, and on a cluster; and what users are warned of."""
 
 import shlex
 import sys
 
 __all__ = [
     "ClusterFailed",
+    "ConstantDecisionWarning",
     "IndefiniteKernelWarning",
     "ModelFileError",
     "WalkFailed",
@@ -36,6 +37,10 @@ class WalkFailed(RuntimeError):
 
 class IndefiniteKernelWarning(UserWarning):
     """A kernel matrix has negative eigenvalues: the problem has no optimum to follow."""
+
+
+class ConstantDecisionWarning(UserWarning):
+    """At these costs a classifier decides the same for all cases, those of training included."""
 
 
 class ModelFileError(ValueError):

@@ -129,7 +129,7 @@ class SolutionPath:
         """Return the intercept."""
         return self._samples.intercept(self._function(self._check(tau)))
 
-    def decision_function(self, X: Any, tau: Any) -> np.ndarray:
+    def decision_function(self, X: Any, tau: Any = None, *, taus: Any = None) -> np.ndarray:
         """Return f_τ(x); the positive class is decided for where it is ≥ 0.
 
         For regression f_τ(x) is the τ-quantile.
@@ -139,7 +139,9 @@ class SolutionPath:
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples; with a precomputed kernel, their kernel with the training samples.
         tau : float or array-like of shape (n_taus,)
-            One τ, or several.
+            One τ, or several. For one τ per sample there is `decide_each`.
+        taus : array-like of shape (n_taus,)
+            Several τ; in place of `tau`. The name means one column each in estimators, too.
 
         Returns
         -------
@@ -147,17 +149,34 @@ class SolutionPath:
             One column for each τ where several are asked for.
         """
         X = self._samples.check_new(X)
-        taus = np.asarray(tau)
-        if taus.ndim == 0:
-            return self._samples.decide(X, self._function(self._check(tau)))
-        if taus.ndim != 1:
-            raise ValueError(
-                f"{self._parameter} must be a number or have one dimension, got shape {taus.shape}"
-            )
-        decisions = np.empty((X.shape[0], len(taus)))
-        for k in np.argsort(taus, kind="stable"):  # neighbours on the path share their factor
-            decisions[:, k] = self._samples.decide(X, self._function(self._check(taus[k])))
+        asked = self._one_or_several(tau, taus)
+        if np.ndim(asked) == 0:
+            return self._samples.decide(X, self._function(self._check(asked)))
+        decisions = np.empty((X.shape[0], len(asked)))
+        for k in np.argsort(asked, kind="stable"):  # neighbours on the path share their factor
+            decisions[:, k] = self._samples.decide(X, self._function(self._check(asked[k])))
         return decisions
+
+    def _one_or_several(self, tau: Any, taus: Any) -> Any:
+        """Return the value that was asked for, or an array of several."""
+        if tau is None and taus is None:
+            raise TypeError(
+                f"{self._parameter} must be a real number, got None; for several give taus"
+            )
+        if tau is not None and taus is not None:
+            raise TypeError("give tau or taus, not both")
+        if taus is not None and np.ndim(taus) != 1:
+            raise ValueError(
+                f"taus must be one-dimensional, one value per column, got shape {np.shape(taus)}"
+            )
+        if np.ndim(tau) > 1:
+            raise ValueError(
+                f"{self._parameter} must be a number or have one dimension, one value per column, "
+                f"got shape {np.shape(tau)}; for one value per row use decide_each"
+            )
+        if taus is None and np.ndim(tau) == 0:
+            return tau
+        return np.asarray(tau if taus is None else taus)
 
     def decide_each(self, X: Any, tau: Any) -> np.ndarray:
         """Return f_τ(x) with a τ for each sample.
@@ -176,7 +195,10 @@ class SolutionPath:
         X = self._samples.check_new(X)
         taus = np.asarray(tau, dtype=np.float64)
         if taus.shape != (X.shape[0],):
-            raise ValueError(f"{self._parameter} must have shape ({X.shape[0]},), got {taus.shape}")
+            raise ValueError(
+                f"{self._parameter} must have shape ({X.shape[0]},), one value per row, got "
+                f"{taus.shape}; for one column per value use decision_function with taus="
+            )
         decisions = np.empty(X.shape[0])
         several, which = np.unique(taus, return_inverse=True)
         for value in (several[0], several[-1]) if len(several) else ():

@@ -69,6 +69,8 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         The path, of all samples.
     calibration_ : Calibration or None
         Which intervals hold which share of held-out samples: `level`, `step`, `share`.
+    coef_, intercept_ : ndarray of shape (n_features,), float
+        Of the linear kernel, at `quantile`.
     method_ : str
         "exact" or "approximate": what the path is.
     n_iter_ : int
@@ -173,6 +175,21 @@ class QuantileSVR(RegressorMixin, PathEstimator):
             tol=self.tol,
             progress=self._progress,
         )
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the features at `quantile`, shape (n_features,); of the linear kernel only.
+
+        ``X @ coef_ + intercept_`` is what `predict` returns where fitted quantiles do not cross.
+        """
+        self._check_linear("coef_")
+        return self.path_.coef(self.quantile)
+
+    @property
+    def intercept_(self) -> float:
+        """The constant that goes with `coef_`."""
+        self._check_linear("intercept_")
+        return self.path_.intercept(self.quantile)
 
     def predict(self, X: Any, quantile: Any = None) -> np.ndarray:
         """Predict quantiles of y.

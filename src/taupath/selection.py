@@ -1,10 +1,15 @@
 """Choice of C by cross-validation, for every τ at once."""
 
+import inspect
+import math
+import numbers
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
@@ -12,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from taupath.approximate import choose_method
 from taupath.classifier import QuantileSVC
-from taupath.costs import check_taus
+from taupath.costs import check_tau_columns
 from taupath.validation import check_C, check_weight
 
 __all__ = ["QuantileSVCCV"]
@@ -27,8 +32,8 @@ class QuantileSVCCV(QuantileSVC):
         predicted positive
 
     (a sample is predicted positive where its probability is at least τ). Over all τ this averages
-    to the Brier score, which decides on the C of the final path; `best_C` tells the best C of a
-    single τ.
+    to the Brier score, which decides on the C of the final path, unless `scoring` does; `best_C`
+    tells the best C of a single τ.
 
     Parameters
     ----------
@@ -36,7 +41,11 @@ class QuantileSVCCV(QuantileSVC):
         Values of C to choose from, or how many, between 1e-4 and 1e4 on a logarithmic scale.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn; for an integer, folds are stratified.
-    kernel, gamma, degree, coef0, intercept, tau, tau_range, monotone
+    scoring : str or callable, default=None
+        What to choose C by, as in scikit-learn: the name of a score, or a scorer such as
+        `make_cost_scorer` returns. The mean over held-out samples is to be large. None: the Brier
+        score.
+    kernel, gamma, degree, coef0, intercept, tau, pos_label, tau_range, monotone
         As in `QuantileSVC`.
     class_weight, multi_class, cache_size, method, tol
         As in `QuantileSVC`. Paths of folds are what the path of all samples is.
@@ -46,16 +55,20 @@ class QuantileSVCCV(QuantileSVC):
     Attributes
     ----------
     C_ : float
-        The C with the least Brier score; of several, the smallest.
+        The C with the least Brier score, or the best of `scores_`; of several, the smallest.
     Cs_ : ndarray of shape (n_Cs,)
         The values of C.
     brier_ : ndarray of shape (n_Cs, n_folds)
         Mean squared distance of held-out probabilities to the truth, summed over classes and
         halved.
+    scores_ : ndarray of shape (n_Cs, n_folds)
+        Where `scoring` is given, the scores of held-out samples.
     probabilities_ : list of ndarray
         For two classes: the probability of the positive class of all held-out samples, fold after
         fold, for each C.
-    path_, paths_, classes_, method_, n_iter_, n_features_in_, feature_names_in_
+    path_, paths_, classes_, pos_label_, coef_, intercept_
+        As in `QuantileSVC`, for C_ and all samples.
+    method_, n_iter_, n_features_in_, feature_names_in_
         As in `QuantileSVC`, for C_ and all samples.
     """
 
@@ -64,12 +77,14 @@ class QuantileSVCCV(QuantileSVC):
         Cs: int | Iterable[float] = 10,
         *,
         cv: Any = 5,
+        scoring: Any = None,
         kernel: str | Callable[[Any, Any], Any] = "linear",
         gamma: float | str = "scale",
         degree: float = 3,
         coef0: float = 0.0,
         intercept: str = "augmented",
         tau: float = 0.5,
+        pos_label: Any = None,
         tau_range: tuple[float, float] = (0.0, 1.0),
         monotone: bool = False,
         class_weight: Any = None,
@@ -81,12 +96,14 @@ class QuantileSVCCV(QuantileSVC):
     ) -> None:
         self.Cs = Cs
         self.cv = cv
+        self.scoring = scoring
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
         self.intercept = intercept
         self.tau = tau
+        self.pos_label = pos_label
         self.tau_range = tau_range
         self.monotone = monotone
         self.class_weight = class_weight
@@ -118,24 +135,38 @@ class QuantileSVCCV(QuantileSVC):
         self.Cs_ = self._check_Cs()
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
         single = QuantileSVC(
-            **{name: value for name, value in self.get_params().items() if name not in ("Cs", "cv")}
+            **{
+                name: value
+                for name, value in self.get_params(deep=False).items()
+                if name not in ("Cs", "cv", "scoring")
+            }
         ).set_params(n_jobs=None, method=choose_method(self.method, self.kernel, X.shape[0]))
+        score = None
+        if self.scoring is not None:
+            score = _Score(check_scoring(single, self.scoring), sample_weight is not None)
         held_out = Parallel(n_jobs=self.n_jobs)(
-            delayed(_held_out)(single, float(C), X, y, weight, *fold)
+            delayed(_held_out)(single, float(C), X, y, weight, score, *fold)
             for C in self.Cs_
             for fold in folds
         )
-        self.brier_ = np.array([brier for _, brier in held_out]).reshape(-1, len(folds))
+        self.brier_ = np.array([each.brier for each in held_out]).reshape(-1, len(folds))
+        losses = self.brier_
+        if score is not None:
+            self.scores_ = np.array([each.score for each in held_out]).reshape(-1, len(folds))
+            losses = -self.scores_
+        elif hasattr(self, "scores_"):
+            del self.scores_
         sizes = np.array([weight[test].sum() for _, test in folds])
-        mean = self.brier_ @ sizes / sizes.sum()
-        self.C_ = float(self.Cs_[mean.argmin()])
+        self.C_ = float(self.Cs_[(losses @ sizes).argmin()])
         self._follow(X, y, sample_weight, self.C_, None)
         tests = np.concatenate([test for _, test in folds])
         self._truth, self._test_weight = y[tests], weight[tests]
         if len(self.classes_) == 2:
             k = len(folds)
             self.probabilities_ = [
-                np.concatenate([proba[:, 1] for proba, _ in held_out[c * k : (c + 1) * k]])
+                np.concatenate(
+                    [each.proba[:, self._positive] for each in held_out[c * k : (c + 1) * k]]
+                )
                 for c in range(len(self.Cs_))
             ]
         elif hasattr(self, "probabilities_"):
@@ -157,8 +188,8 @@ class QuantileSVCCV(QuantileSVC):
         check_is_fitted(self)
         if len(self.classes_) > 2:
             raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
-        taus = np.atleast_1d(check_taus(tau, "tau", np.size(tau)))
-        positive = self._truth == self.classes_[1]
+        taus = check_tau_columns(np.atleast_1d(tau), "tau")
+        positive = self._truth == self.pos_label_
         weight = self._test_weight
         losses = np.empty((len(self.Cs_), len(taus)))
         for row, proba in zip(losses, self.probabilities_, strict=True):
@@ -196,16 +227,41 @@ class QuantileSVCCV(QuantileSVC):
         return np.asarray(Cs)
 
 
+class _Score:
+    """A scorer, which is given weights if there are any and if it takes them."""
+
+    def __init__(self, scorer: Callable[..., Any], weighted: bool) -> None:
+        takes = inspect.signature(scorer).parameters.values()
+        named = any(each.name == "sample_weight" or each.kind == each.VAR_KEYWORD for each in takes)
+        self.scorer, self.weighted = scorer, weighted and named
+
+    def __call__(self, model: QuantileSVC, X: Any, y: np.ndarray, weight: np.ndarray) -> float:
+        found = self.scorer(model, X, y, **({"sample_weight": weight} if self.weighted else {}))
+        if not (isinstance(found, numbers.Real) and math.isfinite(found)):
+            raise ValueError(f"scoring must return a finite number, got {found!r}")
+        return float(found)
+
+
+@dataclass(frozen=True)
+class _HeldOut:
+    """Probabilities of held-out samples, their Brier score, and their score if asked for."""
+
+    proba: np.ndarray
+    brier: float
+    score: float | None
+
+
 def _held_out(
     single: QuantileSVC,
     C: float,
     X: Any,
     y: np.ndarray,
     weight: np.ndarray,
+    score: _Score | None,
     train: np.ndarray,
     test: np.ndarray,
-) -> tuple[np.ndarray, float]:
-    """Return the probabilities of held-out samples and their Brier score."""
+) -> _HeldOut:
+    """Return what a model of the other samples says of held-out ones."""
     pairwise = single.kernel == "precomputed"
     missing = np.setdiff1d(y[weight > 0.0], y[train][weight[train] > 0.0])
     if len(missing) > 0:
@@ -215,10 +271,15 @@ def _held_out(
         )
     model = clone(single).set_params(C=C)
     model.fit(X[train][:, train] if pairwise else X[train], y[train], weight[train])
-    proba = model.predict_proba(X[test][:, train] if pairwise else X[test])
+    held_out = X[test][:, train] if pairwise else X[test]
+    proba = model.predict_proba(held_out)
     truth = y[test][:, np.newaxis] == model.classes_
     squares = 0.5 * ((proba - truth) ** 2).sum(axis=1)
-    return proba, float(np.average(squares, weights=weight[test]))
+    return _HeldOut(
+        proba,
+        float(np.average(squares, weights=weight[test])),
+        None if score is None else score(model, held_out, y[test], weight[test]),
+    )
 
 
 def _weight_below(proba: np.ndarray, weight: np.ndarray, taus: np.ndarray) -> np.ndarray:

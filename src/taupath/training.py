@@ -1,14 +1,20 @@
 """Training on a prepared table, with its certificate."""
 
 import time
+import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import mean_pinball_loss
-from sklearn.model_selection import KFold
+from sklearn.model_selection import (
+    KFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
 from sklearn.utils.class_weight import compute_sample_weight
 
 import taupath
@@ -17,12 +23,21 @@ from taupath.certificate import Certificate
 from taupath.classifier import QuantileSVC
 from taupath.detached import DetachedPath
 from taupath.model import Model
+from taupath.outcomes import HeldOut, Outcomes, joined, outcomes_of
 from taupath.preparation import Preparation
 from taupath.regressor import QuantileSVR
 from taupath.selection import QuantileSVCCV
 from taupath.tables import Table, TableError
 
-__all__ = ["certificate_of", "differences", "has_data", "name_of", "simplified", "train"]
+__all__ = [
+    "certificate_of",
+    "differences",
+    "has_data",
+    "hold_out",
+    "name_of",
+    "simplified",
+    "train",
+]
 
 # Values of C to choose from.
 CS = np.logspace(-4.0, 4.0, 9)
@@ -59,28 +74,7 @@ def train(
         Called as ``progress(fraction, n_events)``.
     """
     X, y = preparation.features(table), preparation.response(table)
-    started = time.perf_counter()
-    chosen = None
-    if preparation.task == "classify":
-        if "conformal" in options:
-            raise ValueError("conformal is for regression, not for classification")
-        if "tau_range" in options:
-            begin, end = options["tau_range"]
-            options = {**options, "tau": min(max(0.5, begin), end)}
-        if cv is not None:
-            chosen, options = _choose_for_classes(X, y, options, cv)
-        estimator: QuantileSVC | QuantileSVR = QuantileSVC(**options)
-    else:
-        for name in ("lam", "monotone", "n_jobs", "tau_range"):
-            if options.get(name) is not None:
-                raise ValueError(f"{name} is for classification, not for regression")
-        if cv is not None:
-            chosen, options = _choose_for_quantiles(X, y, options, cv)
-        estimator = QuantileSVR(**options)
-    estimator._progress = progress
-    estimator.fit(X, y)
-    estimator._progress = None
-    seconds = time.perf_counter() - started
+    estimator, chosen, seconds = _fitted(X, y, preparation.task, options, cv, progress)
     certificate = certificate_of(estimator, points)
     return (
         Model(
@@ -102,6 +96,123 @@ def train(
         ),
         certificate,
     )
+
+
+def _fitted(
+    X: Any,
+    y: np.ndarray,
+    task: str,
+    options: dict[str, Any],
+    cv: int | None,
+    progress: Callable[[float, int], None] | None = None,
+) -> tuple[QuantileSVC | QuantileSVR, dict[str, Any] | None, float]:
+    """Return a fitted estimator, the losses that its C was chosen by, and seconds without that."""
+    started = time.perf_counter()
+    chosen = None
+    if task == "classify":
+        if "conformal" in options:
+            raise ValueError("conformal is for regression, not for classification")
+        if "tau_range" in options:
+            begin, end = options["tau_range"]
+            options = {**options, "tau": min(max(0.5, begin), end)}
+        if cv is not None:
+            chosen, options = _choose_for_classes(X, y, options, cv)
+        estimator: QuantileSVC | QuantileSVR = QuantileSVC(**options)
+    else:
+        for name in ("lam", "monotone", "n_jobs", "tau_range"):
+            if options.get(name) is not None:
+                raise ValueError(f"{name} is for classification, not for regression")
+        if cv is not None:
+            chosen, options = _choose_for_quantiles(X, y, options, cv)
+        estimator = QuantileSVR(**options)
+    begun = time.perf_counter()
+    if chosen is not None:
+        chosen["seconds"] = begun - started
+    estimator._progress = progress
+    estimator.fit(X, y)
+    estimator._progress = None
+    return estimator, chosen, time.perf_counter() - begun
+
+
+def hold_out(
+    table: Table,
+    preparation: Preparation,
+    how: dict[str, Any],
+    options: dict[str, Any],
+    *,
+    cv: int | None = None,
+    folds: int | None = None,
+    share: float | None = None,
+    progress: Callable[[float, int], None] | None = None,
+) -> HeldOut:
+    """Return how models of some rows of a table do on its other rows.
+
+    All that is learned is learned without the rows that are judged: scales, fills for missing
+    cells, categories, C and paths. Only which columns there are, and of what kind, is not.
+
+    Parameters
+    ----------
+    table : Table
+        What to learn from.
+    preparation : Preparation
+        Learnt from the same table.
+    how : dict
+        What `Preparation.learn` was asked for.
+    options, cv
+        As for `train`.
+    folds : int, optional
+        Number of parts, each of which is held out once.
+    share : float, optional
+        Instead: share of the rows that are held out, once.
+    progress : callable, optional
+        Called as ``progress(fraction, n_rows)`` after each part.
+    """
+    started = time.perf_counter()
+    splits = _splits(preparation, preparation.response(table), folds, share)
+    how = {**how, "target": preparation.target, "drop": preparation.drop, "trusted": True}
+    parts: list[Outcomes] = []
+    for known, judged in splits:
+        learned_from, rest = table.take(known, settle=False), table.take(judged, settle=False)
+        own = Preparation.learn(learned_from, **how)
+        X, y = own.features(learned_from), own.response(learned_from)
+        estimator, *_ = _fitted(X, y, own.task, options, cv)
+        with warnings.catch_warnings():  # a rare category may be unseen by one of the models
+            warnings.simplefilter("ignore", UserWarning)
+            X = own.features(rest, unseen="ignore")
+        parts.append(outcomes_of(estimator, X, own.response(rest)))
+        if progress is not None:
+            progress(len(parts) / len(splits), sum(part.n_rows for part in parts))
+    return HeldOut(
+        joined(parts),
+        folds=folds or 0,
+        share=1.0 / folds if folds else float(share or 0.0),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _splits(
+    preparation: Preparation, y: np.ndarray, folds: int | None, share: float | None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the rows to learn from and those to judge, as often as some are held out."""
+    classes = preparation.classes
+    if share is not None and not 0.0 < share < 1.0:
+        raise ValueError(f"the share of rows to hold out must lie between 0 and 1, got {share!r}")
+    if folds is not None and not 2 <= folds <= len(y):
+        raise ValueError(f"folds must be between 2 and the number of rows, {len(y)}; got {folds}")
+    if classes is not None:
+        counts = np.bincount(y, minlength=len(classes))
+        fewest = int(counts.argmin())
+        if counts[fewest] < (folds or 2):
+            raise ValueError(
+                f"class {classes[fewest]!r} has {counts[fewest]} rows, too few to hold out some in "
+                f"{folds or 2} parts"
+            )
+    how: dict[str, Any] = {"random_state": 0}
+    if folds is not None:
+        kind = KFold if classes is None else StratifiedKFold
+        return list(kind(folds, shuffle=True, **how).split(y, y))
+    kind = ShuffleSplit if classes is None else StratifiedShuffleSplit
+    return list(kind(1, test_size=share, **how).split(y, y))
 
 
 def name_of(table: Table) -> str:
@@ -155,7 +266,7 @@ def simplified(model: Model, tol: float) -> tuple[Model, Certificate]:
     estimator = model.estimator.simplify(tol)
     certificate = certificate_of(estimator, None)
     trained = {**model.trained, **_about_paths(estimator, certificate)}
-    return Model(estimator, model.preparation, trained), certificate
+    return replace(model, estimator=estimator, trained=trained), certificate
 
 
 def certificate_of(

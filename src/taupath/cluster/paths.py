@@ -193,13 +193,13 @@ class OnCluster(ByNodes):
         ]
         return da.concatenate(blocks)
 
-    def decision_function(self, X: Any, tau: Any) -> Any:
+    def decision_function(self, X: Any, tau: Any = None, *, taus: Any = None) -> Any:
         """Return f_τ(x); of a Dask collection as a Dask array that is not computed yet.
 
         Otherwise as `SolutionPath.decision_function`.
         """
         if not is_dask(X):
-            return super().decision_function(X, tau)
+            return super().decision_function(X, tau, taus=taus)
         from taupath.cluster.inputs import as_array
 
         features, n_features = as_array(X, "X", None), self._samples.shape[1]
@@ -209,21 +209,18 @@ class OnCluster(ByNodes):
             )
         if features.numblocks[1] > 1:
             features = features.rechunk({1: -1})
-        several = np.ndim(tau) == 1
+        asked = self._one_or_several(tau, taus)
+        several = np.ndim(asked) == 1
         ours = self._without_rows()
-        for value in np.atleast_1d(tau):
+        for value in np.atleast_1d(asked):
             self._check(float(value))
         return features.map_blocks(
             _decide,
             path=ours,
-            tau=np.asarray(tau) if several else tau,
+            tau=asked,
             dtype=np.float64,
             meta=np.empty((0,) * (1 + several)),
-            **(
-                {"chunks": (features.chunks[0], (len(np.asarray(tau)),))}
-                if several
-                else {"drop_axis": 1}
-            ),
+            **({"chunks": (features.chunks[0], (len(asked),))} if several else {"drop_axis": 1}),
         )
 
     def _without_rows(self) -> "OnCluster":

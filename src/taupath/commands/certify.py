@@ -7,11 +7,12 @@ from typing import Any
 from taupath.commands.common import (
     Failed,
     add_data_options,
+    add_target_option,
     certificate_lines,
     load_model,
     print_json,
     print_lines,
-    read_data,
+    read_rows,
 )
 
 __all__ = ["add"]
@@ -24,20 +25,29 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         parents=parents,
         help="check a model against its training file",
         description=(
-            "Check that a model was trained on this file, and that it is optimal along the whole "
-            "path: duality gap and optimality conditions are computed from the data. An "
-            "approximate or simplified model, which may hold no data, is judged by this file "
-            "alone, for every τ at once. Exit status 1 if it is not."
+            "Check that a model was trained on this file and that it is optimal along the whole "
+            "path. The duality gap and the optimality conditions are computed from the data. An "
+            "approximate or simplified model may hold no data; it is then checked against this "
+            "file alone, for every τ at once. The exit status is 1 if a check fails."
         ),
         epilog="example:\n  taupath certify model.tau train.csv --points 1000",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
-    parser.add_argument("train", metavar="TRAIN", help="file that it was trained on; or -")
+    parser.add_argument("train", metavar="TRAIN", help="the file that it was trained on, or -")
     add_data_options(parser)
+    add_target_option(parser)
     how_many = parser.add_mutually_exclusive_group()
-    how_many.add_argument("--points", type=int, default=1000, metavar="N", help="values of τ")
-    how_many.add_argument("--all", action="store_true", help="every kink and every midpoint")
+    how_many.add_argument(
+        "--points",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="check at this many values of τ (default 1000)",
+    )
+    how_many.add_argument(
+        "--all", action="store_true", help="check at every kink and every midpoint"
+    )
     parser.set_defaults(run=run)
 
 
@@ -49,8 +59,8 @@ def run(arguments: argparse.Namespace) -> None:
     from taupath.evaluation import truth_of
     from taupath.training import certificate_of, differences, has_data
 
-    model = load_model(arguments.model)
-    table = read_data(arguments, arguments.train)
+    model = load_model(arguments.model, arguments.target)
+    table = read_rows(arguments, model, arguments.train)
     with Bar("checking", arguments):
         found = differences(model, table)
         if found is not None:
@@ -64,7 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
         print_lines(
             f"{arguments.model} was trained on these {table.n_rows} rows"
             if has_data(model)
-            else f"{arguments.model} holds no training data: it is judged by these "
+            else f"{arguments.model} holds no training data; it is checked against these "
             f"{table.n_rows} rows",
             *certificate_lines(certificate),
         )

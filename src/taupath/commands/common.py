@@ -3,11 +3,10 @@
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from taupath.certificate import Certificate
     from taupath.model import Model
     from taupath.tables import Table
@@ -16,13 +15,18 @@ __all__ = [
     "Failed",
     "add_cost_options",
     "add_data_options",
+    "add_target_option",
     "certificate_lines",
     "check_output",
+    "check_table_output",
+    "duration",
     "in_words",
     "load_model",
+    "positive_of",
     "print_json",
     "print_lines",
     "read_data",
+    "read_rows",
     "taus_of",
     "text_of",
 ]
@@ -39,6 +43,12 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         choices=("libsvm", "csv", "tsv", "parquet", "npz"),
         help="of the data file; by default told by its name, or by what is in it",
     )
+    parser.add_argument(
+        "--delimiter",
+        metavar="CHAR",
+        help="what separates the cells of a text file: a character, or tab, comma, semicolon, "
+        "pipe or space; recognised by default",
+    )
 
 
 def add_cost_options(parser: argparse.ArgumentParser, per_row: bool) -> None:
@@ -50,27 +60,75 @@ def add_cost_options(parser: argparse.ArgumentParser, per_row: bool) -> None:
     group.add_argument("--cost-fn", metavar="B", help=f"what a miss costs{note}")
 
 
-def read_data(arguments: argparse.Namespace, file: str) -> "Table":
-    """Return the table in a file."""
+def read_data(arguments: argparse.Namespace, file: str, as_text: Sequence[str] = ()) -> "Table":
+    """Return the table in a file; columns of `as_text` are read as they are written."""
     from taupath.commands.progress import Bar
     from taupath.tables import read_table
 
     with Bar(f"reading {file}", arguments) as bar:
-        return read_table(file, format=arguments.format, progress=bar)
+        return read_table(
+            file,
+            format=arguments.format,
+            delimiter=arguments.delimiter,
+            as_text=as_text,
+            progress=bar,
+        )
 
 
-def load_model(file: str) -> "Model":
-    """Return the model in a file that ``taupath fit`` wrote."""
+def read_rows(arguments: argparse.Namespace, model: "Model", file: str) -> "Table":
+    """Return the rows of a file that a model can be compared with."""
+    import warnings
+
+    from taupath.tables.table import counted
+
+    table = read_data(arguments, file)
+    rows = model.preparation.usable(table)
+    left_out = table.n_rows - rows.n_rows
+    if left_out:
+        what = counted(left_out, "row")
+        warnings.warn(
+            f"{table.source}: {what} without truth or with missing cells left out", stacklevel=2
+        )
+    return rows
+
+
+def add_target_option(parser: argparse.ArgumentParser) -> None:
+    """Add which column holds the truth."""
+    parser.add_argument(
+        "--target",
+        metavar="COLUMN",
+        help="column with the truth; needed for models saved in Python, which do not know it",
+    )
+
+
+def load_model(file: str, target: str | None = None) -> "Model":
+    """Return the model in a file; `target` is where its data have the truth.
+
+    It was written by ``taupath fit``, or in Python: a pipeline or an estimator. A path alone is
+    no model of raw files.
+    """
+    from dataclasses import replace
+
+    from taupath.classifier import QuantileSVC
+    from taupath.from_sklearn import model_of
     from taupath.model import Model
+    from taupath.regressor import QuantileSVR
     from taupath.storage import load
 
     model = load(file)
-    if not isinstance(model, Model):
+    if not isinstance(model, Model | QuantileSVC | QuantileSVR):
         raise Failed(
             f"{file} holds a {type(model).__name__} without the preparation of raw files; use "
             "taupath.load in Python, or train with `taupath fit`"
         )
-    return model
+    if not isinstance(model, Model):
+        try:
+            model = model_of(model)
+        except ValueError as error:
+            raise Failed(f"{file}: {error}") from None
+    if target is None:
+        return model
+    return replace(model, preparation=model.preparation.with_target(target))
 
 
 def taus_of(arguments: argparse.Namespace, table: "Table | None" = None) -> Any:
@@ -101,10 +159,7 @@ def _number_or_column(text: str, option: str, table: "Table | None") -> Any:
         raise Failed(f"{option} must be a number, got {text!r}")
     if text not in (table.names or ()):
         raise Failed(f"{option} must be a number or a column of {table.source}, got {text!r}")
-    column: np.ndarray = table.column(text)
-    if column.dtype.kind != "f":
-        raise Failed(f"{option}: column {text!r} of {table.source} holds text, not numbers")
-    return column
+    return table.numbers(text)
 
 
 def check_output(*files: str | None) -> None:
@@ -124,6 +179,14 @@ def check_output(*files: str | None) -> None:
             raise Failed(f"cannot write {file}: the folder {folder} may not be written to")
 
 
+def check_table_output(file: str | None) -> None:
+    """Refuse a table whose name tells no format, before anything long is done for it."""
+    from taupath.tables.writing import format_to_write
+
+    if file is not None:
+        format_to_write(file)
+
+
 def print_json(found: dict[str, Any]) -> None:
     """Print for machines."""
     json.dump(found, sys.stdout, ensure_ascii=False, indent=1, default=_plain)
@@ -135,9 +198,11 @@ def _plain(value: Any) -> Any:
 
 
 def print_lines(*lines: str) -> None:
-    """Print for people."""
+    """Print for people; control characters, of names in a file perhaps, as escapes."""
+    from taupath.tables.cells import printable
+
     for line in lines:
-        print(line)
+        print(printable(line))
 
 
 def certificate_lines(certificate: "Certificate") -> list[str]:
@@ -167,9 +232,24 @@ def text_of(n_bytes: float) -> str:
     return f"{n_bytes:.0f} bytes"
 
 
-def in_words(labels: list[Any]) -> str:
-    """Return the labels of a model, the positive one named."""
+def duration(seconds: float) -> str:
+    """Return a time for people: 30 ms, 0.3 s, 12 s, 16 min, 2 h 5 min."""
+    if seconds < 0.1:
+        return f"{1e3 * seconds:.0f} ms"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def in_words(labels: Sequence[Any]) -> str:
+    """Return labels in a row."""
     shown = [str(label) for label in labels]
-    if len(shown) == 2:
-        return f"{shown[1]} (positive) and {shown[0]}"
     return ", ".join(shown[:-1]) + " and " + shown[-1]
+
+
+def positive_of(model: "Model") -> Any:
+    """Return the positive class of a model, None if it has not just two."""
+    return model.labels[1] if len(model.labels) == 2 else None

@@ -7,20 +7,19 @@ from taupath.commands.common import (
     Failed,
     add_cost_options,
     add_data_options,
+    add_target_option,
     check_output,
+    check_table_output,
     load_model,
     print_json,
     print_lines,
-    read_data,
+    read_rows,
     taus_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-
     from taupath.model import Model
+    from taupath.outcomes import Outcomes
 
 __all__ = ["add"]
 
@@ -28,6 +27,7 @@ EXAMPLES = """examples:
   taupath evaluate model.tau test.csv
   taupath evaluate model.tau test.csv --cost-fp 1 --cost-fn 20 --picture curves.png
   taupath evaluate model.tau test.csv -o steps.csv
+  taupath evaluate model.tau        (trained with --folds or --holdout)
 """
 
 
@@ -36,20 +36,31 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "evaluate",
         parents=parents,
-        help="rates and costs on a file, exact for every cost",
+        help="mistakes and their costs on a file, for every price of a miss",
         description=(
-            "Compare predictions with the truth in a file: rates and expected cost along τ (for a "
-            "regression, losses and coverage along the quantile). The table shows some τ; -o "
-            "writes every piece of [0, 1] on which decisions stay the same."
+            "Compare decisions with the truth in a file: what is found and missed, and what the "
+            "mistakes cost, for every price of a miss (for a regression, losses and coverage along "
+            "the quantile). Without a file, the held-out figures that `taupath fit --folds` or "
+            "`--holdout` has stored are shown; they are shown, too, where the file is the training "
+            "file. The table shows some prices; -o writes every piece of [0, 1] on which decisions "
+            "stay the same."
         ),
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
-    parser.add_argument("data", metavar="DATA", help="file with the truth in it; or -")
-    parser.add_argument("-o", "--output", metavar="FILE", help=".csv or .parquet with all τ")
+    parser.add_argument(
+        "data",
+        metavar="DATA",
+        nargs="?",
+        help="file with the truth in it; or -. By default the figures stored at training",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help=".csv, .tsv, .json, .jsonl or .parquet with all τ"
+    )
     parser.add_argument("--picture", metavar="FILE", help=".png, .svg or .pdf (needs matplotlib)")
     add_data_options(parser)
+    add_target_option(parser)
     add_cost_options(parser, per_row=False)
     parser.add_argument("--cost-matrix", metavar="FILE", help="of three classes or more, as CSV")
     parser.set_defaults(run=run)
@@ -58,96 +69,176 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate, print, write."""
     check_output(arguments.output, arguments.picture)
+    check_table_output(arguments.output)
     from taupath.commands.progress import Bar
-    from taupath.evaluation import truth_of
     from taupath.tables import write_table
 
-    model = load_model(arguments.model)
-    table = read_data(arguments, arguments.data)
-    X, y = truth_of(model, table)
+    model = load_model(arguments.model, arguments.target)
     if model.task == "classify" and len(model.labels) > 2:
         for option, file in (("-o", arguments.output), ("--picture", arguments.picture)):
             if file is not None:
                 raise Failed(f"{option} is for two classes and for regressions")
+    outcomes, about = _outcomes(arguments, model)
     with Bar("evaluating", arguments):
         if model.task == "regress":
-            found, steps, lines = _regression(arguments, model, X, y)
+            found, steps, lines = _regression(arguments, outcomes)
         elif len(model.labels) > 2:
-            found, steps, lines = _several_classes(arguments, model, X, y)
+            found, steps, lines = _several_classes(arguments, model, outcomes)
         else:
-            found, steps, lines = _two_classes(arguments, model, X, y, table.source)
+            found, steps, lines = _two_classes(arguments, model, outcomes, about["source"])
         if arguments.picture is not None:
-            _draw(arguments, model, X, y)
+            _draw(arguments, outcomes)
     if arguments.output is not None:
         write_table(arguments.output, steps)
     if arguments.output == "-":
         return  # a table alone, for the next program
     if arguments.json:
-        print_json({"rows": table.n_rows, **found})
+        print_json(about | found)
         return
-    print_lines(f"{table.source}: {table.n_rows} rows", *lines)
+    print_lines(*filter(None, (about["note"], f"{about['source']}: {outcomes.n_rows} rows")))
+    print_lines(*lines)
     for file in (arguments.output, arguments.picture):
         if file is not None:
             print_lines(f"written: {file}")
 
 
+def _outcomes(arguments: argparse.Namespace, model: "Model") -> "tuple[Outcomes, dict[str, Any]]":
+    """Return what is to be judged, and where it comes from."""
+    from taupath.commands.progress import Bar
+    from taupath.evaluation import truth_of
+    from taupath.outcomes import outcomes_of
+    from taupath.training_rows import IN_SAMPLE, in_words, share_seen
+
+    held_out = model.held_out
+    if arguments.data is None:
+        if held_out is None:
+            raise Failed(
+                f"{arguments.model} has no held-out figures: give a file with the truth in it, or "
+                "train with --folds 5 or --holdout 0.3"
+            )
+        return held_out.outcomes, _about(arguments.model, held_out.outcomes, held_out.in_words())
+    table = read_rows(arguments, model, arguments.data)
+    X, y = truth_of(model, table)
+    with Bar("evaluating", arguments):
+        share = share_seen(model.estimator, X)
+        if held_out is not None and share is not None and share >= IN_SAMPLE:
+            note = (
+                f"{100.0 * share:.0f} % of the rows of {table.source} were used to train the "
+                f"model; shown are the {held_out.in_words()}"
+            )
+            return held_out.outcomes, _about(arguments.model, held_out.outcomes, note, share)
+        outcomes = outcomes_of(model.estimator, X, y)
+    return outcomes, _about(table.source, outcomes, in_words(share), share, held_out=False)
+
+
+def _about(
+    source: str,
+    outcomes: "Outcomes",
+    note: str | None,
+    share: float | None = None,
+    held_out: bool = True,
+) -> dict[str, Any]:
+    return {
+        "source": source,
+        "rows": outcomes.n_rows,
+        "held_out": held_out,
+        "share_trained_on": share,
+        "note": note,
+    }
+
+
 def _two_classes(
-    arguments: argparse.Namespace, model: "Model", X: Any, y: "np.ndarray", source: str
+    arguments: argparse.Namespace, model: "Model", outcomes: "Outcomes", source: str
 ) -> tuple[dict[str, Any], Any, list[str]]:
-    import numpy as np
+    from taupath.cost_table import cost_table
+    from taupath.evaluation import at_taus, pieces_of, scores_of, usual_taus
 
-    from taupath.evaluation import TAUS, at_taus, mean_cost, pieces_of, rates_of, scores_of
-
-    if len(np.unique(y)) < 2:
-        raise Failed(f"{source} has rows of one class only; rates need some of each")
+    if not 0 < outcomes.truth.sum() < outcomes.n_rows:
+        raise Failed(f"{source} has rows of one class only; some of each are needed")
     if arguments.cost_matrix is not None:
         raise Failed("--cost-matrix is for three classes or more: give --cost-fp and --cost-fn")
     asked = taus_of(arguments)
-    begin, end = model.estimator.path_.tau_range
-    taus = [tau for tau in TAUS if begin <= tau <= end]
+    begin, end = outcomes.walked
+    taus = usual_taus(outcomes.walked)
     if asked is not None:
         if not begin <= asked <= end:
             raise Failed(f"τ = {asked:g} lies outside of [{begin:g}, {end:g}]")
         taus = sorted({*taus, asked})
-    rates = rates_of(model, X, y)
-    columns, scores = at_taus(rates, taus), scores_of(model, X, y)
-    lines = [
-        f"positive is {model.labels[1]}: {rates.n_positive:.0f} of "
-        f"{rates.n_positive + rates.n_negative:.0f}",
-        "",
-        *_table_lines(
-            {
-                "τ": (columns["tau"], "{:.3g}"),
-                "TPR": (columns["tpr"], "{:.4f}"),
-                "TNR": (columns["tnr"], "{:.4f}"),
-                "precision": (columns["precision"], "{:.4f}"),
-                "accuracy": (columns["accuracy"], "{:.4f}"),
-                "false alarms": (columns["fp"], "{:.0f}"),
-                "misses": (columns["fn"], "{:.0f}"),
-                "cost per row": (columns["cost"], "{:.5f}"),
-            },
-            None if asked is None else columns["tau"] == asked,
-        ),
-        "",
-        "cost: a false alarm costs τ, a miss 1 - τ"
-        + ("" if asked is None else "; * are the costs you asked for"),
-        f"probabilities: Brier score {scores['brier']:.4f}, log-loss {scores['log_loss']:.4f}",
-    ]
-    found = {"positive": model.labels[1], "at": columns, **scores}
+    costs = None
     if arguments.cost_fp is not None:
         costs = float(arguments.cost_fp), float(arguments.cost_fn)
-        found["cost"] = mean_cost(rates, float(asked), *costs)
+    rates, scores = outcomes.rates(), scores_of(outcomes)
+    columns = at_taus(rates, taus, costs)
+    constant = _constant_at(model, columns)
+    found: dict[str, Any] = {
+        "positive": model.labels[1],
+        "at": columns,
+        "constant": constant,
+        **scores,
+    }
+    lines = [
+        f"{model.labels[1]} is positive: {rates.n_positive:.0f} rows; "
+        f"{model.labels[0]}: {rates.n_negative:.0f}",
+        "",
+        *cost_table(columns, costs is None, None if asked is None else columns["tau"] == asked),
+        "",
+    ]
+    if costs is None:
+        lines += [
+            "miss : alarm: what the two mistakes cost; decisions are made for these costs"
+            + ("" if asked is None else " (*: what you asked for)"),
+            "cost: of all misses and false alarms; without model: of the same decision for all",
+        ]
+    else:
+        k = list(columns["tau"]).index(asked)
+        found["cost"] = float(columns["cost_per_case"][k])
+        alarms = costs[0] * rates.n_negative <= costs[1] * rates.n_positive
+        lines += [
+            "miss : alarm: costs that decisions are made for; *: yours",
+            "cost: of all misses and false alarms, at your costs in every line",
+            f"at {costs[0]:g} for a false alarm and {costs[1]:g} for a miss: {found['cost']:.5g} "
+            f"per row, {columns['cost'][k]:.6g} for all; without the model "
+            f"{columns['cost_without_model'][k]:.6g} ({model.labels[int(alarms)]} for all)",
+        ]
+    lines += _constant_lines(constant, columns["tau"])
+    lines.append(
+        f"probabilities: Brier score {scores['brier']:.4f}, log-loss {scores['log_loss']:.4f}"
+    )
+    return _without_nan(found), pieces_of(rates, outcomes.walked, costs), lines
+
+
+def _constant_at(model: "Model", columns: dict[str, Any]) -> list[Any]:
+    """Return for each τ the label that all rows get, those of training included, else None."""
+    found: list[Any] = []
+    alarms, silent = columns["tp"] + columns["fp"], columns["fn"] + columns["tn"]
+    for k, tau in enumerate(columns["tau"]):
+        label = None
+        if alarms[k] == 0 or silent[k] == 0:
+            label = model.estimator._constant_at(float(tau))
+        found.append(None if label is None else model.labels[int(label)])
+    return found
+
+
+def _constant_lines(constant: list[Any], taus: Any) -> list[str]:
+    """Return where the model does not tell cases apart."""
+    from taupath.cost_table import ratio_of
+
+    lines = []
+    for label in dict.fromkeys(label for label in constant if label is not None):
+        own = [float(tau) for tau, each in zip(taus, constant, strict=True) if each == label]
+        ratios = ratio_of(own[0]) if len(own) == 1 else f"{ratio_of(own[0])} to {ratio_of(own[-1])}"
         lines.append(
-            f"at {costs[0]:g} for a false alarm and {costs[1]:g} for a miss: "
-            f"{found['cost']:.5g} per row"
+            f"at {ratios} the model decides {label} for every row, those of training included: "
+            "it does not tell cases apart there"
         )
-    return _without_nan(found), pieces_of(rates, (begin, end)), lines
+    return lines
 
 
 def _several_classes(
-    arguments: argparse.Namespace, model: "Model", X: Any, y: "np.ndarray"
+    arguments: argparse.Namespace, model: "Model", outcomes: "Outcomes"
 ) -> tuple[dict[str, Any], Any, list[str]]:
     from taupath.commands.predict import read_matrix
+    from taupath.cost_table import table_lines
     from taupath.evaluation import of_classes, scores_of
 
     if taus_of(arguments) is not None:
@@ -155,15 +246,18 @@ def _several_classes(
     costs = None
     if arguments.cost_matrix is not None:
         costs = read_matrix(arguments.cost_matrix, model.labels)
-    found = of_classes(model, X, y, costs) | scores_of(model, X, y)
+    found = of_classes(outcomes, costs) | scores_of(outcomes)
     labels = [str(label) for label in model.labels]
     columns = {
         "true \\ predicted": (labels, "{}"),
         **{name: (found["confusion"][:, k], "{}") for k, name in enumerate(labels)},
     }
-    lines = ["", *_table_lines(columns), "", f"accuracy {found['accuracy']:.4f}"]
+    lines = ["", *table_lines(columns), "", f"right: {found['accuracy']:.2%} of the rows"]
     if costs is not None:
-        lines.append(f"mean cost {found['cost']:.5g}")
+        lines.append(f"mean cost {found['cost']:.5g} per row")
+    decided = found["confusion"].any(axis=0)
+    if decided.sum() == 1:
+        lines.append(f"every row is predicted to be {labels[int(decided.argmax())]}")
     lines.append(
         f"probabilities: Brier score {found['brier']:.4f}, log-loss {found['log_loss']:.4f}"
     )
@@ -171,42 +265,41 @@ def _several_classes(
 
 
 def _regression(
-    arguments: argparse.Namespace, model: "Model", X: Any, y: "np.ndarray"
+    arguments: argparse.Namespace, outcomes: "Outcomes"
 ) -> tuple[dict[str, Any], Any, list[str]]:
     import numpy as np
 
-    from taupath.evaluation import TAUS, at_quantiles, coverages
+    from taupath.cost_table import table_lines
+    from taupath.evaluation import QUANTILES
 
     unfit = (arguments.tau, arguments.cost_fp, arguments.cost_fn, arguments.cost_matrix)
     if any(option is not None for option in unfit):
         raise Failed(f"{arguments.model} is a regression: costs are for classifiers")
-    begin, end = model.estimator.path_.tau_range
-    inside = [tau for tau in TAUS if begin <= tau <= end]
-    columns = at_quantiles(model, X, y, inside)
+    steps = outcomes.quantiles
+    assert steps is not None
+    shown = np.isin(steps["quantile"], QUANTILES)
+    columns = {name: column[shown] for name, column in steps.items()}
     lines = [
         "",
-        *_table_lines(
+        *table_lines(
             {
                 "quantile": (columns["quantile"], "{:.3g}"),
                 "pinball loss": (columns["pinball"], "{:.5g}"),
-                "D²": (columns["d2"], "{:.4f}"),
-                "share below": (columns["below"], "{:.4f}"),
+                "saved of a constant's": (columns["d2"], "{:.1%}"),
+                "truth below": (columns["below"], "{:.1%}"),
             }
         ),
         "",
     ]
     found: dict[str, Any] = {"at": columns}
-    if (begin, end) == (0.0, 1.0):
-        covered = coverages(model, X, y)
-        found["coverage"] = {str(wanted): share for wanted, share in covered.items()}
-        shares = (f"{share:.1%} (of {wanted:.0%})" for wanted, share in covered.items())
+    if outcomes.coverage is not None:
+        found["coverage"] = {str(wanted): share for wanted, share in outcomes.coverage.items()}
+        shares = (f"{share:.1%} (of {wanted:.0%})" for wanted, share in outcomes.coverage.items())
         lines.append("central intervals cover " + ", ".join(shares))
-    grid = np.round(np.linspace(0.01, 0.99, 99), 2)
-    grid = grid[(grid >= begin) & (grid <= end)]
-    return found, at_quantiles(model, X, y, grid), lines
+    return found, steps, lines
 
 
-def _draw(arguments: argparse.Namespace, model: "Model", X: Any, y: "np.ndarray") -> None:
+def _draw(arguments: argparse.Namespace, outcomes: "Outcomes") -> None:
     from pathlib import Path
 
     from taupath.atomic import replacing
@@ -220,33 +313,16 @@ def _draw(arguments: argparse.Namespace, model: "Model", X: Any, y: "np.ndarray"
 
     figure = Figure(figsize=(7.0, 4.5), layout="constrained")
     axes = figure.add_subplot()
-    if model.task == "classify":
+    if outcomes.quantiles is None:
         from taupath.display import PerformanceDisplay
 
-        PerformanceDisplay.from_estimator(model.estimator, X, y, ax=axes)
+        PerformanceDisplay._of(outcomes.rates(), None).plot(ax=axes)
     else:
-        from taupath.evaluation import at_quantiles
-
-        columns = at_quantiles(model, X, y, [k / 100 for k in range(1, 100)])
         axes.plot([0, 1], [0, 1], color="0.7", linewidth=1)
-        axes.plot(columns["quantile"], columns["below"])
+        axes.plot(outcomes.quantiles["quantile"], outcomes.quantiles["below"])
         axes.set(xlabel="quantile", ylabel="share of the truth below", aspect="equal")
     with replacing(arguments.picture) as stream:
         figure.savefig(stream, format=kind, dpi=150)
-
-
-def _table_lines(columns: "Mapping[str, tuple[Any, str]]", marked: Any = None) -> list[str]:
-    """Return a table, its columns flush right; marked rows begin with a star."""
-    cells = [
-        [name, *("–" if value != value else form.format(value) for value in values)]
-        for name, (values, form) in columns.items()
-    ]
-    widths = [max(map(len, column)) for column in cells]
-    lines = []
-    for k, row in enumerate(zip(*cells, strict=True)):
-        star = "*" if marked is not None and k > 0 and marked[k - 1] else " "
-        lines.append(f"{star} " + "  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)))
-    return lines
 
 
 def _without_nan(found: dict[str, Any]) -> dict[str, Any]:

@@ -2,24 +2,32 @@
 
 import argparse
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taupath.commands.common import (
     Failed,
     add_data_options,
     certificate_lines,
     check_output,
+    duration,
     in_words,
+    positive_of,
     print_json,
     print_lines,
     read_data,
     text_of,
 )
 
+if TYPE_CHECKING:
+    from taupath.model import Model
+    from taupath.preparation import Preparation
+    from taupath.tables import Table
+
 __all__ = ["add"]
 
 EXAMPLES = """examples:
-  taupath fit train.csv -o model.tau --target churned --standardize --cv
+  taupath fit train.csv -o model.tau --target churned --positive yes --cv
+  taupath fit raw.csv -o model.tau --missing impute --keep-id customer --drop name
   taupath fit a1a.svm -o model.tau --C 0.1
   taupath fit houses.parquet -o prices.tau --task regress --target price --kernel rbf
   zcat big.csv.gz | taupath fit - -o model.tau --method auto --tol 1e-4
@@ -35,8 +43,8 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         description=(
             "Train the SVM of every misclassification cost (or, with --task regress, all "
             "quantiles) on a file and write it, with what has been done to the columns, to one "
-            "model file. Text columns are one-hot encoded. The model file holds the training data, "
-            "except for --method approximate."
+            "model file. Numeric columns are standardized, text columns one-hot encoded. The model "
+            "file holds the training data, except for --method approximate."
         ),
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -49,12 +57,60 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     data = parser.add_argument_group("data")
     data.add_argument("--task", choices=("classify", "regress"), default="classify")
     data.add_argument("--target", metavar="COLUMN", help="what is to be predicted: name or number")
-    data.add_argument("--positive", metavar="LABEL", help="the positive class (two classes)")
     data.add_argument(
-        "--ignore", metavar="COLUMN", action="append", default=[], help="leave it out; repeatable"
+        "--positive",
+        metavar="LABEL",
+        help="the class whose misses --cost-fn is for (two classes; default: 1, yes or true, "
+        "else the later label)",
     )
     data.add_argument(
-        "--standardize", action="store_true", help="mean 0 and deviation 1 for numeric columns"
+        "--drop", metavar="COLUMN", action="append", default=[], help="leave it out; repeatable"
+    )
+    data.add_argument(
+        "--keep-id",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="not a feature, but carried to the output of `taupath predict`; repeatable",
+    )
+    data.add_argument(
+        "--missing",
+        choices=("error", "impute", "drop"),
+        default="error",
+        help="missing cells: refused (default); filled in by the median of a numeric column and "
+        "the most frequent category of a text column; or their rows are left out",
+    )
+    data.add_argument(
+        "--flag-missing",
+        action="store_true",
+        help="with --missing impute: one more feature for each column with missing cells, 1 where "
+        "a cell is missing",
+    )
+    data.add_argument(
+        "--unseen",
+        choices=("ignore", "error"),
+        default="ignore",
+        help="categories in new data that training did not have: ignored, with a warning "
+        "(default), or refused",
+    )
+    data.add_argument(
+        "--standardize",
+        action=argparse.BooleanOptionalAction,
+        help="mean 0 and deviation 1 for numeric columns (default, but not for libsvm and npz)",
+    )
+    honest = parser.add_argument_group("held-out figures").add_mutually_exclusive_group()
+    honest.add_argument(
+        "--folds",
+        type=int,
+        metavar="N",
+        help="judge each row by a model of the other folds and store how that went, for `taupath "
+        "evaluate MODEL`; the model that is written is trained on all rows",
+    )
+    honest.add_argument(
+        "--holdout",
+        type=float,
+        metavar="SHARE",
+        help="the same with one part that is held out, such as 0.3 of the rows",
     )
     svm = parser.add_argument_group("support vector machine")
     size = svm.add_mutually_exclusive_group()
@@ -88,7 +144,6 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     svm.add_argument(
         "--tol",
         type=float,
-        default=1e-3,
         metavar="T",
         help="of approximate paths: largest duality gap, as part of the objective at w = 0 and "
         "τ = ½ (default 1e-3)",
@@ -121,54 +176,139 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Train, say what came out, write it."""
     check_output(arguments.output)
-    if arguments.points < 2:
-        raise Failed("--points must be at least 2")
+    _check_options(arguments)
     from taupath.commands.progress import Bar
     from taupath.preparation import Preparation
     from taupath.training import train
 
     table = read_data(arguments, arguments.train)
-    preparation = Preparation.learn(
-        table,
-        target=arguments.target,
-        task=arguments.task,
-        standardize=arguments.standardize,
-        positive=arguments.positive,
-        ignore=arguments.ignore,
-    )
+    named = table.names is not None
+    asked = {
+        "target": arguments.target,
+        "task": arguments.task,
+        "standardize": named if arguments.standardize is None else arguments.standardize,
+        "positive": arguments.positive,
+        "drop": arguments.drop,
+        "keep": arguments.keep_id,
+        "missing": arguments.missing,
+        "flag_missing": arguments.flag_missing,
+        "unseen": arguments.unseen,
+    }
+    preparation = Preparation.learn(table, **asked)
     with Bar("training", arguments) as bar:
         model, certificate = train(
-            table,
+            preparation.usable(table),
             preparation,
             _options(arguments),
             cv=arguments.cv,
             points=arguments.points,
             progress=bar,
         )
+    if arguments.folds is not None or arguments.holdout is not None:
+        model = _with_held_out(arguments, model, preparation.usable(table), asked)
     model.save(arguments.output)
     trained = model.trained
     size = os.path.getsize(arguments.output)
     if arguments.json:
-        print_json({"model": arguments.output, "bytes": size, **trained})
+        about = {"positive": positive_of(model), "why positive": preparation.why_positive or None}
+        about["notes"] = list(preparation.notes)
+        print_json({"model": arguments.output, "bytes": size, **about, **trained})
         return
-    classes = f", {in_words(model.labels)}" if model.task == "classify" else ""
     target = f", to predict {preparation.target!r}" if preparation.target else ""
+    chosen = trained["cross-validation"]
+    how = f" (cross-validated in {duration(chosen['seconds'])})" if chosen else ""
     print_lines(
-        f"{trained['file']}: {trained['rows']} rows, {trained['features']} features"
-        f"{target}{classes}",
-        f"C = {trained['C']:g}{' (cross-validated)' if arguments.cv else ''}, "
-        f"{trained['kernel']} kernel, {trained['intercept']} intercept",
+        f"{trained['file']}: {trained['rows']} rows, {trained['features']} features{target}",
+        *_classes_in_words(preparation),
+        *_scaling_in_words(arguments, preparation),
+        *preparation.notes,
+        f"C = {trained['C']:g}{how}, {trained['kernel']} kernel, {trained['intercept']} intercept",
         paths_in_words(trained),
+        *_held_out_in_words(model),
         *certificate_lines(certificate),
         f"written to {arguments.output} ({text_of(size)})",
     )
+
+
+def _with_held_out(
+    arguments: argparse.Namespace, model: "Model", table: "Table", asked: dict[str, Any]
+) -> "Model":
+    """Return the model with figures of rows that were held out."""
+    from dataclasses import replace
+
+    from taupath.commands.progress import Bar
+    from taupath.training import hold_out
+
+    with Bar("holding rows out", arguments) as bar:
+        held_out = hold_out(
+            table,
+            model.preparation,
+            asked,
+            _options(arguments),
+            cv=arguments.cv,
+            folds=arguments.folds,
+            share=arguments.holdout,
+            progress=bar,
+        )
+    about = {name: getattr(held_out, name) for name in ("folds", "share", "seconds")}
+    return replace(model, trained={**model.trained, "held out": about}, held_out=held_out)
+
+
+def _held_out_in_words(model: "Model") -> list[str]:
+    """Return how rows were held out, and how long that took."""
+    held_out = model.held_out
+    if held_out is None:
+        return []
+    what = f"{held_out.folds} folds" if held_out.folds else f"{held_out.share:.0%} of the rows"
+    return [
+        f"{what} held out in {duration(held_out.seconds)}, for `taupath evaluate MODEL`; the model "
+        "that is written was trained on all rows"
+    ]
+
+
+def _check_options(arguments: argparse.Namespace) -> None:
+    """Refuse options that do not go together."""
+    if arguments.points < 2:
+        raise Failed("--points must be at least 2")
+    if arguments.tol is not None and arguments.method == "exact":
+        raise Failed(
+            "--tol is for approximate paths: add --method approximate or auto, or leave it out"
+        )
+    if arguments.flag_missing and arguments.missing != "impute":
+        raise Failed("--flag-missing goes with --missing impute")
+
+
+def _classes_in_words(preparation: "Preparation") -> list[str]:
+    """Return which classes there are, and of two which is positive and why."""
+    classes = preparation.classes
+    if classes is None:
+        return []
+    if len(classes) > 2:
+        return [f"classes: {in_words(classes)}"]
+    return [f"positive class: {classes[1]} ({preparation.why_positive}); negative: {classes[0]}"]
+
+
+def _scaling_in_words(arguments: argparse.Namespace, preparation: "Preparation") -> list[str]:
+    """Return whether columns were standardized, and how they are not."""
+    features = getattr(preparation.columns, "features", None)
+    if arguments.standardize is False or (features is None and not arguments.standardize):
+        return []
+    if features is None:
+        return [f"standardized: {preparation.n_features} features"]
+    from taupath.tables.table import counted
+
+    n_numbers = sum(feature.part == "number" for feature in features)
+    if not n_numbers:
+        return []
+    hint = "" if arguments.standardize else " (--no-standardize uses them as they are)"
+    return [f"standardized: {counted(n_numbers, 'numeric column')}{hint}"]
 
 
 def paths_in_words(trained: dict[str, Any]) -> str:
     """Return how long the path is, and how long it took."""
     kind = "exact path: {} kinks" if trained["method"] == "exact" else "approximate path: {} nodes"
     return (
-        f"{kind.format(trained['kinks'])} in {trained['seconds']:.2g} s, "
+        f"{kind.format(trained['kinks'])} in {duration(trained['seconds'])}, "
         f"record of {text_of(trained['record bytes'])}"
     )
 

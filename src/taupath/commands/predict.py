@@ -1,6 +1,9 @@
 """``taupath predict``: decisions, probabilities or quantiles for the rows of a file."""
 
 import argparse
+import sys
+import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from taupath.commands.common import (
@@ -8,7 +11,9 @@ from taupath.commands.common import (
     add_cost_options,
     add_data_options,
     check_output,
+    check_table_output,
     load_model,
+    positive_of,
     print_json,
     print_lines,
     read_data,
@@ -37,16 +42,42 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         "predict",
         parents=parents,
         help="decide on the rows of a file, for costs chosen now",
-        description="Predict for the rows of a raw file, one line of CSV (or Parquet) for each.",
+        description=(
+            "Predict for the rows of a raw file: one row out for each row in, in their order. "
+            "Columns are found by their names; columns that the model does not know are ignored."
+        ),
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
     parser.add_argument("data", metavar="DATA", help="file with the columns of training; or -")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", default="-", help=".csv, .csv.gz or .parquet"
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="-",
+        help=".csv, .tsv, .json, .jsonl (or these with .gz or .bz2) or .parquet; CSV on standard "
+        "output if not given",
     )
     add_data_options(parser)
+    parser.add_argument(
+        "--keep-id",
+        metavar="COLUMN",
+        action="append",
+        help="column to have beside the predictions, in place of those of `fit`; repeatable",
+    )
+    parser.add_argument(
+        "--missing",
+        choices=("drop", "error"),
+        help="rows with missing cells get no prediction (an empty cell), or are refused; by "
+        "default what was asked for in `fit`",
+    )
+    parser.add_argument(
+        "--unseen",
+        choices=("ignore", "error"),
+        help="categories that training did not have are ignored, or refused; by default what was "
+        "asked for in `fit`",
+    )
     add_cost_options(parser, per_row=True)
     more = parser.add_argument_group("more of a classifier")
     more.add_argument("--proba", action="store_true", help="probability of each class")
@@ -67,26 +98,131 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Predict and write."""
     check_output(arguments.output)
+    check_table_output(arguments.output)
     from taupath.commands.progress import Bar
-    from taupath.tables import write_table
 
     model = load_model(arguments.model)
-    table = read_data(arguments, arguments.data)
-    X = model.preparation.features(table)
+    keep = model.preparation.keep if arguments.keep_id is None else arguments.keep_id
+    used = model.preparation.column_names or []
+    table = read_data(arguments, arguments.data, [name for name in keep if name not in used])
+    kept = _kept(arguments, table, keep)
+    blank = _without_prediction(arguments, model, table)
+    rows = table.take(~blank) if blank.any() else table
+    X = model.preparation.features(rows, arguments.unseen)
     with Bar("predicting", arguments):
         if model.task == "classify":
-            columns = _decisions(arguments, model, table, X)
+            columns = _decisions(arguments, model, rows, X)
         else:
             columns = _quantiles(arguments, model, X)
+    both = [name for name in kept if name in columns]
+    if both:
+        raise Failed(f"column {both[0]!r} cannot be kept: a column of the output has that name")
+    columns = kept | {name: _spread(values, blank) for name, values in columns.items()}
+    _write(arguments, model, columns, table.n_rows, int(blank.sum()))
+
+
+def _write(
+    arguments: argparse.Namespace,
+    model: "Model",
+    columns: "dict[str, np.ndarray]",
+    n_rows: int,
+    n_blank: int,
+) -> None:
+    """Write the predictions, and say what is positive."""
+    from taupath.tables import write_table
+    from taupath.tables.cells import printable
+
+    positive = positive_of(model)
+    found = {"rows": n_rows, "without prediction": n_blank, "positive": positive}
     if arguments.json and arguments.output == "-":
-        print_json({"rows": table.n_rows, "columns": columns})
+        print_json({**found, "columns": columns})
         return
+    if positive is not None and arguments.output == "-":
+        print(printable(f"positive class: {positive}"), file=sys.stderr)
     write_table(arguments.output, columns)
-    if arguments.output != "-":
-        if arguments.json:
-            print_json({"rows": table.n_rows, "output": arguments.output})
-        else:
-            print_lines(f"{table.n_rows} rows written to {arguments.output}")
+    if arguments.output == "-":
+        return
+    if arguments.json:
+        print_json({**found, "output": arguments.output})
+        return
+    about = "" if positive is None else f" (positive class: {positive})"
+    print_lines(f"{n_rows} rows written to {arguments.output}{about}")
+
+
+def _kept(
+    arguments: argparse.Namespace, table: "Table", names: Sequence[str]
+) -> "dict[str, np.ndarray]":
+    """Return the columns that go with the predictions, as they are written in the file."""
+    from taupath.tables.table import listed
+
+    absent = [name for name in names if name not in (table.names or ())]
+    if absent and arguments.keep_id is not None:
+        raise Failed(f"{table.source} has no column {listed(absent)} to keep")
+    if absent:
+        warnings.warn(
+            f"{table.source} has no column {listed(absent)}, which `fit` was asked to keep: "
+            "predictions go without",
+            stacklevel=2,
+        )
+    return {name: _as_written(table.cells(name)) for name in names if name not in absent}
+
+
+def _as_written(values: "np.ndarray") -> "np.ndarray":
+    """Return cells of a column as whole numbers if they are written so, else as text."""
+    import numpy as np
+
+    from taupath.tables.cells import show_number
+
+    cells = values.tolist()
+    if values.dtype != object:
+        cells = [None if cell != cell else show_number(cell) for cell in cells]
+    texts = [cell for cell in cells if cell is not None]
+    # Other programs have 64 bits for whole numbers.
+    if all(cell.lstrip("-").isdecimal() and len(cell) < 19 for cell in texts) and all(
+        str(int(cell)) == cell for cell in texts
+    ):
+        cells = [None if cell is None else int(cell) for cell in cells]
+    written = np.empty(len(cells), dtype=object)
+    written[:] = cells
+    return written
+
+
+def _without_prediction(
+    arguments: argparse.Namespace, model: "Model", table: "Table"
+) -> "np.ndarray":
+    """Return which rows get no prediction, since cells are missing."""
+    import numpy as np
+
+    preparation = model.preparation
+    if arguments.missing == "error":
+        for name in preparation.column_names or ():
+            table.column(name)  # which refuses missing cells, whatever could stand in for them
+    if (arguments.missing or preparation.missing) != "drop":
+        return np.zeros(table.n_rows, dtype=bool)
+    missing = preparation.incomplete(table)
+    if missing.all():
+        raise Failed(
+            f"{table.source}: each row has missing cells, so there is nothing to predict; train "
+            "with --missing impute"
+        )
+    if missing.any():
+        warnings.warn(
+            f"{table.source}: no prediction for {int(missing.sum())} of {table.n_rows} rows, which "
+            "have missing cells",
+            stacklevel=2,
+        )
+    return missing
+
+
+def _spread(values: "np.ndarray", blank: "np.ndarray") -> "np.ndarray":
+    """Return values with an empty cell for each row that has none."""
+    import numpy as np
+
+    if not blank.any():
+        return values
+    spread = np.full(len(blank), None, dtype=object)
+    spread[~blank] = values.tolist()
+    return spread
 
 
 def _decisions(

@@ -2,18 +2,24 @@
 
 import argparse
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taupath.commands.common import (
     Failed,
     add_data_options,
+    add_target_option,
     check_output,
+    duration,
     load_model,
+    positive_of,
     print_json,
     print_lines,
-    read_data,
+    read_rows,
     text_of,
 )
+
+if TYPE_CHECKING:
+    from taupath.tables import Table
 
 __all__ = ["add"]
 
@@ -28,14 +34,34 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
             "Write one HTML file, to be opened in any browser without a network, that shows how "
             "the model does on a file: move the slider or set the two costs, and see what follows."
         ),
-        epilog="example:\n  taupath report model.tau test.csv -o report.html",
+        epilog="examples:\n"
+        "  taupath report model.tau test.csv -o report.html\n"
+        "  taupath report model.tau test.csv --compare logistic --no-cases -o report.html",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
-    parser.add_argument("data", metavar="DATA", help="file with the truth in it; or -")
+    parser.add_argument(
+        "data",
+        metavar="DATA",
+        nargs="?",
+        help="file with the truth in it, or -; not needed for a model of two classes that was "
+        "trained with --folds or --holdout: its held-out results are shown",
+    )
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="page to write")
     parser.add_argument("--title", help="of the page")
+    parser.add_argument(
+        "--no-cases",
+        action="store_true",
+        help="aggregates only: no row, no value and no name of any case is in the page",
+    )
+    parser.add_argument(
+        "--compare",
+        choices=("logistic",),
+        help="draw another classifier beside: logistic regression, fitted to the training data "
+        "that the model file holds and cut at τ (two classes)",
+    )
     add_data_options(parser)
+    add_target_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -43,51 +69,132 @@ def run(arguments: argparse.Namespace) -> None:
     """Evaluate and write the page."""
     check_output(arguments.output)
     from taupath.commands.progress import Bar
+
+    model = load_model(arguments.model, arguments.target)
+    if model.task == "classify" and model.estimator.paths_[0].tau_range != (0.0, 1.0):
+        raise Failed(f"{arguments.model} knows a part of [0, 1] only; a report needs all costs")
+    if arguments.data is None:
+        rows = _write_held_out(arguments, model)
+    else:
+        table = read_rows(arguments, model, arguments.data)
+        rows = table.n_rows
+        with Bar("computing", arguments):
+            _write(arguments, model, table)
+    size, positive = os.path.getsize(arguments.output), positive_of(model)
+    if arguments.json:
+        print_json({"output": arguments.output, "bytes": size, "rows": rows, "positive": positive})
+        return
+    if positive is not None:
+        print_lines(f"positive class: {positive}")
+    print_lines(f"{arguments.output} ({text_of(size)}): open it in a browser")
+
+
+def _write(arguments: argparse.Namespace, model: Any, table: "Table") -> None:
+    """Write the page of the rows of a table."""
     from taupath.evaluation import truth_of
     from taupath.report import write_report
     from taupath.training import name_of
 
-    model = load_model(arguments.model)
-    table = read_data(arguments, arguments.data)
     X, y = truth_of(model, table)
     preparation = model.preparation
     if model.task == "classify" and len(set(y.tolist())) < 2:
         raise Failed(f"{table.source} has rows of one class only; a report needs some of each")
-    if model.task == "classify" and model.estimator.paths_[0].tau_range != (0.0, 1.0):
-        raise Failed(f"{arguments.model} knows a part of [0, 1] only; a report needs all costs")
-    with Bar("computing", arguments):
-        write_report(
-            arguments.output,
-            model.estimator,
-            X,
-            y,
-            class_names=[str(label) for label in model.labels] or None,
-            feature_names=preparation.feature_names,
-            columns={name: table.column(name) for name in table.names or ()} or None,
-            title=arguments.title or f"{os.path.basename(arguments.model)} on {name_of(table)}",
-            provenance=provenance(model),
-            certificate=certificate(model),
+    columns = {name: cells for name, cells in table.to_show().items() if name != preparation.target}
+    write_report(
+        arguments.output,
+        model.estimator,
+        X,
+        y,
+        class_names=[str(label) for label in model.labels] or None,
+        feature_names=preparation.feature_names,
+        columns=columns or None,
+        title=arguments.title or f"{os.path.basename(arguments.model)} on {name_of(table)}",
+        provenance=provenance(model),
+        certificate=certificate(model),
+        target_name=preparation.target,
+        cases=not arguments.no_cases,
+        compare=_others(arguments, model),
+        files=_files(arguments),
+    )
+
+
+def _write_held_out(arguments: argparse.Namespace, model: Any) -> int:
+    """Write the page of the rows that were held out in training, and return how many."""
+    from taupath.report.writing import write_outcomes
+
+    held_out = getattr(model, "held_out", None)
+    if held_out is None:
+        raise Failed(
+            f"{arguments.model} holds no held-out results: give DATA, or train with --folds 5 or "
+            "--holdout 0.3"
         )
-    size = os.path.getsize(arguments.output)
-    if arguments.json:
-        print_json({"output": arguments.output, "bytes": size, "rows": int(X.shape[0])})
-    else:
-        print_lines(f"{arguments.output} ({text_of(size)}): open it in a browser")
+    if arguments.compare is not None:
+        raise Failed("--compare needs DATA: held-out results are of this model only")
+    outcomes = held_out.outcomes
+    if outcomes.changes is None:
+        raise Failed("a report of held-out results is for two classes: give DATA")
+    write_outcomes(
+        arguments.output,
+        outcomes.truth,
+        outcomes.changes,
+        class_names=[str(label) for label in model.labels],
+        title=arguments.title or f"{os.path.basename(arguments.model)}: held-out results",
+        about=held_out.in_words().capitalize() + ".",
+        target_name=model.preparation.target,
+        files=_files(arguments),
+        provenance=provenance(model),
+        certificate=certificate(model),
+    )
+    return int(outcomes.n_rows)
+
+
+def _files(arguments: argparse.Namespace) -> tuple[str, str]:
+    """Return the names of model and data for commands on the page."""
+    named = arguments.data is not None and arguments.data != "-"
+    data = os.path.basename(arguments.data) if named else "data.csv"
+    return os.path.basename(arguments.model), data
+
+
+def _others(arguments: argparse.Namespace, model: Any) -> dict[str, Any] | None:
+    """Return the classifiers to compare with: logistic regression of the training data."""
+    if arguments.compare is None:
+        return None
+    import numpy as np
+    from sklearn.linear_model import LogisticRegression
+
+    from taupath.training import has_data
+
+    if model.task != "classify" or len(model.labels) != 2:
+        raise Failed("--compare is for models of two classes")
+    if not has_data(model):
+        raise Failed(
+            f"{arguments.model} holds no training data to fit logistic regression to (approximate "
+            "and simplified models are stored without); fit it in Python and give it to "
+            "write_report(compare=...)"
+        )
+    path = model.estimator.path_
+    samples, weight = path._samples, path._weight
+    weighted = len(weight) > 0 and bool(np.ptp(weight) > 0.0)
+    labels = np.where(samples.sign > 0.0, 1, 0)
+    logistic = LogisticRegression(max_iter=10_000)
+    logistic.fit(samples.X, labels, sample_weight=weight / weight.mean() if weighted else None)
+    return {"logistic regression": logistic}
 
 
 def provenance(model: Any) -> dict[str, str]:
     """Return how a model was trained, line by line."""
     trained = model.trained
     approximate = trained.get("method") == "approximate" and trained.get("tol") is not None
+    source = [str(trained["file"])] if "file" in trained else []
     shown = {
-        "trained on": f"{trained.get('file')}, {trained.get('rows')} rows",
+        "trained on": ", ".join([*source, f"{trained.get('rows')} rows"]),
         "features": trained.get("features"),
         "kernel": trained.get("kernel"),
         "C": f"{trained['C']:g}" if "C" in trained else None,
         "intercept": trained.get("intercept"),
         "nodes" if approximate else "kinks": trained.get("kinks"),
         "duality gap within": f"{trained['tol']:g}" if approximate else None,
-        "seconds to train": f"{trained['seconds']:.2g}" if "seconds" in trained else None,
+        "time to train": duration(trained["seconds"]) if "seconds" in trained else None,
         "taupath": trained.get("taupath"),
     }
     return {name: str(value) for name, value in shown.items() if value is not None}

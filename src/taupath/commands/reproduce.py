@@ -15,16 +15,20 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "reproduce",
         parents=parents,
-        help="the paper's tables and figures, from its data",
+        help="reproduce the paper's tables and figures",
         description=(
-            "Compute the tables and figures of Yu, Vishwanathan & Zhang (UAI 2009) anew, print "
-            "the paper's numbers beside, and write CSV files and pictures."
+            "Compute the tables and figures of Yu, Vishwanathan & Zhang (UAI 2009) again, print "
+            "them next to the paper's numbers, and write CSV files and pictures."
         ),
         epilog="example:\n  taupath reproduce table2 --data data -o out",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("what", metavar="WHAT", choices=WHAT, help=", ".join(WHAT))
-    parser.add_argument("--data", metavar="DIR", help="folder with the data, or set TAUPATH_DATA")
+    parser.add_argument(
+        "--data",
+        metavar="DIR",
+        help="folder with the data (default: the one named by TAUPATH_DATA)",
+    )
     parser.add_argument(
         "-o", "--output", metavar="DIR", default="reproduced", help="folder for the results"
     )

@@ -24,9 +24,8 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         parents=parents,
         help="make a model smaller, within a certified tolerance",
         description=(
-            "Keep as few kinks of a model as leave its duality gap within a tolerance at every τ, "
-            "and write that to a file of its own. With the linear kernel, that file holds no "
-            "training data."
+            "Write a smaller model: it keeps as few kinks as a tolerance for the duality gap "
+            "allows, at every τ. With the linear kernel, the new file holds no training data."
         ),
         epilog="example:\n  taupath simplify model.tau -o small.tau --tol 1e-6",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -40,7 +39,8 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         type=float,
         default=1e-6,
         metavar="T",
-        help="largest duality gap, as part of the objective at w = 0 and τ = ½ (default 1e-6)",
+        help="largest duality gap allowed, as a fraction of the objective at w = 0 and τ = ½ "
+        "(default 1e-6)",
     )
     parser.set_defaults(run=run)
 
@@ -53,9 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     model = load_model(arguments.model)
     if not has_data(model):
-        raise Failed(
-            f"{arguments.model} holds no training data, which this takes: simplify the exact model"
-        )
+        raise Failed(f"{arguments.model} holds no training data: simplify the exact model instead")
     with Bar("simplifying", arguments):
         small, certificate = simplified(model, arguments.tol)
     small.save(arguments.output)
@@ -65,7 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
         print_json({"model": arguments.output, "bytes": after, **small.trained})
         return
     print_lines(
-        f"{nodes} nodes in place of {kinks} kinks",
+        f"{nodes} nodes instead of {kinks} kinks",
         *certificate_lines(certificate),
         f"written to {arguments.output} ({text_of(after)}; "
         f"{arguments.model} has {text_of(before)})",

@@ -7,7 +7,7 @@ from scipy.ndimage import minimum_filter1d
 from scipy.spatial import cKDTree
 
 from taupath.classifier import QuantileSVC
-from taupath.costs import check_taus
+from taupath.costs import check_tau_columns
 from taupath.display.drawing import (
     FONT_SIZE,
     INK,
@@ -22,9 +22,10 @@ from taupath.display.inputs import (
     check_binary_classifier,
     column_names,
     columns_of,
-    last_step,
     positive_of,
+    positive_probability,
 )
+from taupath.steps import last_step, pos_label_of
 
 __all__ = ["BoundaryDisplay"]
 
@@ -49,7 +50,7 @@ class BoundaryDisplay:
     positive : ndarray of bool of shape (n_samples,), optional
         Which of them are positive.
     classes : sequence of two labels, optional
-        What the legend says.
+        What the legend says, of the negative and the positive class.
     feature_names : sequence of two str, optional
         What the axes say.
 
@@ -124,7 +125,7 @@ class BoundaryDisplay:
             raise TypeError(f"estimator must be a QuantileSVC, got {type(model).__name__}")
         if model.kernel == "precomputed":
             raise ValueError('kernel="precomputed" knows no features to draw boundaries over')
-        several = np.atleast_1d(check_taus(taus, "taus", np.size(taus)))
+        several = check_tau_columns(np.atleast_1d(taus))
         if len(several) == 0:
             raise ValueError("taus is empty")
         n_grid = grid_resolution
@@ -145,10 +146,13 @@ class BoundaryDisplay:
         for step in before:
             grid = step.transform(grid)
         if model.monotone:
-            proba = model.predict_proba(grid)[:, 1]
+            proba = positive_probability(model, grid)
             responses = np.array([proba - tau for tau in several])
         else:
-            responses = np.array([model.decision_function(grid, tau=tau) for tau in several])
+            towards = 1.0 if pos_label_of(model) == model.classes_[1] else -1.0
+            responses = np.array(
+                [towards * model.decision_function(grid, tau=tau) for tau in several]
+            )
         display = cls(
             xx0,
             xx1,
@@ -156,7 +160,7 @@ class BoundaryDisplay:
             several,
             X=samples,
             positive=positive,
-            classes=model.classes_,
+            classes=sorted(model.classes_.tolist(), key=lambda c: c == pos_label_of(model)),
             feature_names=column_names(X),
         )
         return display.plot(ax=ax, **kwargs)

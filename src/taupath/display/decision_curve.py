@@ -15,7 +15,8 @@ from taupath.display.drawing import (
     next_color,
 )
 from taupath.display.inputs import name_of
-from taupath.display.rates import Rates, rates_of_estimator, rates_of_predictions
+from taupath.display.rates import rates_of_estimator, rates_of_predictions
+from taupath.rates import Rates
 
 __all__ = ["DecisionCurveDisplay"]
 
@@ -66,6 +67,7 @@ class DecisionCurveDisplay:
         *,
         thresholds: Any = None,
         sample_weight: Any = None,
+        pos_label: Any = None,
         name: str | None = None,
         ax: Any = None,
         **kwargs: Any,
@@ -86,6 +88,9 @@ class DecisionCurveDisplay:
             In [0, 1); by default 0, 0.0025, ..., 0.99.
         sample_weight : array-like of shape (n_samples,), optional
             What each sample counts.
+        pos_label : optional
+            The positive class; by default that of the estimator, its `pos_label_`, or else the
+            larger label.
         name : str, optional
             What the legend says; by default the class of the estimator.
         ax : matplotlib Axes, optional
@@ -98,7 +103,7 @@ class DecisionCurveDisplay:
         DecisionCurveDisplay
         """
         check_matplotlib(f"{cls.__name__}.from_estimator")
-        rates = rates_of_estimator(estimator, X, y, sample_weight)
+        rates = rates_of_estimator(estimator, X, y, sample_weight, pos_label)
         return cls._of(rates, thresholds, name or name_of(estimator)).plot(ax=ax, **kwargs)
 
     @classmethod
@@ -125,7 +130,7 @@ class DecisionCurveDisplay:
         thresholds, sample_weight, name, ax, **kwargs
             As in `from_estimator`.
         pos_label : optional
-            The positive class; by default the second one in order.
+            The positive class; by default the larger label.
 
         Returns
         -------

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
+from taupath.steps import last_step, pos_label_of
 from taupath.validation import check_labels, check_weight, check_weighted_classes
 
 __all__ = [
@@ -17,27 +17,11 @@ __all__ = [
     "column_names",
     "columns_of",
     "find_positive",
-    "last_step",
     "name_of",
     "positive_of",
     "positive_probability",
     "weights_of",
 ]
-
-
-def last_step(estimator: Any) -> tuple[Any, list[Any]]:
-    """Return the estimator within pipelines and searches, and what transforms X for it."""
-    check_is_fitted(estimator)
-    before = []
-    while True:
-        if isinstance(estimator, Pipeline):
-            if len(estimator) > 1:
-                before.append(estimator[:-1])
-            estimator = estimator[-1]
-        elif hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        else:
-            return estimator, before
 
 
 def name_of(estimator: Any) -> str:
@@ -60,20 +44,20 @@ def check_binary_classifier(estimator: Any) -> None:
         )
 
 
-def positive_of(estimator: Any, X: Any, y: Any) -> np.ndarray:
+def positive_of(estimator: Any, X: Any, y: Any, pos_label: Any = None) -> np.ndarray:
     """Return which samples have the positive class of the estimator; y needs to have both."""
     check_consistent_length(X, y)
-    present, positive = check_labels(y, np.asarray(y).size)
+    present, larger = check_labels(y, np.asarray(y).size)
     unknown = present[~np.isin(present, estimator.classes_)].tolist()
     if unknown:
         raise ValueError(
             f"y has labels that the estimator was not fitted with: {', '.join(map(repr, unknown))}"
         )
-    return positive
+    return larger if pos_label_of(estimator, pos_label) == present[1] else ~larger
 
 
 def find_positive(y_true: Any, pos_label: Any = None) -> np.ndarray:
-    """Return which samples are positive: those of `pos_label`, else of the second class."""
+    """Return which samples are positive: those of `pos_label`, else of the larger label."""
     kind = type_of_target(y_true, input_name="y_true")
     if kind != "binary":
         raise ValueError(f"y_true must have labels of two classes, got {kind} values")
@@ -93,12 +77,13 @@ def weights_of(sample_weight: Any, positive: np.ndarray) -> np.ndarray:
     return weight
 
 
-def positive_probability(estimator: Any, X: Any) -> np.ndarray:
-    """Return what a classifier of two classes says of the second."""
+def positive_probability(estimator: Any, X: Any, pos_label: Any = None) -> np.ndarray:
+    """Return the probability that a classifier of two classes gives the positive one."""
     check_binary_classifier(estimator)
     if not hasattr(estimator, "predict_proba"):
         raise AttributeError(f"{type(estimator).__name__} has no predict_proba")
-    return np.asarray(estimator.predict_proba(X)[:, 1], dtype=np.float64)
+    column = estimator.classes_.tolist().index(pos_label_of(estimator, pos_label))
+    return np.asarray(estimator.predict_proba(X)[:, column], dtype=np.float64)
 
 
 def check_probabilities(y_proba: Any, n_samples: int) -> np.ndarray:

@@ -14,7 +14,8 @@ from taupath.display.drawing import (
     label_ends,
 )
 from taupath.display.inputs import name_of
-from taupath.display.rates import Rates, rates_of_estimator, rates_of_predictions
+from taupath.display.rates import rates_of_estimator, rates_of_predictions
+from taupath.rates import Rates
 
 __all__ = ["PerformanceDisplay"]
 
@@ -74,6 +75,7 @@ class PerformanceDisplay:
         y: Any,
         *,
         sample_weight: Any = None,
+        pos_label: Any = None,
         name: str | None = None,
         ax: Any = None,
         **kwargs: Any,
@@ -92,6 +94,9 @@ class PerformanceDisplay:
             Their labels.
         sample_weight : array-like of shape (n_samples,), optional
             What each sample counts.
+        pos_label : optional
+            The positive class; by default that of the estimator, its `pos_label_`, or else the
+            larger label.
         name : str, optional
             Title; by default there is none.
         ax : matplotlib Axes, optional
@@ -104,7 +109,7 @@ class PerformanceDisplay:
         PerformanceDisplay
         """
         check_matplotlib(f"{cls.__name__}.from_estimator")
-        rates = rates_of_estimator(estimator, X, y, sample_weight)
+        rates = rates_of_estimator(estimator, X, y, sample_weight, pos_label)
         return cls._of(rates, name or name_of(estimator)).plot(ax=ax, name=name, **kwargs)
 
     @classmethod
@@ -130,7 +135,7 @@ class PerformanceDisplay:
         sample_weight : array-like of shape (n_samples,), optional
             What each sample counts.
         pos_label : optional
-            The positive class; by default the second one in order.
+            The positive class; by default the larger label.
         name : str, optional
             Title; by default there is none.
         ax : matplotlib Axes, optional

@@ -1,4 +1,4 @@
-"""True and false positives as functions of τ, exactly: they are steps, and all steps are found."""
+"""True and false positives of classifiers and of predicted probabilities, at every τ."""
 
 from typing import Any
 
@@ -6,77 +6,18 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from taupath.classifier import QuantileSVC
-from taupath.crossings import Crossings
 from taupath.display.inputs import (
     check_binary_classifier,
     check_probabilities,
     find_positive,
-    last_step,
     positive_of,
     positive_probability,
     weights_of,
 )
-from taupath.validation import slices
+from taupath.rates import Rates, changes_of_probabilities, sign_changes
+from taupath.steps import last_step
 
-__all__ = ["Rates", "rates_of_estimator", "rates_of_predictions", "sign_changes"]
-
-# Numbers at a time: decision functions of some samples at all nodes.
-AT_A_TIME = 16_000_000
-
-
-class Rates:
-    """How many samples of either class are taken for positive, at every τ in [0, 1].
-
-    Parameters
-    ----------
-    positive : ndarray of bool of shape (n_samples,)
-        The truth.
-    weight : ndarray of shape (n_samples,)
-        What each sample counts.
-    begin : ndarray of bool of shape (n_samples,)
-        Whether a sample is taken for positive at τ = 0.
-    who, when, change : ndarray of shape (n_changes,)
-        A sample whose prediction changes, after which τ, and to what: 1 for positive, -1 for
-        negative.
-    """
-
-    def __init__(
-        self,
-        positive: np.ndarray,
-        weight: np.ndarray,
-        begin: np.ndarray,
-        who: np.ndarray,
-        when: np.ndarray,
-        change: np.ndarray,
-    ) -> None:
-        self.n_positive = float(weight[positive].sum())
-        self.n_negative = float(weight[~positive].sum())
-        self._when, which = np.unique(when, return_inverse=True)
-        self._counts = []
-        for own, total in ((positive, self.n_positive), (~positive, self.n_negative)):
-            mine = own[who]
-            steps = np.bincount(
-                which[mine], (weight[who] * change)[mine], minlength=len(self._when)
-            )
-            counts = np.cumsum(np.append(weight[own & begin].sum(), steps))
-            self._counts.append(np.clip(counts, 0.0, total))
-
-    @property
-    def prevalence(self) -> float:
-        """The share of the positive class."""
-        return self.n_positive / (self.n_positive + self.n_negative)
-
-    def at(self, taus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers of true and of false positives at several τ."""
-        steps = np.searchsorted(self._when, taus, side="left")
-        return self._counts[0][steps], self._counts[1][steps]
-
-    def pieces(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the τ where they change, 0 and 1 included, and the two numbers in between."""
-        inside = (self._when > 0.0) & (self._when < 1.0)
-        steps = np.searchsorted(self._when, 0.0, side="right") + np.arange(inside.sum() + 1)
-        edges = np.concatenate(([0.0], self._when[inside], [1.0]))
-        return edges, self._counts[0][steps], self._counts[1][steps]
+__all__ = ["rates_of_estimator", "rates_of_predictions"]
 
 
 def rates_of_predictions(
@@ -85,73 +26,25 @@ def rates_of_predictions(
     """Return the rates of the rule: positive where the probability is at least τ."""
     positive = find_positive(y_true, pos_label)
     proba = check_probabilities(y_proba, len(positive))
-    return _of_probabilities(positive, weights_of(sample_weight, positive), proba)
+    return Rates(positive, weights_of(sample_weight, positive), *changes_of_probabilities(proba))
 
 
-def rates_of_estimator(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Rates:
+def rates_of_estimator(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, pos_label: Any = None
+) -> Rates:
     """Return the rates of what `predict` returns at each τ.
 
     For a classifier without costs in `predict`, of the rule: positive where the probability is at
     least τ.
     """
     check_binary_classifier(estimator)
-    positive = positive_of(estimator, X, y)
+    positive = positive_of(estimator, X, y, pos_label)
     weight = weights_of(sample_weight, positive)
     model, before = last_step(estimator)
     if not isinstance(model, QuantileSVC) or model.monotone:
-        return _of_probabilities(positive, weight, positive_probability(estimator, X))
+        proba = positive_probability(estimator, X, pos_label)
+        return Rates(positive, weight, *changes_of_probabilities(proba))
     for step in before:
         X = step.transform(X)
     X = validate_data(model, X, accept_sparse="csr", dtype=np.float64, reset=False)
     return Rates(positive, weight, *sign_changes(model, X))
-
-
-def _of_probabilities(positive: np.ndarray, weight: np.ndarray, proba: np.ndarray) -> Rates:
-    n = len(proba)
-    return Rates(positive, weight, np.ones(n, dtype=bool), np.arange(n), proba, np.full(n, -1))
-
-
-def sign_changes(
-    model: QuantileSVC, X: Any, found: Crossings | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return which samples have f_τ(x) ≥ 0 at τ = 0, and all changes of that.
-
-    Parameters
-    ----------
-    model : QuantileSVC
-        Of two classes.
-    X : ndarray or sparse array of shape (n_samples, n_features)
-        Samples, checked.
-    found : Crossings, optional
-        Of these samples, if they are known.
-
-    Returns
-    -------
-    begin : ndarray of bool of shape (n_samples,)
-        Whether f_0(x) ≥ 0.
-    who, when, change : ndarray of shape (n_changes,)
-        A sample whose sign changes, the last τ before that is so, and what it changes to: 1 for
-        f ≥ 0, -1 for f < 0. Those of one sample are in the order of τ.
-    """
-    path, X = model.path_, model._columns(X, model._members[0])
-    if found is None:
-        found = path.crossings(X)
-    # Most samples change once, from positive to negative: nothing else to be found for these.
-    begin = found.first > path.tau_range[0]
-    once = found.first >= found.last
-    falls = np.flatnonzero(once & begin)
-    who, when, change = [falls], [found.first[falls]], [np.full(len(falls), -1)]
-    others = np.flatnonzero(~once)
-    for some in slices(len(others), max(AT_A_TIME // path.n_kinks, 1)):
-        taus, values = path.values_at_nodes(X[others[some]])
-        above = values >= 0.0
-        begin[others[some]] = above[:, 0]
-        row, k = np.nonzero(above[:, 1:] != above[:, :-1])
-        before, after = values[row, k], values[row, k + 1]
-        who.append(others[some][row])
-        zero = taus[k] + (taus[k + 1] - taus[k]) * (before / (before - after))
-        down = above[row, k]
-        # f = 0 is positive: at that τ itself where f rises, after it where f down
-        when.append(np.where(down, zero, np.nextafter(zero, -np.inf)))
-        change.append(np.where(down, -1, 1))
-    return begin, np.concatenate(who), np.concatenate(when), np.concatenate(change)

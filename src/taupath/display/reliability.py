@@ -89,6 +89,7 @@ class ReliabilityDisplay:
         n_bins: int = 10,
         strategy: str = "uniform",
         histogram: bool = True,
+        pos_label: Any = None,
         name: str | None = None,
         ax: Any = None,
         **kwargs: Any,
@@ -109,6 +110,9 @@ class ReliabilityDisplay:
             Bins of the same width, or with the same number of samples.
         histogram : bool, default=True
             Whether counts are drawn below.
+        pos_label : optional
+            The positive class; by default that of the estimator, its `pos_label_`, or else the
+            larger label.
         name : str, optional
             What the legend says; by default the class of the estimator.
         ax : matplotlib Axes, optional
@@ -122,8 +126,8 @@ class ReliabilityDisplay:
         """
         check_matplotlib(f"{cls.__name__}.from_estimator")
         check_binary_classifier(estimator)
-        positive = positive_of(estimator, X, y)
-        proba = positive_probability(estimator, X)
+        positive = positive_of(estimator, X, y, pos_label)
+        proba = positive_probability(estimator, X, pos_label)
         display = cls.of(positive, proba, n_bins, strategy, name or name_of(estimator))
         return display.plot(ax=ax, histogram=histogram, **kwargs)
 
@@ -152,7 +156,7 @@ class ReliabilityDisplay:
         n_bins, strategy, histogram, name, ax, **kwargs
             As in `from_estimator`.
         pos_label : optional
-            The positive class; by default the second one in order.
+            The positive class; by default the larger label.
 
         Returns
         -------

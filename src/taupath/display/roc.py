@@ -16,7 +16,8 @@ from taupath.display.drawing import (
     next_color,
 )
 from taupath.display.inputs import name_of
-from taupath.display.rates import Rates, rates_of_estimator, rates_of_predictions
+from taupath.display.rates import rates_of_estimator, rates_of_predictions
+from taupath.rates import Rates
 from taupath.validation import check_real
 
 __all__ = ["RocDisplay"]
@@ -98,6 +99,7 @@ class RocDisplay:
         cost_fn: float | None = None,
         prevalence: float | None = None,
         sample_weight: Any = None,
+        pos_label: Any = None,
         name: str | None = None,
         ax: Any = None,
         **kwargs: Any,
@@ -120,6 +122,9 @@ class RocDisplay:
             Share of the positive class where the costs are to be paid; by default that of y.
         sample_weight : array-like of shape (n_samples,), optional
             What each sample counts.
+        pos_label : optional
+            The positive class; by default that of the estimator, its `pos_label_`, or else the
+            larger label.
         name : str, optional
             What the legend says; by default the class of the estimator.
         ax : matplotlib Axes, optional
@@ -132,7 +137,7 @@ class RocDisplay:
         RocDisplay
         """
         check_matplotlib(f"{cls.__name__}.from_estimator")
-        rates = rates_of_estimator(estimator, X, y, sample_weight)
+        rates = rates_of_estimator(estimator, X, y, sample_weight, pos_label)
         display = cls._of(rates, cost_fp, cost_fn, prevalence, name or name_of(estimator))
         return display.plot(ax=ax, **kwargs)
 
@@ -162,7 +167,7 @@ class RocDisplay:
         cost_fp, cost_fn, prevalence, sample_weight, name, ax, **kwargs
             As in `from_estimator`.
         pos_label : optional
-            The positive class; by default the second one in order.
+            The positive class; by default the larger label.
 
         Returns
         -------

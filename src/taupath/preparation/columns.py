@@ -1,14 +1,14 @@
-"""Named columns as features: numbers as they are or standardised, text one-hot encoded."""
+"""Named columns as features: numbers, flags for missing cells, and text one-hot encoded."""
 
-import re
+import math
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from taupath.preparation.lookup import codes_of
-from taupath.preparation.scaling import standardizing
 from taupath.preparation.state import (
     member,
     take_choice,
@@ -17,83 +17,134 @@ from taupath.preparation.state import (
     take_number,
     take_text,
     take_texts,
+    take_whole,
 )
 from taupath.tables import Table, TableError
-from taupath.tables.cells import parse_number, quoted, show_number
-from taupath.tables.table import listed
+from taupath.tables.cells import first_text, numbers_in, quoted, show_number
+from taupath.tables.table import listed, missing_in
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["ColumnFeatures"]
+__all__ = ["ColumnFeatures", "Feature", "NumberColumn", "TextColumn"]
 
-# Categories from which on a column of text looks like an identifier.
-MOST_CATEGORIES = 1000
-# Rows from which on it does so too if no text in it comes twice.
-ENOUGH_ROWS = 10
-# Different numbers from which on a column of numbers and text is one of numbers with mistakes.
-MANY_NUMBERS = 20
-# Features from which on, if most are of categories, a row is mostly zeros and kept sparse.
+# Features from which on, if most are zeros and ones, a row is mostly zeros and kept sparse.
 WIDE = 200
-
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+# What is done about values that were not there in training.
+UNSEEN = ("ignore", "error")
+# What a feature may take of its column.
+PARTS = ("number", "missing", "category", "rare", "present")
+# Codes of cells that have none of a column's categories.
+NEW, MISSING, RARE = -1, -2, -3
 
 
 @dataclass(frozen=True)
-class _Number:
-    """A column of numbers x, used as (x − shift) / scale."""
+class NumberColumn:
+    """A column of numbers.
+
+    Attributes
+    ----------
+    name : str
+        Of the column.
+    fill : float or None
+        The number that a missing cell counts as; None: it is an error.
+    """
 
     name: str
-    shift: float = 0.0
-    scale: float = 1.0
+    fill: float | None = None
 
-    @property
-    def feature_names(self) -> list[str]:
-        return [self.name]
-
-    def state(self) -> dict[str, Any]:
-        return {"kind": "number", "name": self.name, "shift": self.shift, "scale": self.scale}
-
-    def values(self, table: Table) -> np.ndarray:
-        """Return the feature of each row."""
-        values = table.column(self.name)
+    def read(self, table: Table) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of each row, and where cells are missing."""
+        values = table.cells(self.name)
+        missing = missing_in(values)
         if values.dtype == object:
-            row, cell = _first_text(values)
-            table.fail(row, f"{quoted(cell)} is not a number, as those of the model are", self.name)
-        with np.errstate(over="ignore"):
-            features = np.asarray((values - self.shift) / self.scale)
-        finite = np.isfinite(features)
-        if not finite.all():
-            row = int(np.argmin(finite))
-            message = f"{show_number(values[row])} is too far from those of the model"
-            table.fail(row, message, self.name)
-        return features
+            numbers = numbers_in(values)
+            if numbers is None:
+                row, cell = first_text(values)
+                message = f"{quoted(cell)} is not a number, as those of the model are"
+                table.fail(row, message, self.name)
+            values = numbers
+        if missing.any():
+            if self.fill is None:
+                _refuse_missing(table, missing, self.name)
+            values = np.where(missing, self.fill, values)
+        return values, missing
 
 
 @dataclass(frozen=True)
-class _Categories:
-    """A column of text, used as one feature for each category: 1 where it is, 0 elsewhere."""
+class TextColumn:
+    """A column of categories.
+
+    Attributes
+    ----------
+    name : str
+        Of the column.
+    categories : tuple of str
+        Those of training; one that looks like a number is also found by its number.
+    unseen : {"ignore", "error", "rare"}
+        What other values are: none of the categories, an error, or rare.
+    missing : {"error", "ignore", "fill", "rare"}
+        What missing cells are: an error, none of the categories, `fill`, or rare.
+    fill : str or None
+        The category that a missing cell counts as.
+    rare : tuple of str
+        Further values of training, which together are one more category.
+    """
 
     name: str
     categories: tuple[str, ...]
+    unseen: str = "ignore"
+    missing: str = "error"
+    fill: str | None = None
+    rare: tuple[str, ...] = ()
 
-    @property
-    def feature_names(self) -> list[str]:
-        return [f"{self.name}={category}" for category in self.categories]
+    def read(self, table: Table) -> tuple[np.ndarray, np.ndarray]:
+        """Return the place of each row's category, and where cells are missing.
 
-    def state(self) -> dict[str, Any]:
-        return {"kind": "categories", "name": self.name, "categories": list(self.categories)}
+        The place is NEW for a value that was not there in training, MISSING for a missing cell
+        that is none of the categories, and RARE for one of the rare values.
+        """
+        values = table.cells(self.name)
+        missing = missing_in(values)
+        codes = np.empty(len(values), dtype=np.intp)
+        codes[~missing] = codes_of(values[~missing], (*self.categories, *self.rare))
+        codes[codes >= len(self.categories)] = RARE
+        if missing.any():
+            if self.missing == "error":
+                _refuse_missing(table, missing, self.name)
+            if self.fill is not None:
+                codes[missing] = self.categories.index(self.fill)
+            else:
+                codes[missing] = RARE if self.missing == "rare" else MISSING
+        return codes, missing
 
-    def codes(self, table: Table) -> np.ndarray:
-        """Return which category each row has."""
-        values = table.column(self.name)
-        codes = codes_of(values, self.categories)
-        if codes.size and codes.min() < 0:
-            row = int(np.argmin(codes))
-            cell = values[row] if values.dtype == object else show_number(values[row])
-            known = listed(self.categories)
-            table.fail(row, f"{quoted(cell)} is none of the model's categories {known}", self.name)
-        return codes
+
+@dataclass(frozen=True)
+class Feature:
+    """One feature: (x − shift) / scale, where x is taken of one column.
+
+    Attributes
+    ----------
+    column : int
+        Place of the column.
+    part : {"number", "missing", "present", "category", "rare"}
+        What x is: the number; or 1 where the cell is missing, is not missing, is `category`, or
+        is rare, and 0 elsewhere.
+    category : str or None
+        One of the column's, for ``part="category"``.
+    shift, scale : float
+        Of the affine map; the scale is above zero.
+    """
+
+    column: int
+    part: str
+    category: str | None = None
+    shift: float = 0.0
+    scale: float = 1.0
+
+    def of(self, x: Any) -> Any:
+        """Return the feature of numbers, or of 0 and 1."""
+        return (x - self.shift) / self.scale
 
 
 class ColumnFeatures:
@@ -101,152 +152,294 @@ class ColumnFeatures:
 
     Parameters
     ----------
-    columns : sequence
-        The columns in the order of the features.
+    columns : sequence of NumberColumn and TextColumn
+        What is read. A name may come twice, such as with two different fills.
+    features : sequence of Feature
+        In their order. No two take the same part of the same column.
     """
 
     kind = "columns"
 
-    def __init__(self, columns: Sequence[_Number | _Categories]) -> None:
+    def __init__(
+        self, columns: Sequence[NumberColumn | TextColumn], features: Sequence[Feature]
+    ) -> None:
         self.columns = tuple(columns)
-        self.feature_names = [name for column in columns for name in column.feature_names]
-        self.n_features = len(self.feature_names)
-        n_categories = sum(len(c.categories) for c in columns if isinstance(c, _Categories))
-        self.sparse = self.n_features >= WIDE and 2 * n_categories > self.n_features
+        self.features = tuple(features)
+        self.feature_names = [self._name_of(feature) for feature in features]
+        self.n_features = len(self.features)
+        zeros = [feature.of(0.0) for feature in features if feature.part != "number"]
+        wide = self.n_features >= WIDE and 2 * len(zeros) > self.n_features
+        self.sparse = wide and not any(zeros)
+        self._places = self._find_places()
 
-    @classmethod
-    def learn(cls, table: Table, names: Sequence[str], standardize: bool) -> "ColumnFeatures":
-        """Return the features of some columns of a table."""
-        return cls([_learn_column(table, name, standardize) for name in names])
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns that are read, each once."""
+        return list(dict.fromkeys(column.name for column in self.columns))
 
-    def apply(self, table: Table) -> "np.ndarray | sp.csr_array":
-        """Return the features of a table, which may have other columns besides."""
-        if table.names is None:
-            raise TableError(
-                f"{table.source}: it is a matrix, but the model was learned from named columns "
-                f"{listed(column.name for column in self.columns)}"
-            )
-        present = set(table.names)
-        absent = [column.name for column in self.columns if column.name not in present]
-        if absent:
-            raise TableError(
-                f"{table.source}: columns of the model are not there: {listed(absent)}; "
-                f"the file has {listed(table.names)}"
-            )
-        return self._apply_sparse(table) if self.sparse else self._apply_dense(table)
+    def incomplete(self, table: Table) -> np.ndarray:
+        """Return which rows have a missing cell."""
+        self._check_names(table)
+        found = np.zeros(table.n_rows, dtype=bool)
+        for name in self.names:
+            found |= missing_in(table.cells(name))
+        return found
 
-    def _apply_dense(self, table: Table) -> np.ndarray:
-        X = np.zeros((table.n_rows, self.n_features))
-        rows = np.arange(table.n_rows)
-        begin = 0
-        for column in self.columns:
-            if isinstance(column, _Number):
-                X[:, begin] = column.values(table)
-            else:
-                X[rows, begin + column.codes(table)] = 1.0
-            begin += len(column.feature_names)
+    def apply(self, table: Table, unseen: str | None = None) -> "np.ndarray | sp.csr_array":
+        """Return the features of a table, which may have other columns besides.
+
+        Parameters
+        ----------
+        table : Table
+            With the columns of training.
+        unseen : {"ignore", "error"}, optional
+            In place of what the columns say.
+        """
+        self._check_names(table)
+        read = [column.read(table) for column in self.columns]
+        self._look_for_unseen(table, [found for found, _ in read], unseen)
+        numbers: list[tuple[int, np.ndarray]] = []
+        ones: list[tuple[np.ndarray, np.ndarray]] = []  # rows, and which feature x is 1 of
+        for j, feature in enumerate(self.features):
+            found, missing = read[feature.column]
+            if feature.part == "number":
+                numbers.append((j, self._scaled(table, feature, found)))
+            elif feature.part in ("missing", "present"):
+                rows = np.flatnonzero(missing == (feature.part == "missing"))
+                ones.append((rows, np.full(len(rows), j)))
+        for k, place in self._places.items():
+            which = place[read[k][0]]
+            rows = np.flatnonzero(which >= 0)
+            ones.append((rows, which[rows]))
+        return (self._sparse if self.sparse else self._dense)(table.n_rows, numbers, ones)
+
+    def _find_places(self) -> dict[int, np.ndarray]:
+        """Return, for each column of text, the feature of each of its categories, -1 for none.
+
+        Three more entries at the end are for the codes RARE, MISSING and NEW.
+        """
+        places, codes = {}, {}
+        for k, column in enumerate(self.columns):
+            if isinstance(column, TextColumn):
+                places[k] = np.full(len(column.categories) + 3, -1)
+                codes[k] = {category: code for code, category in enumerate(column.categories)}
+        for j, feature in enumerate(self.features):
+            if feature.category is not None:
+                places[feature.column][codes[feature.column][feature.category]] = j
+            elif feature.part == "rare":
+                places[feature.column][RARE] = j
+                column = self.columns[feature.column]
+                if isinstance(column, TextColumn) and column.unseen == "rare":
+                    places[feature.column][NEW] = j
+        return places
+
+    def _dense(self, n_rows: int, numbers: Any, ones: Any) -> np.ndarray:
+        X = np.tile([feature.of(0.0) for feature in self.features], (n_rows, 1))
+        one = np.array([feature.of(1.0) for feature in self.features])
+        for j, values in numbers:
+            X[:, j] = values
+        for rows, which in ones:
+            X[rows, which] = one[which]
         return X
 
-    def _apply_sparse(self, table: Table) -> "sp.csr_array":
+    def _sparse(self, n_rows: int, numbers: Any, ones: Any) -> "sp.csr_array":
         import scipy.sparse as sp
 
-        # Each column gives each row one entry.
-        shape = (table.n_rows, len(self.columns))
-        data, indices = np.ones(shape), np.empty(shape, dtype=np.int32)
-        begin = 0
-        for k, column in enumerate(self.columns):
-            if isinstance(column, _Number):
-                data[:, k] = column.values(table)
-                indices[:, k] = begin
-            else:
-                indices[:, k] = begin + column.codes(table)
-            begin += len(column.feature_names)
-        indptr = np.arange(0, data.size + 1, shape[1])
+        one = np.array([feature.of(1.0) for feature in self.features])
+        every = np.arange(n_rows)
+        rows = [every] * len(numbers) + [rows for rows, _ in ones]
+        which = [np.full(n_rows, j) for j, _ in numbers] + [which for _, which in ones]
+        data = [values for _, values in numbers] + [one[which] for _, which in ones]
+        places = (np.concatenate(rows), np.concatenate(which))
         X = sp.csr_array(
-            (data.ravel(), indices.ravel(), indptr), shape=(table.n_rows, self.n_features)
+            sp.coo_array((np.concatenate(data), places), shape=(n_rows, self.n_features))
         )
+        X.sum_duplicates()  # there are none; it puts each row in order
         X.eliminate_zeros()
         return X
 
+    def _scaled(self, table: Table, feature: Feature, values: np.ndarray) -> np.ndarray:
+        """Return a feature of numbers, which must be finite."""
+        with np.errstate(over="ignore"):
+            scaled = np.asarray(feature.of(values))
+        finite = np.isfinite(scaled)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            message = f"{show_number(values[row])} is too far from those of the model"
+            table.fail(row, message, self.columns[feature.column].name)
+        return scaled
+
+    def _check_names(self, table: Table) -> None:
+        if table.names is None:
+            raise TableError(
+                f"{table.source}: it is a matrix, but the model was learned from named columns "
+                f"{listed(self.names)}"
+            )
+        present = set(table.names)
+        absent = [name for name in self.names if name not in present]
+        if absent:
+            what = table.source if table.source.startswith("the ") else "the file"
+            raise TableError(
+                f"{table.source}: columns of the model are not there: {listed(absent)}; "
+                f"{what} has {listed(table.names)}"
+            )
+
+    def _look_for_unseen(self, table: Table, codes: list[np.ndarray], policy: str | None) -> None:
+        """Raise an error about values that were not there in training, or count them."""
+        new_in: list[str] = []
+        for column, found in zip(self.columns, codes, strict=True):
+            if not isinstance(column, TextColumn) or not (new := found == NEW).any():
+                continue
+            row = int(np.argmax(new))
+            cell = table.cells(column.name)[row]
+            cell = quoted(cell if isinstance(cell, str) else show_number(cell))
+            if (policy or column.unseen) == "error":
+                known = listed(column.categories)
+                message = f"{cell} is none of the model's categories {known}; --unseen ignore "
+                table.fail(row, message + "predicts without it", column.name)
+            if column.unseen == "rare":
+                continue
+            rows = f"in {int(new.sum())} of {len(new)} rows"
+            new_in.append(f"column {column.name!r} {rows} (first {cell})")
+        if new_in:
+            shown = ", ".join(new_in[:10]) + (", …" if len(new_in) > 10 else "")
+            warnings.warn(
+                f"{table.source}: values that training did not have are ignored: {shown}",
+                stacklevel=4,
+            )
+
+    def _name_of(self, feature: Feature) -> str:
+        name = self.columns[feature.column].name
+        ends = {part: f" ({part})" for part in PARTS} | {"number": ""}
+        if feature.category is not None:
+            return f"{name}={feature.category}"
+        return name + ends[feature.part]
+
     def state(self) -> dict[str, Any]:
         """Return all of it in JSON types."""
-        return {"kind": self.kind, "columns": [column.state() for column in self.columns]}
+        return {
+            "kind": self.kind,
+            "columns": [
+                {
+                    **asdict(column),
+                    "kind": "text",
+                    "categories": list(column.categories),
+                    "rare": list(column.rare),
+                }
+                if isinstance(column, TextColumn)
+                else {**asdict(column), "kind": "number"}
+                for column in self.columns
+            ],
+            "features": [asdict(feature) for feature in self.features],
+        }
 
     @classmethod
-    def from_state(cls, state: Any) -> "ColumnFeatures":
-        """Return what `state` was taken of."""
+    def from_state(cls, state: Any, version: int) -> "ColumnFeatures":
+        """Return what `state` was taken of; version 1 knows no features apart from columns."""
         what = "the preparation's features"
-        checked = take_dict(state, what, {"kind", "columns"})
+        keys = {"kind", "columns"} if version == 1 else {"kind", "columns", "features"}
+        checked = take_dict(state, what, keys)
         take_choice(checked["kind"], f"{what}: kind", (cls.kind,))
-        columns = [_column_from_state(column) for column in take_list(checked["columns"], what)]
-        take_texts([column.name for column in columns], f"{what}: names")
-        if not columns:
+        found = take_list(checked["columns"], what)
+        if not found:
             raise ValueError(f"{what}: there is no column")
-        return cls(columns)
+        if version == 1:
+            return cls._from_version_1(found)
+        columns = [_column_from_state(column) for column in found]
+        features = [
+            _feature_from_state(feature, columns)
+            for feature in take_list(checked["features"], f"{what}: features")
+        ]
+        parts = {(feature.column, feature.part, feature.category) for feature in features}
+        if not features or len(parts) < len(features):
+            raise ValueError(f"{what}: there is none, or two are the same")
+        return cls(columns, features)
+
+    @classmethod
+    def _from_version_1(cls, found: list[Any]) -> "ColumnFeatures":
+        what = "a column of the preparation"
+        columns: list[NumberColumn | TextColumn] = []
+        features = []
+        for k, column in enumerate(found):
+            if _kind_of(column, ("number", "categories")) == "number":
+                take_dict(column, what, {"kind", "name", "shift", "scale"})
+                columns.append(NumberColumn(take_text(column["name"], f"{what}: name")))
+                features.append(Feature(k, "number", None, *_affine(column, what)))
+            else:
+                take_dict(column, what, {"kind", "name", "categories"})
+                categories, _ = _categories(column, what)
+                name = take_text(column["name"], f"{what}: name")
+                columns.append(TextColumn(name, categories, unseen="error"))
+                features.extend(Feature(k, "category", category) for category in categories)
+        take_texts([column.name for column in columns], "the preparation's features: names")
+        return cls(columns, features)
 
 
-def _column_from_state(state: Any) -> _Number | _Categories:
+def _refuse_missing(table: Table, missing: np.ndarray, name: str) -> NoReturn:
+    message = (
+        "the cell is missing, and the model has no value for it; train with --missing impute, or "
+        "predict with --missing drop"
+    )
+    table.fail(int(np.argmax(missing)), message, name)
+
+
+def _column_from_state(state: Any) -> NumberColumn | TextColumn:
+    what = "a column of the preparation"
+    if _kind_of(state, ("number", "text")) == "number":
+        take_dict(state, what, {"kind", "name", "fill"})
+        fill = None if state["fill"] is None else take_number(state["fill"], f"{what}: fill")
+        return NumberColumn(take_text(state["name"], f"{what}: name"), fill)
+    take_dict(state, what, {"kind", "name", "categories", "unseen", "missing", "fill", "rare"})
+    categories, rare = _categories(state, what)
+    fill = state["fill"]
+    choices = ("error", "ignore", "fill", "rare")
+    missing = take_choice(state["missing"], f"{what}: missing", choices)
+    if fill not in categories if missing == "fill" else fill is not None:
+        raise ValueError(f"{what}: what missing cells are filled with is none of its categories")
+    return TextColumn(
+        take_text(state["name"], f"{what}: name"),
+        categories,
+        take_choice(state["unseen"], f"{what}: unseen", (*UNSEEN, "rare")),
+        missing,
+        fill,
+        rare,
+    )
+
+
+def _feature_from_state(state: Any, columns: Sequence[NumberColumn | TextColumn]) -> Feature:
+    what = "a feature of the preparation"
+    checked = take_dict(state, what, {"column", "part", "category", "shift", "scale"})
+    place = take_whole(checked["column"], f"{what}: column", 0, len(columns) - 1)
+    part = take_choice(checked["part"], f"{what}: part", PARTS)
+    column, category = columns[place], checked["category"]
+    if part in (("number",) if isinstance(column, TextColumn) else ("category", "rare")):
+        raise ValueError(f"{what}: its column has no {part}")
+    categories = column.categories if isinstance(column, TextColumn) else ()
+    if category not in categories if part == "category" else category is not None:
+        raise ValueError(f"{what}: the category is none of its column")
+    feature = Feature(place, part, category, *_affine(checked, what))
+    if part != "number" and not (math.isfinite(feature.of(0.0)) and math.isfinite(feature.of(1.0))):
+        raise ValueError(f"{what}: shift or scale is too large or too small")
+    return feature
+
+
+def _categories(state: dict[str, Any], what: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the categories of a column, and its rare ones."""
+    categories = take_texts(state["categories"], f"{what}: categories")
+    rare = take_texts(state.get("rare", []), f"{what}: rare")
+    if not categories and not rare:
+        raise ValueError(f"{what}: there are no categories")
+    take_texts([*categories, *rare], f"{what}: categories and rare ones")
+    return tuple(categories), tuple(rare)
+
+
+def _kind_of(state: Any, kinds: tuple[str, ...]) -> str:
     what = "a column of the preparation"
     if not isinstance(state, dict):
         raise ValueError(f"{what} must be a dict")
-    kind = take_choice(member(state, "kind", what), f"{what}: kind", ("number", "categories"))
-    if kind == "number":
-        take_dict(state, what, {"kind", "name", "shift", "scale"})
-        return _Number(
-            take_text(state["name"], f"{what}: name"),
-            take_number(state["shift"], f"{what}: shift"),
-            take_number(state["scale"], f"{what}: scale", positive=True),
-        )
-    take_dict(state, what, {"kind", "name", "categories"})
-    name = take_text(state["name"], f"{what}: name")
-    categories = take_texts(state["categories"], f"{what}: categories")
-    if not categories:
-        raise ValueError(f"{what}: there are no categories")
-    return _Categories(name, tuple(categories))
+    return take_choice(member(state, "kind", what), f"{what}: kind", kinds)
 
 
-def _learn_column(table: Table, name: str, standardize: bool) -> _Number | _Categories:
-    values = table.column(name)
-    if values.dtype != object:
-        return _standardized(table, name, values) if standardize else _Number(name)
-    _check_no_numbers(table, name, values)
-    categories = sorted(set(values))
-    as_many_as_rows = len(categories) == len(values) >= ENOUGH_ROWS
-    if len(categories) > MOST_CATEGORIES or as_many_as_rows:
-        raise TableError(
-            f"{table.source}, column {name!r}: its text takes {len(categories)} values in "
-            f"{len(values)} rows, such as {quoted(values[0])}: it looks like an identifier; "
-            "ignore this column"
-        )
-    return _Categories(name, tuple(categories))
-
-
-def _standardized(table: Table, name: str, values: np.ndarray) -> _Number:
-    """Return a column with mean 0 and standard deviation 1, or only mean 0 if it is constant."""
-    shifts, scales = standardizing(values[:, np.newaxis])
-    shift, scale = float(shifts[0]), float(scales[0])
-    if not (np.isfinite(shift) and np.isfinite(scale)):
-        raise TableError(f"{table.source}, column {name!r}: too large numbers to standardize")
-    return _Number(name, shift, scale)
-
-
-def _check_no_numbers(table: Table, name: str, values: np.ndarray) -> None:
-    """Raise an error if a column of text looks like one of numbers with mistakes in it."""
-    numbers = [number for number in map(parse_number, values) if number is not None]
-    row, cell = _first_text(values)
-    texts = [value for value in set(values) if parse_number(value) is None]
-    if all(map(_DECIMAL_COMMA.fullmatch, texts)):
-        table.fail(row, f"{quoted(cell)} has a decimal comma; write a decimal point", name)
-    distinct = len(set(numbers))
-    if 2 * len(numbers) > len(values) and (distinct > MANY_NUMBERS or 2 * distinct > len(numbers)):
-        table.fail(
-            row,
-            f"{quoted(cell)} is not a number, as most cells of this column are; "
-            "correct it or ignore this column",
-            name,
-        )
-
-
-def _first_text(values: np.ndarray) -> tuple[int, str]:
-    """Return where the first cell is that is not a number, and that cell."""
-    return next((row, cell) for row, cell in enumerate(values) if parse_number(cell) is None)
+def _affine(state: dict[str, Any], what: str) -> tuple[float, float]:
+    shift = take_number(state["shift"], f"{what}: shift")
+    return shift, take_number(state["scale"], f"{what}: scale", positive=True)

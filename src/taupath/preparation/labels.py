@@ -8,13 +8,32 @@ import numpy as np
 from taupath.preparation.lookup import codes_of
 from taupath.preparation.state import take_list, take_number
 from taupath.tables import Table, TableError
-from taupath.tables.cells import parse_number, quoted, show_number
+from taupath.tables.cells import option, parse_number, quoted, show_number
 from taupath.tables.table import listed
 
-__all__ = ["Label", "classes_from_state", "codes", "learn_classes", "numbers"]
+__all__ = [
+    "Label",
+    "classes_from_state",
+    "codes",
+    "is_known",
+    "learn_classes",
+    "numbers",
+    "why_positive",
+]
 
 Label = str | int | float
 
+# Pairs of labels, text in small letters, of which everybody calls the second one positive.
+OPPOSITES: tuple[tuple[Label, Label], ...] = (
+    (0, 1),
+    (-1, 1),
+    ("no", "yes"),
+    ("n", "y"),
+    ("false", "true"),
+    ("f", "t"),
+    ("negative", "positive"),
+    ("neg", "pos"),
+)
 # Labels that are more than this and than a fifth of the rows are no classes,
 TOO_MANY = 50
 # nor are so many, if some are not whole numbers.
@@ -51,7 +70,7 @@ def learn_classes(
         )
         raise TableError(f"{where}: {len(classes)} classes in {len(values)} rows; {advice}")
     if positive is None:
-        return classes
+        return classes[::-1] if _opposites(classes[::-1]) else classes
     if len(classes) > 2:
         raise TableError(
             f"{where}: a positive class needs two classes, but there are {listed(classes)}"
@@ -61,6 +80,22 @@ def learn_classes(
     if place < 0:
         raise TableError(f"{where}: there is no class {positive!r}, only {listed(classes)}")
     return [classes[1 - place], classes[place]]
+
+
+def why_positive(classes: Sequence[Label], asked: bool) -> str:
+    """Return why the second of two classes is the positive one, and how to turn them round."""
+    if asked:
+        return "you asked for it"
+    if _opposites(classes):
+        return f"as opposed to {classes[0]}"
+    rule = "the later label" if isinstance(classes[1], str) else "the larger label"
+    return f"{rule}; {option('--positive', classes[0])} turns them round"
+
+
+def _opposites(classes: Sequence[Label]) -> bool:
+    """Return whether these are a pair of opposites in their order."""
+    pair = tuple(label.lower() if isinstance(label, str) else label for label in classes)
+    return pair in OPPOSITES
 
 
 def codes(
@@ -99,8 +134,9 @@ def classes_from_state(value: Any) -> list[Label]:
     """Return classes from a state."""
     what = "the preparation's classes"
     classes = take_list(value, what)
+    truths = all(isinstance(label, bool) for label in classes)
     for label in classes:
-        if not isinstance(label, str):
+        if not isinstance(label, str) and not truths:
             take_number(label, f"{what}: a label")
     if len({isinstance(label, str) for label in classes}) > 1:
         raise ValueError(f"{what} must be all text or all numbers")

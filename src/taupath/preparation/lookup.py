@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from taupath.tables.cells import parse_number
+from taupath.tables.cells import TRUTH, parse_number
 
 __all__ = ["codes_of"]
 
@@ -15,7 +15,7 @@ def codes_of(values: np.ndarray, known: Sequence[str | int | float]) -> np.ndarr
 
     A column of text is read as numbers if only those of its cells are there that look like them.
     So what is not found as it is written is looked up by its number, unless several known values
-    have that number.
+    have that number. Where all known values are truth values, 1 is true and 0 is false.
 
     Parameters
     ----------
@@ -24,21 +24,30 @@ def codes_of(values: np.ndarray, known: Sequence[str | int | float]) -> np.ndarr
     known : sequence of str, int or float
         Different values.
     """
-    by_number = _by_number(known)
+    truths = all(_number(value, True) in (0.0, 1.0) for value in known)
+    by_number = _by_number(known, truths)
     if values.dtype != object:
         distinct, inverse = np.unique(values, return_inverse=True)
         codes = [by_number.get(value, -1) for value in distinct.tolist()]
         return np.array(codes, dtype=np.intp)[inverse]
     place = {value: code for code, value in enumerate(known) if isinstance(value, str)}
     for cell in set(values) - place.keys():
-        number = parse_number(cell)
+        number = _number(cell, truths)
         place[cell] = -1 if number is None else by_number.get(number, -1)
     return np.fromiter((place[cell] for cell in values), dtype=np.intp, count=len(values))
 
 
-def _by_number(known: Sequence[str | int | float]) -> dict[float, int]:
+def _number(value: str | int | float, truths: bool) -> float | None:
+    """Return the number that a value is or writes, perhaps as a truth value; None if none."""
+    if not isinstance(value, str):
+        return float(value)
+    number = parse_number(value)
+    return TRUTH.get(value.lower()) if number is None and truths else number
+
+
+def _by_number(known: Sequence[str | int | float], truths: bool) -> dict[float, int]:
     """Return the places of those that are numbers no other one is."""
-    numbers = [parse_number(value) if isinstance(value, str) else float(value) for value in known]
+    numbers = [_number(value, truths) for value in known]
     times = Counter(numbers)
     return {
         number: code

@@ -74,12 +74,7 @@ class MatrixFeatures:
         """
         import scipy.sparse as sp
 
-        if table.matrix is None:
-            raise TableError(
-                f"{table.source}: it has named columns, but the model was learned from a matrix "
-                "(LIBSVM or npz)"
-            )
-        X: Any = table.matrix
+        X: Any = self._stacked(table) if table.matrix is None else table.matrix
         if isinstance(X, np.ndarray):
             if X.shape[1] != self.n_features:
                 raise TableError(
@@ -101,6 +96,16 @@ class MatrixFeatures:
             row = _first_row(X, finite)
             table.fail(row, "a value is too far from those of the model")
         return X
+
+    def _stacked(self, table: Table) -> np.ndarray:
+        """Return the columns of a file without names, which are called as features are."""
+        names = set(table.names or ())
+        if self.n_features > len(names) or not names.issuperset(self.feature_names):
+            raise TableError(
+                f"{table.source}: it has named columns, but the model was learned from a matrix "
+                f"(LIBSVM or npz); without a header they are x1 to x{self.n_features}"
+            )
+        return np.column_stack([table.numbers(name) for name in self.feature_names])
 
     def _fitted(self, table: Table, X: "sp.csr_array") -> "np.ndarray | sp.csr_array":
         """Return a sparse matrix with the model's number of columns."""

@@ -6,12 +6,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taupath.preparation import labels
-from taupath.preparation.columns import ColumnFeatures
+from taupath.preparation.columns import UNSEEN, ColumnFeatures
 from taupath.preparation.labels import Label
+from taupath.preparation.learning import learn_columns
 from taupath.preparation.matrices import MatrixFeatures
-from taupath.preparation.state import take_choice, take_dict, take_text, take_texts, take_whole
+from taupath.preparation.notes import index_columns, notes_on
+from taupath.preparation.state import (
+    member,
+    take_choice,
+    take_dict,
+    take_text,
+    take_texts,
+    take_whole,
+)
 from taupath.tables import Table, TableError
-from taupath.tables.table import listed
+from taupath.tables.table import listed, missing_in
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -19,10 +28,12 @@ if TYPE_CHECKING:
 __all__ = ["Preparation"]
 
 TASKS = ("classify", "regress")
+# What is done about rows with missing cells.
+MISSING = ("error", "impute", "drop")
 # Names, in small letters, that say that a column is the target.
 TARGET_NAMES = ("target", "class", "label", "y")
 # Of the state; a change that older readers would misunderstand raises it.
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 
 class Preparation:
@@ -35,40 +46,78 @@ class Preparation:
     task : {"classify", "regress"}
         What the responses are.
     target : str or None
-        Column of the responses; None for the labels that come with a matrix.
-    ignore : list of str
+        Column of the responses; None for the labels that come with a matrix, and where it is not
+        known.
+    drop : list of str
         Columns that are not used.
+    keep : list of str
+        Columns that are not used either, but go with the predictions.
+    missing : {"error", "impute", "drop"}
+        What is done about missing cells: they are errors, they are filled in, or their rows are
+        left out.
     classes : list of str, int or float, or None
         Labels in order, the positive one last; None for regression.
+    columns : ColumnFeatures or MatrixFeatures
+        How columns, or those of a matrix, become features.
     feature_names : list of str
-        Names of the features: columns, ``column=category`` for text, x1, x2, … for a matrix.
+        Names of the features: columns, ``column=category`` for text, ``column (missing)`` for
+        missing cells; x1, x2, … for a matrix.
     n_features : int
         Number of features.
+    why_positive : str
+        Of two classes that were just learned: why the last one is positive.
+    notes : list of str
+        What was found in the table that was just learned from, a line each.
     """
+
+    why_positive = ""
+    notes: Sequence[str] = ()
 
     def __init__(
         self,
         task: str,
         target: str | None,
-        ignore: Sequence[str],
         classes: Sequence[Label] | None,
-        features: ColumnFeatures | MatrixFeatures,
+        columns: ColumnFeatures | MatrixFeatures,
+        *,
+        drop: Sequence[str] = (),
+        keep: Sequence[str] = (),
+        missing: str = "error",
     ) -> None:
         self.task = task
         self.target = target
-        self.ignore = list(ignore)
         self.classes = None if classes is None else list(classes)
-        self._features = features
+        self.columns = columns
+        self.drop = list(drop)
+        self.keep = list(keep)
+        self.missing = missing
 
     @property
     def feature_names(self) -> list[str]:
         """Names of the features."""
-        return list(self._features.feature_names)
+        return list(self.columns.feature_names)
 
     @property
     def n_features(self) -> int:
         """Number of features."""
-        return self._features.n_features
+        return self.columns.n_features
+
+    @property
+    def column_names(self) -> list[str] | None:
+        """Names of the columns that features are made of; None for a matrix."""
+        return self.columns.names if isinstance(self.columns, ColumnFeatures) else None
+
+    def with_target(self, target: str) -> "Preparation":
+        """Return the same preparation with another column of responses."""
+        if target in (self.column_names or ()):
+            raise TableError(f"column {target!r} is a feature of the model, not its target")
+        others = {
+            "drop": [name for name in self.drop if name != target],
+            "keep": [name for name in self.keep if name != target],
+        }
+        return Preparation(
+            self.task, target, self.classes, self.columns, missing=self.missing, **others
+        )
 
     @classmethod
     def learn(
@@ -79,7 +128,12 @@ class Preparation:
         task: str = "classify",
         standardize: bool = False,
         positive: Label | None = None,
-        ignore: Sequence[str] = (),
+        drop: Sequence[str] = (),
+        keep: Sequence[str] = (),
+        missing: str = "error",
+        flag_missing: bool = False,
+        unseen: str = "ignore",
+        trusted: bool = False,
     ) -> "Preparation":
         """Return the preparation that a table to learn from asks for.
 
@@ -100,46 +154,93 @@ class Preparation:
             Whether numeric columns get mean 0 and standard deviation 1, constant ones only mean 0.
             Columns of a sparse matrix are divided by their largest absolute value instead.
         positive : str, int or float, optional
-            Which of two classes comes last; by default the one that is later in order.
-        ignore : sequence of str
+            Which of two classes comes last; by default 1, yes, true or positive beside their
+            opposites, else the one that is later in order.
+        drop : sequence of str
             Names of columns to leave out.
+        keep : sequence of str
+            Names of columns that are no features but go with the predictions.
+        missing : {"error", "impute", "drop"}
+            What is done about missing cells. They are errors; or those of numbers count as the
+            median of their column, those of text as its most frequent category; or their rows are
+            left out. Except for the first, rows without response are left out, too.
+        flag_missing : bool
+            With ``missing="impute"``: whether columns with missing cells get a feature more, 1
+            where a cell is missing.
+        unseen : {"ignore", "error"}
+            What a text is that comes later and not here: no category, or an error.
+        trusted : bool
+            Whether columns are taken as they are, though they may look like identifiers, like an
+            index, or like numbers with mistakes in them: for part of a table that was learned from.
 
         Raises
         ------
         TableError
             If the table cannot be learned from; the message says where and why.
         """
-        if task not in TASKS:
-            raise ValueError(f"task must be one of {', '.join(TASKS)}; got {task!r}")
+        for name, value, choices in (
+            ("task", task, TASKS),
+            ("missing", missing, MISSING),
+            ("unseen", unseen, UNSEEN),
+        ):
+            if value not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
         if positive is not None and task != "classify":
             raise ValueError("a positive class goes with task 'classify' only")
+        if flag_missing and missing != "impute":
+            raise ValueError("flags for missing cells go with missing='impute' only")
         if table.n_rows == 0:
             raise TableError(f"{table.source}: there are no rows to learn from")
-        ignore = list(dict.fromkeys(ignore))
+        drop, keep = list(dict.fromkeys(drop)), list(dict.fromkeys(keep))
+        given = table
         if table.names is None:
-            if target is not None or ignore:
+            if target is not None or drop or keep:
                 raise TableError(
-                    f"{table.source}: a matrix has no named columns to predict or to ignore; "
-                    "its labels are the target"
+                    f"{table.source}: a matrix has no named columns to predict, to keep or to "
+                    "drop; its labels are the target"
+                )
+            if missing != "error":
+                raise TableError(
+                    f"{table.source}: a matrix has no missing cells; --missing is for named columns"
                 )
             column, names = None, []
         else:
-            column = _target_column(table, table.names, target, ignore)
-            names = _feature_columns(table, column, ignore)
+            column = _target_column(table, table.names, target, drop, keep)
+            left_out = {column, *drop, *keep}
+            candidates = [name for name in table.names if name not in left_out]
+            index = [] if trusted else index_columns(table, candidates)
+            drop += index
+            names = _feature_columns(table, column, [*drop, *keep])
+            if missing != "error":
+                holes = [column, *names] if missing == "drop" else [column]
+                table = _without(table, np.any([missing_in(table.cells(n)) for n in holes], axis=0))
         responses = _responses(table, column)
         if task == "classify":
             classes = labels.learn_classes(responses, table, column, positive)
         else:
             labels.numbers(responses, table, column)
             classes = None
-        features = (
-            MatrixFeatures.learn(table, standardize)
-            if column is None
-            else ColumnFeatures.learn(table, names, standardize)
-        )
-        return cls(task, column, ignore, classes, features)
+        features: ColumnFeatures | MatrixFeatures
+        if column is None:
+            features = MatrixFeatures.learn(table, standardize)
+        else:
+            features = learn_columns(
+                table,
+                names,
+                standardize=standardize,
+                impute=missing == "impute",
+                flag_missing=flag_missing,
+                unseen=unseen,
+                trusted=trusted,
+            )
+        learned = cls(task, column, classes, features, drop=drop, keep=keep, missing=missing)
+        if classes is not None and len(classes) == 2:
+            learned.why_positive = labels.why_positive(classes, asked=positive is not None)
+        if isinstance(features, ColumnFeatures) and column is not None and not trusted:
+            learned.notes = notes_on(given, table, features, column, index)
+        return learned
 
-    def features(self, table: Table) -> "np.ndarray | sp.csr_array":
+    def features(self, table: Table, unseen: str | None = None) -> "np.ndarray | sp.csr_array":
         """Return the features of a table.
 
         Columns that are not the model's are ignored. A sparse matrix may have fewer columns than
@@ -149,6 +250,8 @@ class Preparation:
         ----------
         table : Table
             Rows with the columns that were learned from; responses need not be there.
+        unseen : {"ignore", "error"}, optional
+            What texts are that training did not have, in place of what was asked for then.
 
         Returns
         -------
@@ -158,10 +261,37 @@ class Preparation:
         Raises
         ------
         TableError
-            If a column is missing or has text for numbers, a category was never seen, or a
-            matrix is wider than the model's.
+            If a column is missing or has text for numbers, a cell is missing that nothing stands
+            in for, a category was never seen and is not ignored, or a matrix is wider than the
+            model's.
         """
-        return self._features.apply(table)
+        if isinstance(self.columns, ColumnFeatures):
+            return self.columns.apply(table, unseen)
+        return self.columns.apply(table)
+
+    def incomplete(self, table: Table) -> np.ndarray:
+        """Return which rows have a missing cell in a column of the model."""
+        if isinstance(self.columns, ColumnFeatures):
+            return self.columns.incomplete(table)
+        return np.zeros(table.n_rows, dtype=bool)
+
+    def usable(self, table: Table) -> Table:
+        """Return the rows of a table to train on, or to compare with the truth.
+
+        All of them if missing cells are errors; otherwise those with a response, and if rows with
+        missing cells are dropped only those where no cell of the model is missing.
+        """
+        target = self.target_in(table)
+        if self.missing == "error" or target is None or table.is_blank(target):
+            return table
+        missing = missing_in(table.cells(target))
+        if self.missing == "drop":
+            missing |= self.incomplete(table)
+        return _without(table, missing)
+
+    def target_in(self, table: Table) -> str | None:
+        """Return the column of a table that holds the responses, None if it is not there."""
+        return self.target if self.target in (table.names or ()) else None
 
     def has_response(self, table: Table) -> bool:
         """Return whether a table has responses.
@@ -170,9 +300,9 @@ class Preparation:
         label; where rows are to be predicted it is a stand-in: the same in all of them, and
         none of the classes, or 0 for regression.
         """
-        if self.target is not None:
-            names = table.names
-            return names is not None and self.target in names and not table.is_blank(self.target)
+        if self.target is not None or isinstance(self.columns, ColumnFeatures):
+            target = self.target_in(table)
+            return target is not None and not table.is_blank(target)
         if table.labels is None:
             return False
         if self.classes is None:
@@ -197,6 +327,11 @@ class Preparation:
         TableError
             If there are no responses, or one is not of the classes or not a number.
         """
+        if self.target is None and isinstance(self.columns, ColumnFeatures):
+            raise TableError(
+                f"{table.source}: the model does not know which column holds the truth; name it: "
+                "--target COLUMN, or y in Python"
+            )
         values = _responses(table, self.target)
         if self.classes is None:
             return labels.numbers(values, table, self.target)
@@ -208,9 +343,11 @@ class Preparation:
             "version": STATE_VERSION,
             "task": self.task,
             "target": self.target,
-            "ignore": list(self.ignore),
+            "drop": list(self.drop),
+            "keep": list(self.keep),
+            "missing": self.missing,
             "classes": None if self.classes is None else list(self.classes),
-            "features": self._features.state(),
+            "features": self.columns.state(),
         }
 
     @classmethod
@@ -220,7 +357,8 @@ class Preparation:
         Parameters
         ----------
         state : dict
-            As `state` gives it, perhaps from a file: nothing in it is trusted.
+            As `state` gives it, or gave it in an earlier version, perhaps from a file: nothing in
+            it is trusted.
 
         Raises
         ------
@@ -228,40 +366,65 @@ class Preparation:
             If it is no such state.
         """
         what = "the preparation"
+        version = STATE_VERSION
         if isinstance(state, dict) and "version" in state:
-            take_whole(state["version"], f"{what}: version", STATE_VERSION, STATE_VERSION)
-        keys = {"version", "task", "target", "ignore", "classes", "features"}
+            version = take_whole(state["version"], f"{what}: version", 1, STATE_VERSION)
+        keys = {"version", "task", "target", "classes", "features"}
+        keys |= {"ignore"} if version == 1 else {"drop", "keep", "missing"}
         checked = take_dict(state, what, keys)
+        if version == 1:
+            checked = {**checked, "drop": checked["ignore"], "keep": [], "missing": "error"}
         task = take_choice(checked["task"], f"{what}: task", TASKS)
-        ignore = take_texts(checked["ignore"], f"{what}: ignore")
+        missing = take_choice(checked["missing"], f"{what}: missing", MISSING)
+        drop = take_texts(checked["drop"], f"{what}: {'ignore' if version == 1 else 'drop'}")
+        keep = take_texts(checked["keep"], f"{what}: keep")
         target, classes = checked["target"], checked["classes"]
         if (classes is None) != (task == "regress"):
             raise ValueError(f"{what}: there are classes if and only if the task is to classify")
         if classes is not None:
             classes = labels.classes_from_state(classes)
-        if target is None:
-            return cls(task, None, ignore, classes, MatrixFeatures.from_state(checked["features"]))
-        take_text(target, f"{what}: target")
-        features = ColumnFeatures.from_state(checked["features"])
-        if {target, *ignore} & {column.name for column in features.columns} or target in ignore:
+        features = _features_from_state(checked["features"], version)
+        used: list[str] = []
+        if isinstance(features, ColumnFeatures):
+            used = features.names
+        if target is not None:
+            used = [*used, take_text(target, f"{what}: target")]
+        if len({*used, *drop, *keep}) < len(used) + len(drop) + len(keep):
             raise ValueError(f"{what}: a column is both used and left out")
-        return cls(task, target, ignore, classes, features)
+        if isinstance(features, MatrixFeatures) and (target is not None or drop or keep):
+            raise ValueError(f"{what}: a matrix has no named columns")
+        return cls(task, target, classes, features, drop=drop, keep=keep, missing=missing)
+
+
+def _features_from_state(state: Any, version: int) -> ColumnFeatures | MatrixFeatures:
+    what = "the preparation's features"
+    if not isinstance(state, dict):
+        raise ValueError(f"{what} must be a dict, not {type(state).__name__}")
+    kinds = (ColumnFeatures.kind, MatrixFeatures.kind)
+    kind = take_choice(member(state, "kind", what), f"{what}: kind", kinds)
+    if kind == MatrixFeatures.kind:
+        return MatrixFeatures.from_state(state)
+    return ColumnFeatures.from_state(state, version)
 
 
 def _target_column(
-    table: Table, names: list[str], target: str | None, ignore: Sequence[str]
+    table: Table, names: list[str], target: str | None, drop: Sequence[str], keep: Sequence[str]
 ) -> str:
     """Return the name of the target column."""
-    unknown = [name for name in ignore if name not in names]
-    if unknown:
-        raise TableError(
-            f"{table.source}: columns to ignore are not there: {listed(unknown)}; "
-            f"the file has {listed(names)}"
-        )
+    for what, wanted in (("drop", drop), ("keep", keep)):
+        unknown = [name for name in wanted if name not in names]
+        if unknown:
+            raise TableError(
+                f"{table.source}: columns to {what} are not there: {listed(unknown)}; "
+                f"the file has {listed(names)}"
+            )
+    both = [name for name in drop if name in keep]
+    if both:
+        raise TableError(f"{table.source}: columns to drop and to keep: {listed(both)}")
     if target is None:
-        candidates = [name for name in names if name not in ignore]
+        candidates = [name for name in names if name not in drop and name not in keep]
         if not candidates:
-            raise TableError(f"{table.source}: all columns are ignored")
+            raise TableError(f"{table.source}: all columns are left out")
         named = [name for name in candidates if name.lower() in TARGET_NAMES]
         return named[0] if len(named) == 1 else candidates[-1]
     if target not in names:
@@ -272,8 +435,8 @@ def _target_column(
                 f"the file has {listed(names)}"
             )
         target = names[place - 1]
-    if target in ignore:
-        raise TableError(f"{table.source}: column {target!r} is the target and cannot be ignored")
+    if target in drop or target in keep:
+        raise TableError(f"{table.source}: column {target!r} is the target and cannot be left out")
     return target
 
 
@@ -287,10 +450,17 @@ def _responses(table: Table, target: str | None) -> np.ndarray:
     return table.labels
 
 
-def _feature_columns(table: Table, target: str, ignore: Sequence[str]) -> list[str]:
+def _without(table: Table, missing: np.ndarray) -> Table:
+    """Return the rows without missing cells."""
+    if missing.all():
+        raise TableError(f"{table.source}: each row has a missing cell; try --missing impute")
+    return table.take(~missing) if missing.any() else table
+
+
+def _feature_columns(table: Table, target: str, left_out: Sequence[str]) -> list[str]:
     """Return the columns that are left for features."""
-    names = [name for name in table.names or [] if name != target and name not in ignore]
+    names = [name for name in table.names or [] if name != target and name not in left_out]
     if not names:
-        hint = "" if ignore else "; cells are separated by commas, tabs or semicolons"
+        hint = "" if left_out else "; --delimiter says what is between the cells"
         raise TableError(f"{table.source}: there is no column besides the target {target!r}{hint}")
     return names

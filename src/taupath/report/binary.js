@@ -1,192 +1,125 @@
-// The page of two classes: from costs to τ, and from τ to what happens.
+// The page of two classes: from costs to decisions, and what they come to.
 
-/**
- * Counts over τ. `when` are the τ after which a prediction changes, in order; the pieces between
- * them have no change inside. Piece k holds for when[k - 1] < τ ≤ when[k].
- */
-class Counts {
-  constructor(events) {
-    this.when = unpack(events.when);
-    const steps = unpack(events.step);
-    this.falseAlarms = new Float64Array(steps.length + 1);
-    this.found = new Float64Array(steps.length + 1);
-    [this.falseAlarms[0], this.found[0]] = events.begin;
-    steps.forEach((step, k) => {
-      const ofPositive = Math.abs(step) === 1;
-      this.found[k + 1] = this.found[k] + (ofPositive ? step : 0);
-      this.falseAlarms[k + 1] = this.falseAlarms[k] + (ofPositive ? 0 : step / 2);
-    });
-  }
+const usual = { tau: data.tau, prevalence: nPositive / n };
+/** How many times as likely either class is elsewhere than among these cases. */
+const shift = () => (((1 - state.prevalence) / state.prevalence) * nPositive) / nNegative;
+const odds = (tau, factor) => (tau * factor) / (tau * factor + 1 - tau);
 
-  piece(tau) {
-    return lowerBound(this.when, tau);
-  }
-}
-
-/** Cases that are carried one by one. */
-class Cases {
-  constructor(packed) {
-    this.rows = unpack(packed.rows);
-    this.positive = unpack(packed.positive);
-    this.proba = unpack(packed.proba);
-    this.begin = unpack(packed.begin);
-    this.starts = unpack(packed.changeStarts);
-    this.changes = unpack(packed.changes);
-    this.functions = packed.functions && new LowRank(packed.functions);
-    this.columns = packed.columns;
-  }
-
-  get length() {
-    return this.rows.length;
-  }
-
-  /** 1 where a case is taken for positive at τ, else 0. */
-  decided(i, tau) {
-    let decision = this.begin[i];
-    for (let k = this.starts[i]; k < this.starts[i + 1] && this.changes[k] < tau; k++) {
-      decision = 1 - decision;
-    }
-    return decision;
-  }
-}
-
-const [nNegative, nPositive] = data.counts;
-const n = nNegative + nPositive;
-const counts = new Counts(data.events);
-
-const model = {
-  names: data.classes,
-  cases: new Cases(data.cases),
-  tau: data.tau,
+const state = {
+  tau: usual.tau, // cost of a false alarm, divided by the sum of both costs
+  decides: usual.tau, // the τ that decides: the same, unless decisions are adapted to another share
   costFp: 1,
   costFn: 1,
-  held: false, // whether costs stay when τ moves
-  prevalence: nPositive / n,
-  piece: 0,
-  best: { tau: 0, cost: 0, piece: 0, from: 0, to: 1 },
-  pieces: counts.when.length + 1,
-  edge: (k) => (k <= 0 ? 0 : k > counts.when.length ? 1 : counts.when[k - 1]),
-  tpr: (k) => counts.found[k] / nPositive,
-  tnr: (k) => 1 - counts.falseAlarms[k] / nNegative,
-  accuracy: (k) => model.prevalence * model.tpr(k) + (1 - model.prevalence) * model.tnr(k),
-  cost: (k) =>
-    model.costFp * (1 - model.prevalence) * (1 - model.tnr(k)) +
-    model.costFn * model.prevalence * (1 - model.tpr(k)),
-  benefit: (k, tau) =>
-    model.prevalence * model.tpr(k) - (tau / (1 - tau)) * (1 - model.prevalence) * (1 - model.tnr(k)),
-  precision: (k) => {
-    const right = model.prevalence * model.tpr(k);
-    return right / (right + (1 - model.prevalence) * (1 - model.tnr(k)));
-  },
+  prevalence: usual.prevalence,
+  adapt: false,
+  range: null, // what a miss may be worth: {low, high}
+  case: null, // place in `cases`
+  kind: "all",
+  list: "change",
+  allColumns: false,
+  /** The τ that decides where costs have this τ, and the other way round. */
+  decidesAt: (tau) => (state.adapt ? odds(tau, shift()) : tau),
+  costsOf: (tau) => (state.adapt ? odds(tau, 1 / shift()) : tau),
   setTau,
 };
 
-const [negative, positive] = model.names;
-const shifted = () => Math.abs(model.prevalence * n - nPositive) > 1e-9 * n;
-
-/** The τ these costs ask for, where shares of the classes are other than in the data. */
-function askedTau() {
-  const alarm = (model.costFp * (1 - model.prevalence)) / nNegative;
-  const miss = (model.costFn * model.prevalence) / nPositive;
-  return alarm / (alarm + miss);
-}
-
-/** The stretch of τ that costs least; of several, the closest to the τ the costs ask for. */
-function findBest() {
-  const asked = askedTau();
-  let least = Infinity;
-  for (let k = 0; k < model.pieces; k++) {
-    if (wideEnough(k)) least = Math.min(least, model.cost(k));
-  }
-  const close = least + 1e-12 * (model.costFp + model.costFn);
-  let best = null;
-  for (let k = 0; k < model.pieces; k++) {
-    if (!(model.cost(k) <= close) || !wideEnough(k)) continue;
-    let last = k;
-    while (last + 1 < model.pieces && model.cost(last + 1) <= close) last += 1;
-    const [from, to] = [model.edge(k), model.edge(last + 1)];
-    const away = asked < from ? from - asked : asked > to ? asked - to : 0;
-    if (best === null || away < best.away) {
-      const tau = 0.5 * (from + to);
-      best = { tau, from, to, away, piece: counts.piece(tau), cost: least };
-    }
-    k = last;
-  }
-  return best;
-}
-
-const wideEnough = (k) => model.pieces === 1 || model.edge(k + 1) - model.edge(k) > 1e-9;
+const shifted = () => Math.abs(state.prevalence * n - nPositive) > 1e-9 * n;
 
 // -- what the reader may change -----------------------------------------------------------------
 
+/** Set τ: the smaller of the two costs stays. */
 function setTau(tau) {
-  model.tau = tau;
-  if (!model.held) {
-    const sum = model.costFp + model.costFn;
-    [model.costFp, model.costFn] = [tau * sum, (1 - tau) * sum];
-    update("costs");
-  } else {
-    update("tau");
-  }
+  const unit = Math.min(state.costFp, state.costFn) || Math.max(state.costFp, state.costFn) || 1;
+  state.tau = tau;
+  if (tau <= 0 || tau >= 1) [state.costFp, state.costFn] = tau <= 0 ? [0, unit] : [unit, 0];
+  else if (tau <= 0.5) [state.costFp, state.costFn] = [unit, neat((unit * (1 - tau)) / tau)];
+  else [state.costFp, state.costFn] = [neat((unit * tau) / (1 - tau)), unit];
+  update("costs");
 }
+
+/** A cost without the last digits of its rounding. */
+const neat = (cost) => Number(cost.toPrecision(14));
 
 function setCosts(costFp, costFn) {
   if (costFp + costFn <= 0) return "one of the two has to cost something";
-  [model.costFp, model.costFn] = [costFp, costFn];
-  if (!model.held) model.tau = costFp / (costFp + costFn);
+  [state.costFp, state.costFn, state.tau] = [costFp, costFn, tauOf(costFp, costFn)];
   update("costs");
   return "";
 }
 
-function setPrevalence(share) {
-  model.prevalence = share;
+function setPrevalence(share, adapt = state.adapt) {
+  [state.prevalence, state.adapt] = [share, adapt];
   update("prevalence");
-}
-
-function hold(held) {
-  model.held = held;
-  holdBox.checked = held;
-  if (!held) setCosts(model.costFp, model.costFn);
 }
 
 const costFpField = numberField({
   label: "A false alarm costs", id: "cost-fp", min: 0, max: 1e12, hint: `${negative}, taken for ${positive}`,
-  take: (value) => setCosts(value, model.costFn),
+  take: (value) => setCosts(value, state.costFn),
 });
 const costFnField = numberField({
   label: "A miss costs", id: "cost-fn", min: 0, max: 1e12, hint: `${positive}, taken for ${negative}`,
-  take: (value) => setCosts(model.costFp, value),
+  take: (value) => setCosts(state.costFp, value),
 });
 const prevalenceField = numberField({
-  label: `Share of ${positive}`, id: "prevalence", min: 0, max: 100, unit: "%",
-  hint: `${percent(nPositive / n)} here; put in yours`,
-  take: (value) => {
-    setPrevalence(value / 100);
-  },
+  label: `Share of ${positive}`, id: "prevalence", min: 0.0001, max: 99.9999, unit: "%",
+  hint: `${percent(nPositive / n)} here; where will you use it?`,
+  take: (value) => setPrevalence(value / 100),
 });
 const resetPrevalence = button("As in these cases", () => {
   delete prevalenceField.input.dataset.typing;
-  setPrevalence(nPositive / n);
+  setPrevalence(usual.prevalence, false);
 }, { id: "reset-prevalence", class: "quiet" });
-const holdBox = element("input", { type: "checkbox", id: "hold", onchange: () => hold(holdBox.checked) });
+const adaptBox = element("input", { type: "checkbox", id: "adapt", onchange: () => setPrevalence(state.prevalence, adaptBox.checked) });
+const adaptLabel = element("label", { class: "check", for: "adapt" }, adaptBox, "Adapt decisions to this share");
 const control = new TauControl({
-  label: "τ, how much of the total a false alarm costs",
+  label: "Cost of a false alarm : cost of a miss",
   low: "misses cost more: raise the alarm early", high: "false alarms cost more: be sure first",
-  changes: counts.when, take: setTau, step: "a prediction changes",
+  changes: counts.when, take: (tau) => setTau(tau), step: "a decision changes", scale: SCALE,
 });
-const useBest = button("Go to the best τ", () => {
-  hold(true);
-  setTau(model.best.tau);
-}, { id: "use-best" });
-const askedNote = element("p", { class: "note", id: "asked" });
-const useAsked = button("Use it", () => {
-  hold(true);
-  setTau(askedTau());
-}, { id: "use-asked", class: "quiet" });
+const costNote = element("p", { class: "note", id: "cost-note" });
 
-// -- what is shown ------------------------------------------------------------------------------
+function showCostNote() {
+  const [fp, fn] = [state.costFp, state.costFn];
+  const ratio = fp === fn ? "A miss costs as much as a false alarm."
+    : fn > fp ? (fp > 0 ? `A miss costs ${say(fn / fp)} times as much as a false alarm.` : "False alarms cost nothing.")
+      : fn > 0 ? `A false alarm costs ${say(fp / fn)} times as much as a miss.` : "Misses cost nothing.";
+  const threshold = ` The alarm is raised where the probability of ${positive} is ${data.rule === "sign" ? "about " : ""}${percent(state.decides)} or more.`;
+  const adapted = state.adapt && shifted() ? ` That is τ = ${say(state.decides)}, since ${positive} is ${shift() > 1 ? "rarer" : "more common"} than among these cases.` : "";
+  const coarse = data.nodes ? ` Counts are given at ${sayCount(data.nodes)} cost ratios, all with two digits; in between, the nearest is shown.` : "";
+  costNote.textContent = ratio + threshold + adapted + coarse;
+  resetPrevalence.hidden = adaptLabel.hidden = !shifted();
+  adaptBox.checked = state.adapt;
+}
+
+// -- what happens then --------------------------------------------------------------------------
 
 const headline = element("p", { class: "headline live", id: "headline" });
+const constantNote = element("p", { class: "warning", id: "constant" });
+const now = (own = counts) => own.piece(state.decides);
+const costOf = (own, k = now(own)) => meanCost(state, own.falseAlarms[k], own.found[k]);
+const perThousand = () => (shifted() ? 1000 : n);
+const sayBand = ([low, high]) => `${say(low, 2)} to ${say(high, 2)}`;
+
+function showHeadline() {
+  const k = now();
+  const [alarms, found] = [counts.falseAlarms[k], counts.found[k]];
+  const misses = nPositive - found;
+  const cost = costOf(counts);
+  const blind = withoutLooking(state);
+  const first = shifted()
+    ? `Of 1000 cases with ${percent(state.prevalence)} ${positive}, expect ${sayFixed(1000 * (1 - state.prevalence) * (alarms / nNegative), 1)} false alarms and ${sayFixed(1000 * state.prevalence * (misses / nPositive), 1)} misses`
+    : `Of ${sayCount(n)} cases, ${counted(alarms, "false alarm", "false alarms")} and ${counted(misses, "miss", "misses")}`;
+  const rest = `; ${sayCount(found)} of ${sayCount(nPositive)} ${positive} found. This costs ${say(cost)} per case (95 %: ${sayBand(costBand(state, alarms, found))}), ${say(cost * perThousand())} in total; deciding without looking would cost ${say(blind.cost)} per case.`;
+  headline.replaceChildren(seenMark(), element("b", {}, first), rest);
+  const all = alarms + found;
+  constantNote.hidden = all > 0 && all < n;
+  constantNote.replaceChildren(
+    element("b", {}, `At these costs the model gives every case the same answer: ${className(all > 0)}.`),
+    " That is deciding without looking.");
+  announce(`${sayRatio(state.tau)}. ${data.seen ? "In-sample. " : ""}${first}${rest}`);
+  return `${sayRatio(state.tau)}, τ ${say(state.tau)}: ${first}`;
+}
+
 const cells = {};
 for (const id of ["tn", "fp", "fn", "tp"]) {
   cells[id] = { big: element("span", { class: "big", id }), small: element("span", { class: "small", id: `${id}-share` }) };
@@ -202,7 +135,7 @@ const matrix = element(
   { class: "matrix", id: "matrix" },
   matrixCaption,
   element("thead", {}, element("tr", {},
-    element("td", {}),
+    element("td", {}, data.target ? element("span", { class: "target" }, data.target) : ""),
     element("th", { scope: "col" }, "taken for ", element("b", {}, negative)),
     element("th", { scope: "col" }, "taken for ", element("b", {}, positive)))),
   element("tbody", {},
@@ -210,13 +143,35 @@ const matrix = element(
     element("tr", {}, element("th", { scope: "row" }, "really ", element("b", {}, positive)), matrixCell("fn", "misses", "mistake"), matrixCell("tp", "found", "right"))),
 );
 
+function showMatrix() {
+  const k = now();
+  const [alarms, found] = [counts.falseAlarms[k], counts.found[k]];
+  const whole = { tn: nNegative - alarms, fp: alarms, fn: nPositive - found, tp: found };
+  const moved = shifted();
+  matrixCaption.textContent = moved ? `Of 1000 cases with ${percent(state.prevalence)} ${positive}` : `Of these ${sayCount(n)} cases, with 95 % intervals`;
+  for (const [id, count] of Object.entries(whole)) {
+    const ofNegative = id === "tn" || id === "fp";
+    const total = ofNegative ? nNegative : nPositive;
+    const [low, high] = wilson(count, total);
+    const expected = 1000 * (count / total) * (ofNegative ? 1 - state.prevalence : state.prevalence);
+    cells[id].big.textContent = moved ? sayFixed(expected, 1) : sayCount(count);
+    cells[id].small.textContent = moved
+      ? `${sayCount(count)} of ${sayCount(total)} here`
+      : `${percent(count / total)} (${sayFixed(100 * low, 0)}–${percent(high, 0)})`;
+  }
+}
+
+const rate = (own, name) => own[name](now(own));
 const METRICS = [
-  ["cost", "Expected cost per case", () => say(model.cost(model.piece))],
-  ["accuracy", "Accuracy", () => percent(model.accuracy(model.piece), 2)],
-  ["tpr", `Found among ${positive} (TPR)`, () => percent(model.tpr(model.piece), 2)],
-  ["tnr", `Cleared among ${negative} (TNR)`, () => percent(model.tnr(model.piece), 2)],
-  ["precision", "Alarms that are right (precision)", () => percent(model.precision(model.piece), 2)],
-  ["benefit", "Net benefit", () => say(model.benefit(model.piece, model.tau))],
+  ["cost", "Cost per case", () => say(costOf(counts))],
+  ["accuracy", "Accuracy", () => percent(state.prevalence * rate(counts, "tpr") + (1 - state.prevalence) * rate(counts, "tnr"), 2)],
+  ["tpr", `Found among ${positive} (TPR)`, () => percent(rate(counts, "tpr"), 2)],
+  ["tnr", `Cleared among ${negative} (TNR)`, () => percent(rate(counts, "tnr"), 2)],
+  ["precision", "Alarms that are right (precision)", () => {
+    const right = state.prevalence * rate(counts, "tpr");
+    return percent(right / (right + (1 - state.prevalence) * (1 - rate(counts, "tnr"))), 2);
+  }],
+  ["benefit", "Net benefit", () => say(netBenefit(state, counts, now(), state.tau))],
 ];
 const metricCells = {};
 const metrics = element("dl", { class: "metrics" }, ...METRICS.map(([id, name]) => {
@@ -224,190 +179,218 @@ const metrics = element("dl", { class: "metrics" }, ...METRICS.map(([id, name]) 
   return element("div", {}, element("dt", {}, name), metricCells[id]);
 }));
 
-function showMatrix() {
-  const [alarms, found] = [counts.falseAlarms[model.piece], counts.found[model.piece]];
-  const whole = { tn: nNegative - alarms, fp: alarms, fn: nPositive - found, tp: found };
-  const moved = shifted();
-  matrixCaption.textContent = moved
-    ? `Of 1000 cases with ${percent(model.prevalence)} ${positive}`
-    : `Of these ${sayCount(n)} cases`;
-  for (const [id, count] of Object.entries(whole)) {
-    const ofNegative = id === "tn" || id === "fp";
-    const rate = count / (ofNegative ? nNegative : nPositive);
-    const expected = 1000 * rate * (ofNegative ? 1 - model.prevalence : model.prevalence);
-    cells[id].big.textContent = moved ? sayFixed(expected, 1) : sayCount(count);
-    cells[id].small.textContent = moved
-      ? `${sayCount(count)} of ${sayCount(ofNegative ? nNegative : nPositive)} here`
-      : `${percent(rate)} of ${ofNegative ? negative : positive}`;
+// -- beside others ------------------------------------------------------------------------------
+
+const scores = element("tbody", {});
+const versus = element("div", { class: "versus", id: "versus" });
+const hindsight = element("p", { class: "note", id: "hindsight" });
+const scoreTable = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "At your costs, beside other ways to decide" },
+  element("table", { class: "scores", id: "scores" },
+    element("caption", { class: "hidden" }, "At your costs, beside other ways to decide"),
+    element("thead", {}, element("tr", {}, element("td", {}), element("th", { scope: "col" }, "this model"),
+      ...others.map((other) => element("th", { scope: "col" }, other.name)), element("th", { scope: "col" }, "without looking"))),
+    scores));
+
+function showScores() {
+  const blind = withoutLooking(state);
+  const ways = [counts, ...others.map((other) => other.counts)].map((own) => {
+    const k = now(own);
+    return { alarms: own.falseAlarms[k], found: own.found[k] };
+  });
+  const seen = ways.length;
+  ways.push({ alarms: blind.alarm ? nNegative : 0, found: blind.alarm ? nPositive : 0 });
+  const many = perThousand();
+  const scaled = (count, total, share) => (shifted() ? sayFixed((1000 * share * count) / total, 1) : sayCount(count));
+  const cost = ({ alarms, found }) => meanCost(state, alarms, found);
+  const rows = [
+    [`${positive} found`, ({ found }) => scaled(found, nPositive, state.prevalence)],
+    ["misses", ({ found }) => scaled(nPositive - found, nPositive, state.prevalence)],
+    ["false alarms", ({ alarms }) => scaled(alarms, nNegative, 1 - state.prevalence)],
+    ["cost per case", (way) => say(cost(way))],
+    ["95 % band", (way, k) => (k < seen ? sayBand(costBand(state, way.alarms, way.found)) : "")],
+    [shifted() ? "cost per 1000" : "cost in total", (way) => say(many * cost(way))],
+  ];
+  scores.replaceChildren(...rows.map(([name, value]) => element("tr", {},
+    element("th", { scope: "row" }, name), ...ways.map((way, k) => element("td", { class: "number" }, value(way, k))))));
+  versus.replaceChildren(...others.map((other) => element("p", {}, sayVersus(other))));
+  hindsight.textContent = sayHindsight();
+}
+
+function sayVersus(other) {
+  const [k, j, b] = [now(), now(other.counts), now(other.both)];
+  const apart = (name) => counts[name][k] + other.counts[name][j] - 2 * other.both[name][b];
+  const [alarms, found] = [apart("falseAlarms"), apart("found")];
+  if (alarms + found === 0) return `Cut at τ, ${other.name} decides every case as this model does.`;
+  const difference = costOf(other.counts) - costOf(counts);
+  const [low, high] = differenceBand(state, difference, alarms, found);
+  const size = difference === 0 ? "costs as much as this model" : `costs ${say(Math.abs(difference), 2)} ${difference > 0 ? "more" : "less"} per case than this model`;
+  const sure = low <= 0 && high >= 0 ? "which may be chance" : "more than chance explains";
+  return `Cut at τ, ${other.name} ${size} (95 %: ${sayBand([low, high])}), ${sure}. They decide ${counted(alarms + found, "case", "cases")} differently.`;
+}
+
+/** The piece that would have cost least on these cases. */
+function findBest() {
+  let best = null;
+  for (let k = 0; k < counts.pieces; k++) {
+    if (counts.pieces > 1 && !(counts.edge(k + 1) - counts.edge(k) > 1e-9)) continue;
+    const cost = costOf(counts, k);
+    if (best === null || cost < best.cost) best = { k, cost };
   }
+  return best;
 }
 
-function summary() {
-  const alarms = counts.falseAlarms[model.piece];
-  const misses = nPositive - counts.found[model.piece];
-  const { best } = model;
-  const cost = model.cost(model.piece);
-  const first = shifted()
-    ? `Of 1000 cases with ${percent(model.prevalence)} ${positive}, expect ${sayFixed(1000 * (1 - model.prevalence) * (alarms / nNegative), 1)} false alarms and ${sayFixed(1000 * model.prevalence * (misses / nPositive), 1)} misses`
-    : `Of ${sayCount(n)} cases, ${counted(alarms, "false alarm", "false alarms")} and ${counted(misses, "miss", "misses")}`;
-  const isBest = cost <= best.cost + 1e-12 * (model.costFp + model.costFn);
-  const last = isBest
-    ? "no other τ costs less on these cases"
-    : `the best τ for these costs on these cases is ${say(best.tau, 2)}, with ${say(best.cost)}`;
-  return [first, `expected cost ${say(cost)} per case`, last];
+function sayHindsight() {
+  const best = findBest();
+  const k = now();
+  const gain = costOf(counts) - best.cost;
+  if (!(gain > 1e-12 * (state.costFp + state.costFn))) return "Looking back, no other τ would have cost less on these cases.";
+  const tau = 0.5 * (counts.edge(best.k) + counts.edge(best.k + 1));
+  const band = differenceBand(state, gain,
+    Math.abs(counts.falseAlarms[best.k] - counts.falseAlarms[k]), Math.abs(counts.found[best.k] - counts.found[k]));
+  return `Looking back, deciding these cases at τ = ${say(tau, 2)} would have cost ${say(best.cost)} per case, ${say(gain, 2)} less (95 %: ${sayBand(band)}). That τ was picked because it did best on these very cases: on new ones expect less of it, and rather trust your costs.`;
 }
 
-function showHeadline() {
-  const [first, cost, last] = summary();
-  headline.replaceChildren(element("b", {}, first), `; ${cost}; ${last}.`);
-  announce(`τ ${say(model.tau)}. ${first}; ${cost}; ${last}.`);
-  return `${say(model.tau)}: ${first}; ${cost}`;
-}
+// -- taking it along ----------------------------------------------------------------------------
 
-function showNotes() {
-  const [fp, fn] = [model.costFp, model.costFn];
-  const ratio = fp === fn ? "A miss costs as much as a false alarm."
-    : fn > fp ? `A miss costs ${fp > 0 ? say(fn / fp) : "infinitely many"} times as much as a false alarm.`
-      : `A false alarm costs ${fn > 0 ? say(fp / fn) : "infinitely many"} times as much as a miss.`;
-  const asked = askedTau();
-  const other = Math.abs(asked - model.tau) > 5e-4;
-  useAsked.hidden = !other;
-  const why = shifted() ? `With ${percent(model.prevalence)} ${positive} instead of ${percent(nPositive / n)}, these costs ask for τ = ${say(asked)}. ` : `These costs ask for τ = ${say(asked)}. `;
-  const threshold = `The alarm is raised where ${positive} has a probability of ${data.rule === "sign" ? "about " : ""}${percent(model.tau)} or more.`;
-  askedNote.replaceChildren(`${ratio} ${threshold} `, other ? why : "", useAsked);
-  resetPrevalence.hidden = !shifted();
-  useBest.disabled = model.tau >= model.best.from && model.tau <= model.best.to;
-}
+const commandLine = copyLine("Command", "command");
+const pythonLine = copyLine("Python", "python");
 
-// -- mistakes -----------------------------------------------------------------------------------
-
-const HEADS = [
-  ["row", true], ["mistake", false], [`P(${positive})`, true],
-  ...(model.cases.functions ? [["f at this τ", true]] : []),
-  ...data.cases.columns.map((column) => [column.name, column.numeric]),
-];
-const mistakeTable = table("Worst mistakes at this τ", HEADS, [], "mistakes-table");
-const mistakeNote = element("p", { class: "note", id: "mistakes-note" });
-let shownKind = "all";
-let shownMost = 12;
-const more = button("Show more", () => {
-  shownMost += 48;
-  showMistakes();
-}, { class: "quiet", id: "more" });
-
-function showMistakes() {
-  const { cases, tau } = model;
-  const wrong = [];
-  for (let i = 0; i < cases.length; i++) {
-    const decided = cases.decided(i, tau);
-    if (decided === cases.positive[i]) continue;
-    if (shownKind === "all" || (shownKind === "alarms") === (decided === 1)) wrong.push(i);
-  }
-  // how far its probability is on the wrong side of τ; below 0 where only f is
-  const depth = (i) => (cases.positive[i] ? tau - cases.proba[i] : cases.proba[i] - tau);
-  wrong.sort((i, j) => depth(j) - depth(i) || i - j);
-  const rows = wrong.slice(0, shownMost).map((i) => [
-    String(cases.rows[i] + 1),
-    element("span", { class: `tag ${cases.positive[i] ? "miss" : "alarm"}` }, cases.positive[i] ? "miss" : "false alarm"),
-    percent(cases.proba[i]),
-    ...(cases.functions ? [sayFixed(cases.functions.value(i, tau), 2)] : []),
-    ...cases.columns.map((column) => column.texts[i]),
-  ]);
-  mistakeTable.querySelector("tbody").replaceChildren(...rows.map((row) => tableRow(row, HEADS)));
-  more.hidden = wrong.length <= shownMost;
-  const some = cases.length < n
-    ? ` Of ${sayCount(n)} cases, the ${sayCount(cases.length)} that the model is most wrong about are here; all are in the numbers above.` : "";
-  const bound = cases.functions ? ` f is at most ${say(100 * cases.functions.error, 2)} % of its range off; which cases are mistaken is exact.` : "";
-  mistakeNote.textContent = wrong.length
-    ? `${sayCount(Math.min(wrong.length, shownMost))} of ${sayCount(wrong.length)}, those whose probability is furthest on the wrong side of τ first. Row 1 is the first case.${bound}${some}`
-    : `None at this τ.${some}`;
+function showCommands() {
+  const { shell, python } = data.files ?? { shell: ["model.tau", "data.csv"], python: null };
+  const adapted = state.decides !== state.tau;
+  const [fp, fn] = [state.costFp, state.costFn].map((cost) => String(Number(cost.toPrecision(12))));
+  const options = adapted ? `--tau ${state.decides}` : `--cost-fp ${fp} --cost-fn ${fn}`;
+  const words = adapted ? `tau=${state.decides}` : `cost_fp=${fp}, cost_fn=${fn}`;
+  commandLine.show(`taupath predict ${shell[0]} ${shell[1]} ${options} -o decisions.csv`);
+  pythonLine.show(python ? `tp.load(${python[0]}).predict(${python[1]}, ${words})` : `model.predict(X, ${words})`);
 }
 
 // -- the page -----------------------------------------------------------------------------------
 
-const costs = costChart(model);
+const view = cases && new CaseView(state, { changed: () => address.changed() });
+const single = cases
+  ? new CaseSections(state, { open: (i) => view.open(i), changed: () => address.changed() })
+  : new RangeSection(state, () => address.changed());
+const costCurves = costChart(state);
 const charts = [
-  ratesChart(model),
-  rocChart(model),
-  benefitChart(model),
+  ratesChart(state),
+  rocChart(state),
+  benefitChart(state),
   reliabilityChart(data.reliability, positive),
-  data.boundary ? boundaryChart(model, data.boundary) : null,
-  data.coefficients ? coefficientChart(data.coefficients, () => model.tau, setTau) : null,
+  data.boundary ? boundaryChart(state, data.boundary) : null,
+  data.coefficients ? coefficientChart(data.coefficients, () => state.decides, (tau) => setTau(state.costsOf(tau)), { along: SCALE, x: RATIO_AXIS }) : null,
 ].filter((chart) => chart !== null);
 
+const weights = data.coefficients && weightsCard(data.coefficients, () => state.decides);
+let address = null;
 let pending = 0;
 const changed = new Set();
 
-/** Show the present state, after τ alone has changed, or "costs", or "prevalence" as well. */
+/** Show the present state, after "costs" or "prevalence" have changed. */
 function update(what) {
   changed.add(what);
-  model.piece = counts.piece(model.tau);
-  if (what !== "tau") model.best = findBest();
-  const text = showHeadline();
-  control.show(model.tau, text, model.best.tau);
-  costFpField.show(model.costFp, 5);
-  costFnField.show(model.costFn, 5);
-  prevalenceField.show(100 * model.prevalence, 4);
+  state.decides = state.decidesAt(state.tau);
+  control.show(state.tau, showHeadline());
+  costFpField.show(state.costFp);
+  costFnField.show(state.costFn);
+  prevalenceField.show(100 * state.prevalence, 4);
   showMatrix();
   for (const [id, , value] of METRICS) metricCells[id].textContent = value();
-  showNotes();
+  showCostNote();
+  showScores();
+  showCommands();
+  address?.changed();
   // the rest once per frame, however fast the slider moves
   if (!pending) pending = requestAnimationFrame(drawAll);
 }
 
 function drawAll() {
   pending = 0;
-  for (const chart of [costs, ...charts]) {
+  for (const chart of [costCurves, ...charts]) {
     if (chart.options.uses?.some((what) => changed.has(what))) chart.draw();
     else chart.move();
   }
   changed.clear();
-  showMistakes();
+  single.show();
+  view?.show();
+  weights?.show();
 }
 
 const rule = data.rule === "sign"
   ? "A case is taken for positive where the decision function of this τ is at least 0."
   : "A case is taken for positive where its probability is at least τ.";
+const listed = cases && cases.length < n ? ` Of the ${sayCount(cases.length)} cases in this file; the command decides all.` : "";
 
 startPage([
   headline,
+  seenNote(),
+  aboutNote(),
+  constantNote,
   element("div", { class: "first" },
     element("section", { class: "card controls", "aria-labelledby": "controls-title" },
       element("h2", { id: "controls-title" }, "What do mistakes cost you?"),
       element("div", { class: "fields" }, costFpField.node, costFnField.node,
-        element("div", { class: "with-reset" }, prevalenceField.node, resetPrevalence)),
-      control.node,
-      element("div", { class: "actions" },
-        useBest,
-        element("label", { class: "check", for: "hold" }, holdBox, "Keep the costs when I move τ")),
-      askedNote),
+        element("div", { class: "with-reset" }, prevalenceField.node, resetPrevalence, adaptLabel)),
+      control.node, costNote),
     element("section", { class: "card outcome", "aria-labelledby": "outcome-title" },
       element("h2", { id: "outcome-title" }, "What happens then"),
       matrix, metrics),
-    costs.node),
-  section("charts", "At every τ", chartGrid(charts)),
-  section("mistakes", "Worst mistakes at this τ",
-    element("div", { class: "card" },
-      choice("Show", [["all", "all mistakes"], ["alarms", "false alarms"], ["misses", "misses"]], (kind) => {
-        shownKind = kind;
-        showMistakes();
-      }, { id: "kind" }),
-      mistakeTable, more, mistakeNote)),
+    costCurves.node,
+    element("section", { class: "card beside", "aria-labelledby": "beside-title" },
+      element("h2", { id: "beside-title" }, "At your costs, beside other ways to decide"),
+      scoreTable, versus, hindsight)),
+  ...single.nodes(),
+  view?.node ?? null,
+  section("charts", "At every ratio of costs", chartGrid(charts)),
+  weights && section("weights", "Weights at your costs", weights.node),
+  section("export", "Take it with you", element("div", { class: "card" },
+    cases ? element("div", { class: "actions first-actions" },
+      downloadButton("Save decisions.csv", "decisions.csv", () => single.decisionsFile(), { id: "save-decisions" }),
+      element("span", { class: "note" }, `Every case with its decision at your costs.${listed}`)) : null,
+    commandLine.node, pythonLine.node)),
   originSection(),
   glossary([
     ["τ", "Cost of a false alarm, divided by the sum of both costs. The model has a support vector machine for every τ; moving the slider moves between all of them. " + rule],
     ["False alarm, miss", `A ${negative} case taken for ${positive}; a ${positive} case taken for ${negative}.`],
-    ["Expected cost", "What mistakes cost per case, on average over cases like these, in the unit of the two costs."],
-    ["Best τ", `The τ with the least expected cost on these ${sayCount(n)} cases. It was chosen with hindsight: on new cases the τ of the costs themselves may be as good.`],
+    ["Cost", "What mistakes cost, per case or in total, in the unit of the two costs."],
+    ["95 % band", "How far the cost may be off because there are only so many cases: Wilson's intervals of both rates of mistakes, combined. It says nothing about cases of another kind."],
+    ["Without looking", `Calling every case ${positive}, or none: whichever costs less.`],
+    ...(others.length ? [[others.map((other) => other.name).join(", "), `Taken for ${positive} where its probability is at least τ. Brier score: ${others.map((other) => say(other.brier)).join(", ")}; of this model ${say(data.reliability.brier)}.`]] : []),
     [`Share of ${positive}`, "Costs, accuracy, precision and net benefit are those of cases among which the classes have these shares. Rates within a class, and the reliability diagram, do not change."],
     ["Net benefit", "Right alarms less false ones, the latter weighted by τ / (1 − τ), per case."],
     ["Probability", "The part of [0, 1] of all τ at which a case is taken for positive."],
   ]),
 ]);
 
-{
-  const tau = data.tau;
-  const sum = tau === 0.5 ? 2 : 1;
-  [model.costFp, model.costFn] = [tau * sum, (1 - tau) * sum];
-}
-update("costs");
+address = keepInAddress({
+  save: () => ({
+    fp: state.costFp, fn: state.costFn,
+    share: shifted() ? state.prevalence : null,
+    adapt: state.adapt ? 1 : null,
+    range: state.range ? `${state.range.low},${state.range.high}` : null,
+    case: state.case === null ? null : cases.rows[state.case] + 1,
+    show: state.kind === "all" ? null : state.kind,
+    list: state.list === "change" ? null : state.list,
+    columns: state.allColumns ? "all" : null,
+  }),
+  restore: (given) => {
+    const [fp, fn] = [given.number("fp", 0, 1e12), given.number("fn", 0, 1e12)];
+    const told = fp !== null && fn !== null && fp + fn > 0;
+    const range = given.numbers("range", 2, 0, 1e9);
+    const row = cases ? cases.rows.indexOf((given.integer("case", 1, n) ?? 0) - 1) : -1;
+    Object.assign(state, {
+      prevalence: given.number("share", 1e-6, 1 - 1e-6) ?? usual.prevalence,
+      adapt: given.choice("adapt", ["1"]) !== null,
+      range: range && { low: range[0], high: range[1] },
+      case: row >= 0 ? row : null,
+      kind: given.choice("show", ["alarms", "misses"]) ?? "all",
+      list: given.choice("list", ["always", "never"]) ?? "change",
+      allColumns: given.choice("columns", ["all"]) !== null,
+      costFp: 1,
+      costFn: 1,
+    });
+    changed.add("prevalence");
+    if (told) setCosts(fp, fn);
+    else setTau(usual.tau);
+  },
+});

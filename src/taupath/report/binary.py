@@ -5,20 +5,27 @@ from typing import Any
 import numpy as np
 
 from taupath.classifier import QuantileSVC
-from taupath.display.coefficients import largest_coefficients
 from taupath.display.inputs import as_frame_of, columns_of, positive_of
-from taupath.display.rates import sign_changes
 from taupath.display.reliability import ReliabilityDisplay
-from taupath.report.encoding import packed, packed_functions
+from taupath.rates import sign_changes
+from taupath.report.changes import (
+    Changes,
+    cost_ratios,
+    counts_payload,
+    joint,
+    probabilities,
+)
+from taupath.report.encoding import packed
 from taupath.report.inputs import Case, Cells
 from taupath.report.lowrank import LowRank, compress
-from taupath.report.thinning import join, thin_each
 
 __all__ = [
     "TOLERANCE",
     "binary_payload",
     "coefficient_payload",
+    "decisions_payload",
     "most_cases",
+    "outcomes_payload",
     "reliability_payload",
 ]
 
@@ -29,41 +36,125 @@ TOLERANCE = 1e-3
 MOST_CASES = 5000
 MOST_VALUES = 40_000_000
 FEWEST_CASES = 500
-# Features whose coefficients are drawn.
-MOST_COEFFICIENTS = 30
 # Points of the grid that the boundary is drawn from, along each feature, and samples drawn.
 GRID = 57
 MOST_POINTS = 2000
 N_BINS = 10
 
 
-def binary_payload(case: Case, cells: Cells) -> dict[str, Any]:
-    """Return the data of the page for a classifier of two classes."""
+def binary_payload(
+    case: Case, cells: Cells | None, compare: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """Return the data of the page for a classifier of two classes; aggregates only without cells.
+
+    `compare` has the probabilities of both classes that other classifiers give.
+    """
     model: QuantileSVC = case.model
     positive = positive_of(model, case.X, case.y)
     found = model.path_.crossings(case.path_X)
     proba = found.length
-    if model.monotone:  # positive where the probability is at least τ
-        n = len(proba)
-        begin, who, when = np.ones(n, dtype=bool), np.arange(n), proba
-        change = np.full(n, -1)
-    else:
-        begin, who, when, change = sign_changes(model, case.X, found)
-    rows = cells.affordable(_most_wrong(positive, proba, most_cases(model.path_.n_kinks)))
+    changes = _by_threshold(proba) if model.monotone else sign_changes(model, case.X, found)
+    larger = model.pos_label_ == model.classes_[1]
+    others = {name: proba[:, int(larger)] for name, proba in compare.items()}
     return {
-        "kind": "binary",
-        "classes": case.class_names,
+        "classes": case.class_names[:: 1 if larger else -1],
         "tau": float(model.tau),
         "rule": "probability" if model.monotone else "sign",
+        **decisions_payload(positive, changes, proba, others, cells is None),
+        **_single_cases(case, cells, positive, changes, proba),
+        "coefficients": coefficient_payload(case),
+    }
+
+
+def outcomes_payload(
+    positive: np.ndarray, changes: Changes, class_names: list[str]
+) -> dict[str, Any]:
+    """Return the data of a page of aggregates, from the truth and the decisions alone.
+
+    Parameters
+    ----------
+    positive : ndarray of bool of shape (n_samples,)
+        The truth.
+    changes : tuple of ndarray
+        Whether a case is taken for positive at τ = 0, and all changes of that: who, after which τ,
+        and to what.
+    class_names : list of str
+        Of the negative and of the positive class.
+    """
+    if positive.all() or not positive.any():
+        raise ValueError("a report needs cases of both classes")
+    return {
+        "classes": class_names,
+        "tau": 0.5,
+        "rule": "sign",
+        **decisions_payload(positive, changes, probabilities(changes), {}, True),
+        "cases": None,
+        "boundary": None,
+        "coefficients": None,
+    }
+
+
+def decisions_payload(
+    positive: np.ndarray,
+    changes: Changes,
+    proba: np.ndarray,
+    compare: dict[str, np.ndarray],
+    aggregate: bool,
+) -> dict[str, Any]:
+    """Return what follows from the truth and the decisions about each case, at every τ.
+
+    `compare` has other probabilities of the positive class: they decide by the threshold τ.
+    """
+    nodes = cost_ratios() if aggregate else None
+    return {
+        "kind": "binary",
         "counts": [int((~positive).sum()), int(positive.sum())],
-        "events": _events(positive, begin, who, when, change),
+        "nodes": 0 if nodes is None else len(nodes),
+        "events": counts_payload(positive, changes, nodes),
+        "repeats": None if aggregate else _repeats(changes),
+        "compare": [
+            {
+                "name": name,
+                "events": counts_payload(positive, _by_threshold(other), nodes),
+                "both": counts_payload(positive, joint(changes, other), nodes),
+                "brier": float(np.mean((other - positive) ** 2)),
+            }
+            for name, other in compare.items()
+        ],
         "reliability": reliability_payload(positive, proba),
+    }
+
+
+def _by_threshold(proba: np.ndarray) -> Changes:
+    """Return the decisions of the rule: positive where the probability is at least τ."""
+    n = len(proba)
+    return np.ones(n, dtype=bool), np.arange(n), proba, np.full(n, -1)
+
+
+def _repeats(changes: Changes) -> dict[str, Any]:
+    """Return the changes of all cases that change more than once, case by case."""
+    begin, who, when, _ = changes
+    times = np.bincount(who, minlength=len(begin))
+    own = times[who] > 1
+    order = np.lexsort((when[own], who[own]))
+    return {"counts": packed(times[times > 1], "u4"), "when": packed(when[own][order], "f8")}
+
+
+def _single_cases(
+    case: Case, cells: Cells | None, positive: np.ndarray, changes: Changes, proba: np.ndarray
+) -> dict[str, Any]:
+    """Return what is carried of single cases."""
+    if cells is None:
+        return {"cases": None, "boundary": None}
+    rows = cells.affordable(_most_wrong(positive, proba, most_cases(case.model.path_.n_kinks)))
+    weights = case.weights
+    return {
         "cases": {
             **_cases(case, rows, positive, proba),
-            **_own_changes(rows, len(positive), begin, who, when),
+            **_own_changes(rows, changes),
+            "features": None if weights is None else weights.cases_payload(rows),
             "columns": cells.payload(rows),
         },
-        "coefficients": coefficient_payload(case),
         "boundary": _boundary(case, positive, rows),
     }
 
@@ -71,25 +162,6 @@ def binary_payload(case: Case, cells: Cells) -> dict[str, Any]:
 def most_cases(n_kinks: int) -> int:
     """Return how many cases can be carried one by one, for a path of so many kinks."""
     return int(np.clip(MOST_VALUES // n_kinks, FEWEST_CASES, MOST_CASES))
-
-
-def _events(
-    positive: np.ndarray, begin: np.ndarray, who: np.ndarray, when: np.ndarray, change: np.ndarray
-) -> dict[str, Any]:
-    """Return how many are taken for positive at τ = 0, and each change, in the order of τ.
-
-    A change holds for all τ after its own. It counts ±1 for a case of the positive class and ±2
-    for one of the negative class.
-    """
-    inside = when < 1.0
-    who, when, change = who[inside], when[inside], change[inside]
-    order = np.argsort(when, kind="stable")
-    step = change * np.where(positive[who], 1, 2)
-    return {
-        "begin": [int((begin & ~positive).sum()), int((begin & positive).sum())],
-        "when": packed(when[order], "f8"),
-        "step": packed(step[order], "i1"),
-    }
 
 
 def _most_wrong(positive: np.ndarray, proba: np.ndarray, most: int) -> np.ndarray:
@@ -113,6 +185,7 @@ def _cases(case: Case, rows: np.ndarray, positive: np.ndarray, proba: np.ndarray
     if not case.model.monotone:
         functions = _compressed(case, case.X[rows]).payload()
     return {
+        "count": len(rows),
         "rows": packed(rows, "u4"),
         "positive": packed(positive[rows], "u1"),
         "proba": packed(proba[rows], "f8"),
@@ -126,11 +199,10 @@ def _compressed(case: Case, X: Any) -> LowRank:
     return compress(lambda some: case.model.path_.values_at_nodes(X[some]), X.shape[0], TOLERANCE)
 
 
-def _own_changes(
-    rows: np.ndarray, n: int, begin: np.ndarray, who: np.ndarray, when: np.ndarray
-) -> dict[str, Any]:
-    """Return where the prediction of each carried case changes, in its order."""
-    place = np.full(n, -1)
+def _own_changes(rows: np.ndarray, changes: Changes) -> dict[str, Any]:
+    """Return where the decision about each carried case changes, in its order."""
+    begin, who, when, _ = changes
+    place = np.full(len(begin), -1)
     place[rows] = np.arange(len(rows))
     carried = place[who] >= 0
     own, when = place[who[carried]], when[carried]
@@ -146,10 +218,10 @@ def reliability_payload(positive: np.ndarray, proba: np.ndarray) -> dict[str, An
     """Return shares of the positive class, bin by bin, with their 95 % intervals."""
     bins = ReliabilityDisplay.of(positive, proba, N_BINS, "uniform", None)
     return {
-        "seen": bins.prob_true.tolist(),
-        "predicted": bins.prob_pred.tolist(),
-        "low": bins.interval[:, 0].tolist(),
-        "high": bins.interval[:, 1].tolist(),
+        "seen": bins.prob_true.round(4).tolist(),
+        "predicted": bins.prob_pred.round(4).tolist(),
+        "low": bins.interval[:, 0].round(4).tolist(),
+        "high": bins.interval[:, 1].round(4).tolist(),
         "counts": bins.counts.tolist(),
         "edges": bins.edges.tolist(),
         "brier": float(np.mean((proba - positive) ** 2)),
@@ -157,18 +229,8 @@ def reliability_payload(positive: np.ndarray, proba: np.ndarray) -> dict[str, An
 
 
 def coefficient_payload(case: Case) -> dict[str, Any] | None:
-    """Return the largest coefficients over τ, for the linear kernel."""
-    model = case.model
-    if model.kernel != "linear":
-        return None
-    taus, coef, shown = largest_coefficients(model.path_, model.n_features_in_, MOST_COEFFICIENTS)
-    tolerance = np.full(len(coef), TOLERANCE * float(np.ptp(coef)))
-    return {
-        "names": [case.feature_names[j] for j in shown],
-        "functions": packed_functions(join([thin_each(taus, coef, tolerance)])),
-        "tolerance": TOLERANCE,
-        "features": int(model.n_features_in_),
-    }
+    """Return the largest weights over τ, for the linear kernel."""
+    return None if case.weights is None else case.weights.payload(TOLERANCE)
 
 
 # -- two features ------------------------------------------------------------------------------

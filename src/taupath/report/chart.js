@@ -45,7 +45,8 @@ function ticks([low, high], about) {
  * One chart: a title, a legend that also tells the numbers at the present τ, and a drawing.
  *
  * options: title, note, x and y (labels), xRange and yRange (functions), xTick and yTick (how ticks
- * are said), ratio (height by width), follow (called with x where the pointer is pressed),
+ * are said), along (a scale that x is placed by, with its ticks, in place of xRange),
+ * ratio (height by width), follow (called with x where the pointer is pressed),
  * base(chart): what changes rarely, uses: what, besides the width, it is drawn from,
  * moving(chart): what follows τ, describe(): a sentence.
  */
@@ -89,7 +90,7 @@ class Chart {
     const { options } = this;
     const height = Math.round(clamp(this.width * (options.ratio ?? 0.62), 170, 420));
     this.height = height;
-    this.xRange = options.xRange();
+    this.xRange = options.xRange?.() ?? [0, 1];
     this.yRange = options.yRange();
     this.left = 12 + 6.3 * Math.max(...this.yTicks().map((tick) => this.sayY(tick).length), 2);
     this.left += 16;
@@ -128,6 +129,8 @@ class Chart {
   }
 
   X(x) {
+    const { along } = this.options;
+    if (along) return this.left + along.position(x) * (this.right - this.left);
     return this.left + ((x - this.xRange[0]) / (this.xRange[1] - this.xRange[0])) * (this.right - this.left);
   }
 
@@ -157,12 +160,15 @@ class Chart {
         shape("text", { x: left - 6, y: y + 3.5, "text-anchor": "end" }, this.sayY(tick)),
       );
     }
-    for (const tick of ticks(this.xRange, this.width < 420 ? 4 : 6)) {
+    const { along } = this.options;
+    let marks = along ? along.ticks : ticks(this.xRange, this.width < 420 ? 4 : 6).map((tick) => [tick, (this.options.xTick ?? say)(tick)]);
+    if (marks.length > 5 && this.width < 420) marks = marks.filter((_, k) => (k - (marks.length - 1) / 2) % 2 === 0);
+    for (const [tick, text] of marks) {
       const x = this.X(tick);
       const anchor = x > right - 12 ? "end" : x < left + 8 && left < 24 ? "start" : "middle";
       group.append(
         shape("line", { class: "tick", x1: x, x2: x, y1: bottom, y2: bottom + 4 }),
-        shape("text", { x, y: bottom + 16, "text-anchor": anchor }, (this.options.xTick ?? say)(tick)),
+        shape("text", { x, y: bottom + 16, "text-anchor": anchor }, text),
       );
     }
     group.append(
@@ -232,7 +238,20 @@ class Chart {
     return this.add("path", { d: `${there}${back}Z`, class: `band ${mark}` });
   }
 
+  /** A curve y(τ) along a scale, computed at every pixel. */
+  curve(y, mark) {
+    return this.line(this.pixels().map((tau) => [tau, y(tau)]), mark);
+  }
+
+  /** One τ for each pixel of a scale. */
+  pixels() {
+    const steps = Math.max(1, Math.round(this.right - this.left));
+    return Array.from({ length: steps + 1 }, (_, k) => this.options.along.at(k / steps));
+  }
+
+  /** A dot, where there is a number to draw. */
   dot(x, y, mark, r = 4.5) {
+    if (!Number.isFinite(y)) return null;
     return this.add("circle", { cx: this.X(x).toFixed(2), cy: this.Y(y).toFixed(2), r, class: `dot ${mark}` });
   }
 
@@ -277,7 +296,8 @@ class Chart {
       const box = this.svg.getBoundingClientRect();
       const x = ((event.clientX - box.left) / box.width) * this.width;
       const part = clamp((x - this.left) / (this.right - this.left), 0, 1);
-      this.options.follow(this.xRange[0] + part * (this.xRange[1] - this.xRange[0]));
+      const { along } = this.options;
+      this.options.follow(along ? along.tau(part) : this.xRange[0] + part * (this.xRange[1] - this.xRange[0]));
     };
     this.svg.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;

@@ -1,7 +1,9 @@
 """What a report is made from, checked: a fitted estimator, its cases, and text to show."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,16 +12,27 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from taupath.certificate import Certificate
 from taupath.classifier import QuantileSVC
 from taupath.display.coefficients import feature_names_of
-from taupath.display.inputs import column_names, last_step
+from taupath.display.inputs import check_probabilities, column_names
 from taupath.regressor import QuantileSVR
+from taupath.report.weights import Weights, find_weights
+from taupath.steps import last_step
 
-__all__ = ["Case", "Cells", "check_case", "check_cells", "check_certificate", "check_provenance"]
+__all__ = [
+    "Case",
+    "Cells",
+    "check_case",
+    "check_certificate",
+    "check_compare",
+    "check_files",
+    "check_provenance",
+    "make_cells",
+]
 
 # Characters of a cell in the table of mistakes, and of all of them: what goes beyond is cut off.
 LONGEST_CELL = 120
 MOST_CHARACTERS = 1_500_000
-# Without columns of the user's own: that many features are shown as such.
-MOST_FEATURES_SHOWN = 8
+# Without columns of the user's own: that many columns of X are in the file.
+MOST_COLUMNS = 30
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,10 @@ class Case:
         Of the features the model takes.
     class_names : list of str
         One for each class; empty for regression.
+    target_name : str or None
+        What y is called.
+    columns : dict from str to sequences, or None
+        What else is known of each case, as the user gave it.
     """
 
     model: Any
@@ -54,6 +71,38 @@ class Case:
     y: np.ndarray
     feature_names: list[str]
     class_names: list[str]
+    target_name: str | None
+    columns: dict[str, Any] | None
+
+    @cached_property
+    def weights(self) -> Weights | None:
+        """The weights of the features, for the linear kernel."""
+        if self.model.kernel != "linear" or not hasattr(self.model, "path_"):
+            return None
+        known = {**self.given_columns(), **(self.columns or {})}
+        names, n = list(known), len(self.feature_names)
+        in_place = len(self.given_columns()) == n
+
+        def raw(j: int) -> np.ndarray | None:
+            name = self.feature_names[j]
+            for candidate in (name, name.rsplit("__", 1)[-1], names[j] if in_place else None):
+                if candidate in known:
+                    return _numbers(known[candidate])
+            return None
+
+        return find_weights(self.model, self.path_X, self.feature_names, raw)
+
+    def given_columns(self) -> dict[str, Any]:
+        """Return the columns of X as they were given; none if it is sparse or a kernel matrix."""
+        given = self.given
+        if self.model.kernel == "precomputed" or hasattr(given, "tocsr") or np.ndim(given) != 2:
+            return {}
+        names = self.given_names()
+        if hasattr(given, "iloc"):
+            return {name: given.iloc[:, j].to_numpy() for j, name in enumerate(names)}
+        if hasattr(given, "get_column"):
+            return {name: given[:, j].to_numpy() for j, name in enumerate(names)}
+        return dict(zip(names, np.asarray(given).T, strict=True))
 
     def transform(self, samples: Any) -> Any:
         """Return other samples as the model takes them."""
@@ -95,11 +144,14 @@ class Cells:
         One list per column, a text for each case.
     numeric : list of bool
         Which columns hold numbers.
+    features : list of bool
+        Which columns features were made from: the others tell who or what a case is.
     """
 
     names: list[str]
     texts: list[list[str]]
     numeric: list[bool]
+    features: list[bool]
 
     def affordable(self, rows: np.ndarray) -> np.ndarray:
         """Return as many of the first of these rows as their text has room for."""
@@ -113,12 +165,27 @@ class Cells:
     def payload(self, rows: np.ndarray) -> list[dict[str, Any]]:
         """Return what the page carries of these rows."""
         return [
-            {"name": name, "numeric": numeric, "texts": [column[i] for i in rows]}
-            for name, column, numeric in zip(self.names, self.texts, self.numeric, strict=True)
+            {
+                "name": name,
+                "numeric": numeric,
+                "feature": feature,
+                "texts": [column[i] for i in rows],
+            }
+            for name, column, numeric, feature in zip(
+                self.names, self.texts, self.numeric, self.features, strict=True
+            )
         ]
 
 
-def check_case(estimator: Any, X: Any, y: Any, class_names: Any, feature_names: Any) -> Case:
+def check_case(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    class_names: Any,
+    feature_names: Any,
+    target_name: Any = None,
+    columns: Any = None,
+) -> Case:
     """Return estimator and data, or say what is wrong with them."""
     if not hasattr(estimator, "fit"):
         raise TypeError(
@@ -150,29 +217,106 @@ def check_case(estimator: Any, X: Any, y: Any, class_names: Any, feature_names: 
         labels,
         feature_names_of(model, before, _texts(feature_names, "feature_names")),
         _class_names(model, _texts(class_names, "class_names")),
+        _target_name(target_name, y),
+        _check_columns(columns, X.shape[0]),
     )
 
 
-def check_cells(columns: Any, case: Case) -> Cells:
-    """Return the columns to show with each case; some features where none are given."""
-    n = case.X.shape[0]
+def _check_columns(columns: Any, n: int) -> dict[str, Any] | None:
+    """Return what the user gave about each case, with one value per row."""
     if columns is None:
-        return _features_as_cells(case)
+        return None
     if not isinstance(columns, Mapping):
         raise TypeError(
             "columns must be a dict from names to sequences of one value per row, "
             f"got {type(columns).__name__}"
         )
-    names, texts, numeric = [], [], []
     for name, values in columns.items():
         if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
             raise TypeError(f"columns[{name!r}] must be a sequence of one value per row of X")
         if len(values) != n:
             raise ValueError(f"columns[{name!r}] has {len(values)} values, X has {n} rows")
-        numeric.append(np.asarray(values).dtype.kind in "fiu")
-        names.append(str(name))
-        texts.append([_cell(value) for value in values])
-    return Cells(names, texts, numeric)
+    return {str(name): values for name, values in columns.items()}
+
+
+def make_cells(case: Case) -> Cells:
+    """Return the columns that are shown with each case.
+
+    First those that are no features, then features by their largest weights. Without columns of
+    the user's own, those of X.
+    """
+    columns = case.given_columns() if case.columns is None else case.columns
+    sizes = {name: _size(name, case) for name in columns}
+    order = {name: -np.inf if size is None else -size for name, size in sizes.items()}
+    names = sorted(columns, key=order.__getitem__)
+    if case.columns is None:
+        names = names[:MOST_COLUMNS]
+    return Cells(
+        names,
+        [[_cell(value) for value in columns[name]] for name in names],
+        [_numbers(columns[name]) is not None for name in names],
+        [sizes[name] is not None for name in names],
+    )
+
+
+def _size(name: str, case: Case) -> float | None:
+    """Return the largest weight of the features made from a column; None if there are none."""
+    made = [
+        j
+        for j, feature in enumerate(case.feature_names)
+        if feature == name
+        or feature.startswith((f"{name}=", f"{name} (missing)"))
+        or feature.rsplit("__", 1)[-1] == name
+        or feature.rsplit("__", 1)[-1].startswith(f"{name}_")
+    ]
+    if not made and (case.columns is not None or name not in case.given_columns()):
+        return None
+    if case.weights is None or not made:
+        return 0.0
+    return float(case.weights.sizes[made].max())
+
+
+def _numbers(values: Any) -> np.ndarray | None:
+    """Return numbers as doubles, None if these are none."""
+    array = np.asarray(values)
+    return array.astype(np.float64) if array.dtype.kind in "fiub" and array.ndim == 1 else None
+
+
+def check_compare(compare: Any, case: Case) -> dict[str, np.ndarray]:
+    """Return the probabilities of all classes that other classifiers give the same cases.
+
+    One array of shape (n_samples, n_classes) for each, its columns in the order of the model's
+    ``classes_``.
+    """
+    if compare is None:
+        return {}
+    if not isinstance(compare, Mapping):
+        raise TypeError(
+            f"compare must be a dict from names to fitted classifiers, got {type(compare).__name__}"
+        )
+    if isinstance(case.model, QuantileSVR):
+        raise ValueError("compare is for classifiers, not for a QuantileSVR")
+    found = {}
+    classes = case.model.classes_.tolist()
+    for name, other in compare.items():
+        if not hasattr(other, "predict_proba"):
+            raise TypeError(
+                f"compare[{name!r}]: {type(other).__name__} has no predict_proba, and without "
+                "probabilities it cannot decide at other costs; a CalibratedClassifierCV around it "
+                "has them"
+            )
+        check_is_fitted(other)
+        known = np.asarray(other.classes_).tolist()
+        if set(known) != set(classes):
+            raise ValueError(
+                f"compare[{name!r}] knows the classes {known}, the estimator {classes}"
+            )
+        proba = np.asarray(other.predict_proba(case.given), dtype=np.float64)
+        proba = proba[:, [known.index(label) for label in classes]]
+        for column in proba.T:
+            check_probabilities(column, len(case.y))
+        found[str(name)] = proba
+    return found
 
 
 def check_provenance(provenance: Any) -> list[list[str]]:
@@ -182,6 +326,15 @@ def check_provenance(provenance: Any) -> list[list[str]]:
     if not isinstance(provenance, Mapping):
         raise TypeError(f"provenance must be a dict, got {type(provenance).__name__}")
     return [[str(name), str(value)] for name, value in provenance.items()]
+
+
+def check_files(files: Any) -> dict[str, list[str]] | None:
+    """Return the names of two files as a shell and as Python take them."""
+    if files is None:
+        return None
+    if len(files) != 2 or not all(isinstance(file, str) for file in files):
+        raise TypeError(f"files must be the names of a model's file and a data file, got {files!r}")
+    return {"shell": [shlex.quote(file) for file in files], "python": [repr(f) for f in files]}
 
 
 def check_certificate(certificate: Any) -> dict[str, Any] | None:
@@ -201,6 +354,7 @@ def check_certificate(certificate: Any) -> dict[str, Any] | None:
         "complete": bool(certificate.complete),
         "continuum": bool(certificate.continuum),
         "holds": certificate.holds(),
+        "tol": None if certificate.tol is None else float(certificate.tol),
     }
 
 
@@ -210,6 +364,15 @@ def _texts(values: Any, name: str) -> list[str] | None:
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
         raise TypeError(f"{name} must be a sequence of names, got {values!r}")
     return [str(value) for value in values]
+
+
+def _target_name(name: Any, y: Any) -> str | None:
+    """Return what y is called: as given, or as a series of a data frame calls itself."""
+    if name is None:
+        name = getattr(y, "name", None)
+    elif not isinstance(name, str):
+        raise TypeError(f"target_name must be text, got {type(name).__name__}")
+    return None if name is None else str(name)
 
 
 def _class_names(model: Any, names: list[str] | None) -> list[str]:
@@ -235,24 +398,3 @@ def _cell(value: Any, digits: int = 6) -> str:
         return ""
     text = f"{value:.{digits}g}" if isinstance(value, (float, np.floating)) else str(value)
     return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 1] + "…"
-
-
-def _features_as_cells(case: Case) -> Cells:
-    """Return features as they were given, the ones with the largest coefficients first."""
-    given = case.given
-    if case.model.kernel == "precomputed" or hasattr(given, "tocsr") or np.ndim(given) != 2:
-        return Cells([], [], [])
-    names = case.given_names()
-    order = np.arange(len(names))
-    if case.model.kernel == "linear" and hasattr(case.model, "path_") and not case.before:
-        order = np.argsort(-np.abs(case.model.path_.coef(0.5)), kind="stable")
-    shown = order[:MOST_FEATURES_SHOWN].tolist()
-    values = given.iloc[:, shown].to_numpy() if hasattr(given, "iloc") else None
-    if values is None:
-        array = given.to_numpy() if hasattr(given, "to_numpy") else np.asarray(given)
-        values = array[:, shown]
-    return Cells(
-        [names[j] for j in shown],
-        [[_cell(value, 4) for value in column] for column in values.T],
-        [values.dtype.kind in "fiub"] * len(shown),
-    )

@@ -17,17 +17,27 @@ from taupath.report.encoding import to_json
 __all__ = ["make_page"]
 
 # In the order in which they are read: each uses what comes before it.
+SHARED = (
+    "data.js",
+    "scales.js",
+    "chart.js",
+    "address.js",
+    "parts.js",
+    "sharing.js",
+    "common_charts.js",
+)
 SCRIPTS = {
     "binary": (
-        "data.js",
-        "chart.js",
-        "parts.js",
-        "common_charts.js",
+        *SHARED,
+        "binary_counts.js",
         "binary_charts.js",
+        "boundary_chart.js",
+        "binary_cases.js",
+        "binary_case.js",
         "binary.js",
     ),
-    "quantiles": ("data.js", "chart.js", "parts.js", "common_charts.js", "quantiles.js"),
-    "several": ("data.js", "chart.js", "parts.js", "common_charts.js", "several.js"),
+    "quantiles": (*SHARED, "quantiles.js"),
+    "several": (*SHARED, "several.js"),
 }
 
 
@@ -47,6 +57,7 @@ def make_page(payload: dict[str, Any]) -> str:
     parts = {
         "policy": escape(policy, quote=True),
         "title": escape(str(payload["title"])),
+        "holds": escape(payload["holds"]),
         "style": style,
         "data": to_json(payload),
         "script": script,

@@ -85,20 +85,27 @@ function choice(label, options, take, attributes = {}) {
 
 /**
  * The slider of τ with a field for exact values, and buttons to the next τ where anything changes.
- * `take` is called with τ; `changes` are all τ where predictions change.
+ *
+ * take: called with τ; changes: all τ where predictions change, in order; step: what changes there;
+ * scale: where each τ is on the slider, how far keys move it, and its ticks as [τ, text].
  */
 class TauControl {
-  constructor({ label, low, high, changes, take, step }) {
+  constructor({ label, low, high, changes, take, step, scale = EVEN }) {
     this.changes = changes;
     this.take = take;
+    this.scale = scale;
     this.slider = element("input", {
       type: "range", id: "tau", min: 0, max: 1, step: "any", "aria-labelledby": "tau-label",
       "aria-describedby": "tau-help",
     });
-    this.slider.addEventListener("input", () => take(this.slider.valueAsNumber));
+    this.slider.addEventListener("input", () => take(scale.tau(this.slider.valueAsNumber)));
     this.slider.addEventListener("keydown", (event) => this.press(event));
     this.field = numberField({ label: "τ", id: "tau-field", min: 0, max: 1, take });
-    this.mark = element("span", { class: "mark", "aria-hidden": "true" }, "best");
+    const tick = ([tau, text]) => {
+      const mark = element("span", {}, text);
+      mark.style.setProperty("--at", scale.position(tau));
+      return mark;
+    };
     this.node = element(
       "div",
       { class: "tau" },
@@ -106,10 +113,10 @@ class TauControl {
         "div",
         { class: "track" },
         element("label", { id: "tau-label", for: "tau" }, label),
-        element("div", { class: "rail" }, this.slider, this.mark),
+        element("div", { class: "rail" }, this.slider,
+          scale.ticks.length ? element("div", { class: "scale", "aria-hidden": "true" }, ...scale.ticks.map(tick)) : null),
         element("div", { class: "ends", "aria-hidden": "true" }, element("span", {}, low), element("span", {}, high)),
-        element("p", { class: "hidden", id: "tau-help" },
-          "Arrow keys move by a hundredth, with shift by a thousandth, page keys by a tenth."),
+        element("p", { class: "hidden", id: "tau-help" }, scale.help),
       ),
       element(
         "div",
@@ -126,15 +133,18 @@ class TauControl {
   }
 
   press(event) {
-    const fine = event.shiftKey ? 0.001 : 0.01;
-    const moves = {
-      ArrowRight: fine, ArrowUp: fine, ArrowLeft: -fine, ArrowDown: -fine,
-      PageUp: 0.1, PageDown: -0.1, Home: -1, End: 1,
+    const { scale } = this;
+    const steps = {
+      ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: scale.page, PageDown: -scale.page,
     };
-    if (!(event.key in moves) || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    let to = null;
+    if (event.key in steps) to = Number(scale.move(this.tau, steps[event.key], event.shiftKey).toPrecision(12));
+    else if (event.key === "Home") [to] = scale.ends;
+    else if (event.key === "End") [, to] = scale.ends;
+    if (to === null) return;
     event.preventDefault();
-    const to = clamp(this.tau + moves[event.key], 0, 1);
-    this.take(Number(to.toFixed(6)));
+    this.take(to);
   }
 
   /** Go to the middle of the next stretch, or the previous one, without any change inside. */
@@ -148,14 +158,13 @@ class TauControl {
     this.take(0.5 * (edge(k - 1) + edge(k)));
   }
 
-  show(tau, text, best) {
+  show(tau, text) {
+    const position = clamp(this.scale.position(tau), 0, 1);
     this.tau = tau;
-    this.slider.value = String(tau);
-    this.slider.style.setProperty("--at", tau);
+    this.slider.value = String(position);
+    this.slider.style.setProperty("--at", position);
     this.slider.setAttribute("aria-valuetext", text);
     this.field.show(tau);
-    this.mark.hidden = best === null;
-    if (best !== null) this.mark.style.setProperty("--at", best);
   }
 }
 
@@ -181,11 +190,15 @@ function table(caption, heads, rows, id) {
       "table",
       {},
       element("caption", { class: "hidden" }, caption),
-      element("thead", {}, element("tr", {}, ...heads.map(([text, numeric]) =>
-        element("th", { scope: "col", class: numeric ? "number" : "" }, text)))),
+      element("thead", {}, headRow(heads)),
       element("tbody", {}, ...rows.map((row) => tableRow(row, heads))),
     ),
   );
+}
+
+function headRow(heads) {
+  return element("tr", {}, ...heads.map(([text, numeric]) =>
+    element("th", { scope: "col", class: numeric ? "number" : "" }, text)));
 }
 
 function tableRow(row, heads) {
@@ -202,24 +215,40 @@ function originSection() {
       element("dl", { class: "facts" }, ...data.provenance.flatMap(([name, value]) =>
         [element("dt", {}, name), element("dd", {}, value)]))));
   }
-  const { certificate } = data;
-  if (certificate) {
-    const { continuum } = certificate;
-    const where = continuum ? "the nodes of the path; what is said of the gap holds for every τ"
-      : certificate.complete ? "every kink of the path and every midpoint between kinks" : "a sample of the path";
-    parts.push(element("div", { class: "card" },
-      element("h3", {}, "Certificate"),
-      element("p", { class: certificate.holds ? "verdict good" : "verdict bad" }, certificate.holds
-        ? continuum ? "The solutions are as near to optimal as was asked for, at every τ."
-          : "The solutions are optimal, as far as doubles reach."
-        : "The solutions are less exact than promised: see the numbers."),
-      element("dl", { class: "facts" },
-        element("dt", {}, "Checked at"), element("dd", {}, `${sayCount(certificate.checked)} values of τ (${where}), from the training data alone`),
-        element("dt", {}, continuum ? "Duality gap, as part of the objective at w = 0" : "Relative duality gap"),
-        element("dd", {}, `at most ${say(certificate.gap, 2)}, at τ = ${say(certificate.gapTau, 4)}`),
-        element("dt", {}, "Optimality conditions"), element("dd", {}, `violated by at most ${say(certificate.kkt, 2)}, at τ = ${say(certificate.kktTau, 4)}`))));
-  }
+  if (data.certificate) parts.push(certificateCard(data.certificate));
   return parts.length ? section("origin", "Where the model comes from", element("div", { class: "pair" }, ...parts)) : null;
+}
+
+/**
+ * What the certificate found. Of an approximate path a bound of the gap is certified, for every τ,
+ * and nothing else: its solutions need not meet the optimality conditions.
+ */
+function certificateCard(certificate) {
+  const { checked, complete, continuum, holds, gap, gapTau, kkt, kktTau, tol } = certificate;
+  const fact = (name, value) => [element("dt", {}, name), element("dd", {}, value)];
+  const verdict = (good, bad) =>
+    element("p", { class: holds ? "verdict good" : "verdict bad" }, holds ? good : bad);
+  if (continuum || tol !== null) {
+    return element("div", { class: "card" },
+      element("h3", {}, "Certificate"),
+      verdict(
+        `At every τ, the training objective is within ${percent(gap, gap < 0.001 ? 3 : 2)} of the best possible.`,
+        `The training objective is within ${percent(gap, 2)} of the best possible at every τ: less exact than asked for.`,
+      ),
+      element("dl", { class: "facts" },
+        ...fact("Measured as", "duality gap, as a share of the objective at w = 0"),
+        ...(tol === null ? [] : fact("Asked for", percent(tol, tol < 0.001 ? 3 : 2))),
+        ...fact("Largest near", `τ = ${say(gapTau, 4)}`),
+        ...fact("Computed from", `the training data, at ${sayCount(checked)} nodes; the bound holds between them, too`)));
+  }
+  const where = complete ? "every kink of the path and every midpoint between kinks" : "a sample of the path";
+  return element("div", { class: "card" },
+    element("h3", {}, "Certificate"),
+    verdict("The solutions are optimal to floating-point accuracy.", "The solutions are less exact than promised: see the numbers."),
+    element("dl", { class: "facts" },
+      ...fact("Checked at", `${sayCount(checked)} values of τ (${where}), from the training data alone`),
+      ...fact("Relative duality gap", `at most ${say(gap, 2)}, at τ = ${say(gapTau, 4)}`),
+      ...fact("Optimality conditions", `violated by at most ${say(kkt, 2)}, at τ = ${say(kktTau, 4)}`)));
 }
 
 /** Words and their meaning. */
@@ -250,10 +279,30 @@ function setUpTheme() {
   show();
 }
 
-/** Put the page together, draw all charts once, and again whenever something changes. */
+/** A warning that the model was trained on these cases, null where it was not. */
+function seenNote() {
+  return data.seen ? element("p", { class: "warning", id: "in-sample" }, `${data.seen}.`) : null;
+}
+
+/** Where decisions come from, if not from the model that is described; else null. */
+function aboutNote() {
+  return data.about ? element("p", { class: "note about", id: "about" }, data.about) : null;
+}
+
+/** The first words of a headline about cases that the model was trained on. */
+function seenMark() {
+  return data.seen ? element("span", { class: "seen" }, "In-sample. ") : "";
+}
+
+/** Put the page together. `parts` that are null are left out. */
 function startPage(parts) {
   main.append(spoken, ...parts.filter((part) => part !== null));
   document.getElementById("foot").append(element("p", {},
-    "Made by taupath ", data.version, ". All numbers are computed in this page, for any τ; nothing is loaded from the network."));
+    "Made by taupath ", data.version, ". All numbers are computed in this page; nothing is loaded from the network. Its settings are in its address: a copied link shows what you see."));
+  // the fragment is for settings: the link goes there without it
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    main.focus();
+  });
   setUpTheme();
 }

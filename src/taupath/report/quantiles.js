@@ -362,7 +362,7 @@ let pending = 0;
 /** Show the present state; `curves` if more than τ has changed. */
 function update(curves) {
   const text = showHeadline();
-  control.show(state.tau, text, null);
+  control.show(state.tau, text);
   overField.show(state.costOver, 5);
   underField.show(state.costUnder, 5);
   coverageField.show(100 * state.coverage, 6);

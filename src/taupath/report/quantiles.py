@@ -35,8 +35,10 @@ MOST_CASES = 1000
 MOST_OWN = 2000
 
 
-def quantile_payload(case: Case, cells: Cells) -> dict[str, Any]:
+def quantile_payload(case: Case, cells: Cells | None) -> dict[str, Any]:
     """Return the data of the page for quantile regression."""
+    if cells is None:
+        raise ValueError("cases=False is for classifiers of two classes")
     path = case.model.path_
     y = check_targets(case.y, case.X.shape[0])
     on_it = ON_IT * (float(np.ptp(y)) or 1.0)
@@ -56,6 +58,7 @@ def quantile_payload(case: Case, cells: Cells) -> dict[str, Any]:
         "upTo": packed(np.sort(up_to), "f8"),
         "means": means,
         "cases": {
+            "count": len(rows),
             "rows": packed(rows, "u4"),
             "y": packed(y[rows], "f8"),
             "functions": _compressed(path, case.X[rows]),

@@ -14,8 +14,10 @@ __all__ = ["several_payload"]
 MOST_CLASSES = 20
 
 
-def several_payload(case: Case, cells: Cells) -> dict[str, Any]:
+def several_payload(case: Case, cells: Cells | None) -> dict[str, Any]:
     """Return the data of the page for a classifier of several classes."""
+    if cells is None:
+        raise ValueError("cases=False is for classifiers of two classes")
     model = case.model
     if len(model.classes_) > MOST_CLASSES:
         raise ValueError(
@@ -38,5 +40,9 @@ def several_payload(case: Case, cells: Cells) -> dict[str, Any]:
         "reliability": [
             reliability_payload(truth == k, proba[:, k]) for k in range(len(model.classes_))
         ],
-        "cases": {"rows": packed(rows, "u4"), "columns": cells.payload(rows)},
+        "cases": {
+            "count": len(rows),
+            "rows": packed(rows, "u4"),
+            "columns": cells.payload(rows),
+        },
     }

@@ -4,15 +4,26 @@ import os
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+
 from taupath.atomic import replacing
 from taupath.regressor import QuantileSVR
-from taupath.report.binary import binary_payload
-from taupath.report.inputs import check_case, check_cells, check_certificate, check_provenance
+from taupath.report.binary import binary_payload, outcomes_payload
+from taupath.report.changes import Changes
+from taupath.report.inputs import (
+    check_case,
+    check_certificate,
+    check_compare,
+    check_files,
+    check_provenance,
+    make_cells,
+)
 from taupath.report.page import make_page
 from taupath.report.quantiles import quantile_payload
 from taupath.report.several import several_payload
+from taupath.training_rows import in_words, share_seen
 
-__all__ = ["write_report"]
+__all__ = ["write_outcomes", "write_report"]
 
 
 def write_report(
@@ -27,6 +38,10 @@ def write_report(
     title: str | None = None,
     provenance: Any = None,
     certificate: Any = None,
+    target_name: str | None = None,
+    cases: bool = True,
+    compare: Any = None,
+    files: tuple[str, str] | None = None,
 ) -> None:
     """Write a page that shows what a model does at any costs: one file, opened by any browser.
 
@@ -50,13 +65,27 @@ def write_report(
     feature_names : sequence of str, optional
         What to call the features the estimator was fitted to; by default the names it knows.
     columns : dict from str to sequences, optional
-        What to show of each case in the table of mistakes. By default up to eight features.
+        What to show of each case. By default the columns of `X`, up to 30, those with the largest
+        weights first. Numbers that features were made from should be here as they were: a weight
+        is then told per unit of its column.
     title : str, optional
         Title of the page.
     provenance : dict from str to str, optional
         How the model was trained, shown as a table.
     certificate : Certificate, optional
         What ``estimator.path_.certify()`` returned.
+    target_name : str, optional
+        What is predicted, such as "diagnosis"; by default the name of a series given as `y`.
+    cases : bool, default=True
+        Whether single cases may be in the file. If not, it holds aggregates only: counts, rates,
+        means and weights, but no row, no value of a column and no name of any case. Counts are
+        then given at all cost ratios with two digits, from 1 : 10 000 to 10 000 : 1.
+    compare : dict from str to classifiers, optional
+        Fitted scikit-learn classifiers of two classes with ``predict_proba``, by the names to show
+        them with. They take the same `X`, decide by the threshold τ, and are drawn beside the
+        path: ``{"logistic regression": LogisticRegression().fit(X_train, y_train)}``.
+    files : (str, str), optional
+        Names of the model's and the data's file, for the commands that the page offers to copy.
 
     Raises
     ------
@@ -81,20 +110,98 @@ def write_report(
     >>> model = QuantileSVC(C=0.1).fit(X[::2], y[::2])
     >>> write_report("report.html", model, X[1::2], y[1::2], class_names=data.target_names)
     """
-    case = check_case(estimator, X, y, class_names, feature_names)
-    cells = check_cells(columns, case)
-    shared: dict[str, Any] = {
+    case = check_case(estimator, X, y, class_names, feature_names, target_name, columns)
+    others = check_compare(compare, case)
+    cells = make_cells(case) if cases else None
+    if isinstance(case.model, QuantileSVR):
+        payload, usual = quantile_payload(case, cells), "Every quantile at once"
+    elif len(case.model.classes_) == 2:
+        payload, usual = binary_payload(case, cells, others), "What do mistakes cost you?"
+    elif others:
+        raise ValueError("compare is for classifiers of two classes")
+    else:
+        payload, usual = several_payload(case, cells), "Any cost of any mistake"
+    payload |= {
+        "title": usual if title is None else str(title),
+        "target": case.target_name,
+        "files": check_files(files),
+        "seen": in_words(share_seen(estimator, X)),
+        "about": None,
+        "holds": _holds(payload, len(case.y)),
+    }
+    _write(file, payload, provenance, certificate)
+
+
+def write_outcomes(
+    file: str | os.PathLike[str],
+    positive: Any,
+    changes: Changes,
+    *,
+    class_names: list[str],
+    title: str,
+    about: str,
+    target_name: str | None = None,
+    files: tuple[str, str] | None = None,
+    provenance: Any = None,
+    certificate: Any = None,
+) -> None:
+    """Write a page of aggregates from the truth and what was decided at every τ.
+
+    Parameters
+    ----------
+    file : path
+        The HTML file.
+    positive : ndarray of bool of shape (n_samples,)
+        Which cases are positive.
+    changes : tuple of ndarray
+        Whether each is taken for positive at τ = 0, and all changes of that: who, after which τ,
+        and to what (1 or -1).
+    class_names : list of two str
+        What to call the negative and the positive class.
+    title : str
+        Title of the page.
+    about : str
+        Where these decisions come from, said on the page.
+    target_name, files, provenance, certificate
+        As in `write_report`.
+    """
+    payload = outcomes_payload(np.asarray(positive, dtype=bool), changes, class_names) | {
+        "title": title,
+        "target": target_name,
+        "files": check_files(files),
+        "seen": None,
+        "about": about,
+    }
+    payload["holds"] = _holds(payload, len(positive))
+    _write(file, payload, provenance, certificate)
+
+
+def _write(
+    file: str | os.PathLike[str], payload: dict[str, Any], provenance: Any, certificate: Any
+) -> None:
+    payload |= {
         "version": version("taupath"),
         "certificate": check_certificate(certificate),
         "provenance": check_provenance(provenance),
     }
-    if isinstance(case.model, QuantileSVR):
-        payload, usual = quantile_payload(case, cells), "Every quantile at once"
-    elif len(case.model.classes_) == 2:
-        payload, usual = binary_payload(case, cells), "Every misclassification cost at once"
-    else:
-        payload, usual = several_payload(case, cells), "Any cost of any mistake"
-    shared["title"] = usual if title is None else str(title)
-    page = make_page(payload | shared).encode("utf-8", "replace")
+    page = make_page(payload).encode("utf-8", "replace")
     with replacing(file) as stream:
         stream.write(page)
+
+
+def _holds(payload: dict[str, Any], n_samples: int) -> str:
+    """Return what a page says of the data in its file.
+
+    ``payload["cases"]`` is None in a page of aggregates; else its ``count`` says how many cases
+    are in it one by one, and its ``columns`` what is known of them.
+    """
+    cases = payload["cases"]
+    if cases is None:
+        return "This file holds aggregates only: no row and no value of any single case."
+    count, columns = cases["count"], len(cases["columns"])
+    of_all = "" if count == n_samples else f" of {n_samples}"
+    each = "" if columns == 0 else f" with {columns} column{'s' if columns > 1 else ''} each"
+    return (
+        f"This file holds {count}{of_all} case{'s' if n_samples > 1 else ''}{each}: "
+        "whoever can open it can read them."
+    )

@@ -10,25 +10,47 @@ __all__ = ["load", "save"]
 
 
 def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -> None:
-    """Write a path, a fitted estimator or a trained model to a file.
+    """Write a path, a fitted estimator, a fitted pipeline or a trained model to a file.
+
+    A pipeline that was fitted on a data frame is stored with what its steps have learned, as
+    numbers and text; nothing is pickled. `load` returns a `Model` of raw columns, and the commands
+    ``taupath predict``, ``evaluate`` and ``report`` read it.
 
     Parameters
     ----------
-    model : SolutionPath, QuantileSVC, QuantileSVR or Model
-        What to store.
+    model : SolutionPath, QuantileSVC, QuantileSVR, FrozenClassifier, Model or Pipeline
+        What to store. The last step of a pipeline is one of the estimators. The others are
+        `StandardScaler`, `MinMaxScaler`, `RobustScaler`, `MaxAbsScaler`, `SimpleImputer`,
+        `OneHotEncoder`, `ColumnTransformer` and `Pipeline` of these, or ``"passthrough"``.
     file : path
         Where to. A file of that name is replaced, or stays as it is if anything goes wrong.
     data : bool or None
         Whether the file is to hold the training data. None: where nothing can be predicted
         without them, for exact paths and for kernels.
+
+    Raises
+    ------
+    ValueError
+        If a step of a pipeline cannot be stored, such as `PCA` or a transformer of your own. The
+        message names it.
     """
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils.validation import check_is_fitted
+
+    from taupath.classifier import QuantileSVC
+    from taupath.from_sklearn import model_of
+    from taupath.frozen import FrozenClassifier
     from taupath.model import Model
     from taupath.path import SolutionPath
+    from taupath.regressor import QuantileSVR
     from taupath.storage.estimators import pack_estimator
+    from taupath.storage.held_out import pack_held_out
     from taupath.storage.paths import pack_path
     from taupath.storage.shelf import Shelf
 
     shelf = Shelf()
+    if isinstance(model, Pipeline):
+        model = model_of(model)
     if isinstance(model, SolutionPath):
         content = pack_path(model, shelf, data)
     elif isinstance(model, Model):
@@ -36,8 +58,15 @@ def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -
             **pack_estimator(model.estimator, shelf, data),
             "preparation": model.preparation.state(),
             "trained": model.trained,
+            "held_out": pack_held_out(model.held_out, shelf),
         }
     else:
+        if not isinstance(model, QuantileSVC | QuantileSVR | FrozenClassifier):
+            raise TypeError(
+                f"a {type(model).__name__} cannot be stored; give a path, a QuantileSVC, a "
+                "QuantileSVR, a Pipeline that ends in one, or a Model"
+            )
+        check_is_fitted(model)
         content = pack_estimator(model, shelf, data)
     write_container(file, content, shelf.arrays)
 
@@ -55,8 +84,9 @@ def load(file: "str | os.PathLike[str]") -> Any:
 
     Returns
     -------
-    SolutionPath, QuantileSVC, QuantileSVR or Model
-        What was stored; its numbers are the same as before.
+    SolutionPath, QuantileSVC, QuantileSVR, FrozenClassifier or Model
+        What was stored; its numbers are the same as before. A `Model` is what ``taupath fit`` or
+        `save` of a pipeline wrote: it predicts for data frames and raw files.
 
     Raises
     ------
@@ -69,6 +99,7 @@ def load(file: "str | os.PathLike[str]") -> Any:
     from taupath.model import Model
     from taupath.preparation import Preparation
     from taupath.storage.estimators import check_model, unpack_estimator
+    from taupath.storage.held_out import unpack_held_out
     from taupath.storage.paths import unpack_path
     from taupath.storage.shelf import Taken
 
@@ -80,7 +111,8 @@ def load(file: "str | os.PathLike[str]") -> Any:
         if "preparation" not in content:
             return estimator
         preparation = Preparation.from_state(content["preparation"])
-        return check_model(Model(estimator, preparation, content["trained"]))
+        held_out = unpack_held_out(content.get("held_out"), taken, estimator)
+        return check_model(Model(estimator, preparation, content["trained"], held_out))
     except ModelFileError as error:
         raise ModelFileError(f"{file} is damaged: {error}") from None
     except MemoryError:

@@ -23,7 +23,7 @@ from taupath.exceptions import ModelFileError
 __all__ = ["VERSION", "read_container", "write_container"]
 
 # Of the layout and of what the description says. Files of every earlier version can be read.
-VERSION = 2
+VERSION = 3
 
 _DTYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),

@@ -6,22 +6,27 @@ import numpy as np
 
 from taupath.classifier import QuantileSVC
 from taupath.conformal import Calibration
-from taupath.costs import check_taus
+from taupath.costs import check_tau
 from taupath.exceptions import ModelFileError
+from taupath.frozen import FrozenClassifier
 from taupath.model import Model
 from taupath.paths import ClassificationPath, RegressionPath
 from taupath.regressor import QuantileSVR
 from taupath.selection import QuantileSVCCV
-from taupath.storage.labels import pack_labels, unpack_labels
+from taupath.storage.frozen import pack_frozen, unpack_frozen
+from taupath.storage.labels import pack_labels, unpack_labels, unpack_positive
 from taupath.storage.paths import pack_path, unpack_path
 from taupath.storage.shelf import Shelf, Taken
+from taupath.storage.training import pack_training, unpack_training
 from taupath.validation import check_C, check_choice, check_range
 
 __all__ = ["check_model", "pack_estimator", "unpack_estimator"]
 
 
 def pack_estimator(
-    estimator: QuantileSVC | QuantileSVR, shelf: Shelf, data: bool | None = None
+    estimator: QuantileSVC | QuantileSVR | FrozenClassifier,
+    shelf: Shelf,
+    data: bool | None = None,
 ) -> dict[str, Any]:
     """Return the description of a fitted estimator; its arrays are put away."""
     names = getattr(estimator, "feature_names_in_", None)
@@ -29,8 +34,23 @@ def pack_estimator(
         "n_features": int(estimator.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
     }
+    if isinstance(estimator, FrozenClassifier):
+        return found | {"estimator": "FrozenClassifier", **pack_frozen(estimator, shelf)}
+    found |= _pack_paths(estimator, shelf, data)
+    if data is None and not any(_holds_data(path) for path in found["paths"]):
+        found["training"] = pack_training(estimator, shelf)
+    return found
+
+
+def _holds_data(path: dict[str, Any]) -> bool:
+    return "X" in path or path["data"] is not None
+
+
+def _pack_paths(
+    estimator: QuantileSVC | QuantileSVR, shelf: Shelf, data: bool | None
+) -> dict[str, Any]:
     if isinstance(estimator, QuantileSVR):
-        return found | {
+        return {
             "estimator": "QuantileSVR",
             "parameters": _parameters(estimator.get_params(deep=False)),
             "paths": [pack_path(estimator.path_, shelf, data)],
@@ -38,25 +58,30 @@ def pack_estimator(
         }
     parameters = estimator.get_params(deep=False)
     if isinstance(estimator, QuantileSVCCV):  # what it has chosen
-        del parameters["Cs"], parameters["cv"]
+        del parameters["Cs"], parameters["cv"], parameters["scoring"]
         parameters["C"] = estimator.C_
     paths = [pack_path(path, shelf, data) for path in estimator.paths_]
-    return found | {
+    return {
         "estimator": "QuantileSVC",
         "parameters": _parameters(parameters),
         "classes": pack_labels(estimator.classes_),
+        "positive": estimator._positive if len(estimator.classes_) == 2 else None,
         "paths": paths,
         "members": [
             None
-            if members is None or not ("X" in path or path["data"])  # of no use without data
+            if members is None or not _holds_data(path)  # of no use without data
             else shelf.put("members", members.astype(np.int64))
             for members, path in zip(estimator._members, paths, strict=True)
         ],
     }
 
 
-def unpack_estimator(found: Any, taken: Taken) -> QuantileSVC | QuantileSVR:
+def unpack_estimator(found: Any, taken: Taken) -> QuantileSVC | QuantileSVR | FrozenClassifier:
     """Return the estimator that was described."""
+    if found.get("estimator") == "FrozenClassifier":
+        alone = unpack_frozen(found, taken)
+        _set_features(alone, found)
+        return alone
     paths = [unpack_path(path, taken) for path in found.get("paths") or ()]
     estimator: QuantileSVC | QuantileSVR
     parameters = _check_parameters(found.get("parameters"))
@@ -71,18 +96,23 @@ def unpack_estimator(found: Any, taken: Taken) -> QuantileSVC | QuantileSVR:
         _unpack_classifier(estimator, found, taken, paths)
     else:
         raise ModelFileError(f"it holds an unknown estimator, {found.get('estimator')!r}")
+    _set_features(estimator, found)
+    n_features, pairwise = estimator.n_features_in_, estimator.kernel == "precomputed"
+    if not pairwise and any(path._samples.shape[1] != n_features for path in paths):
+        raise ModelFileError("the paths of an estimator have other features than it says")
+    unpack_training(found.get("training"), taken, estimator)
+    return estimator
+
+
+def _set_features(estimator: Any, found: dict[str, Any]) -> None:
     n_features, names = found.get("n_features"), found.get("feature_names")
     if type(n_features) is not int or n_features < 1:
         raise ModelFileError(f"an estimator cannot have {n_features!r} features")
-    pairwise = estimator.kernel == "precomputed"
-    if not pairwise and any(path._samples.shape[1] != n_features for path in paths):
-        raise ModelFileError("the paths of an estimator have other features than it says")
     estimator.n_features_in_ = n_features
     if names is not None:
         if len(names) != n_features or not all(type(name) is str for name in names):
             raise ModelFileError("the names of the features are not those of an estimator")
         estimator.feature_names_in_ = np.array(names, dtype=object)
-    return estimator
 
 
 def _pack_calibration(calibration: Calibration | None, shelf: Shelf) -> dict[str, Any] | None:
@@ -110,6 +140,8 @@ def _unpack_calibration(found: Any, taken: Taken) -> Calibration | None:
 def check_model(model: Model) -> Model:
     """Return a model whose parts fit together."""
     preparation, estimator = model.preparation, model.estimator
+    if isinstance(estimator, FrozenClassifier):
+        raise ModelFileError("a classifier of one τ has no preparation")
     if not isinstance(model.trained, dict):
         raise ModelFileError("how the model was trained is missing")
     if model.task != preparation.task or estimator.n_features_in_ != len(preparation.feature_names):
@@ -118,6 +150,8 @@ def check_model(model: Model) -> Model:
         estimator.classes_, np.arange(len(model.labels))
     ):
         raise ModelFileError("the labels are those of another model")
+    if len(model.labels) == 2 and estimator.pos_label_ != 1:
+        raise ModelFileError("the positive class is not the last one")
     return model
 
 
@@ -126,10 +160,12 @@ def _unpack_classifier(
 ) -> None:
     classes = unpack_labels(found.get("classes"))
     check_choice(estimator.multi_class, "multi_class", ("ovo", "ovr"))
-    check_taus(estimator.tau, "tau", 0)
+    check_tau(estimator.tau)
     if len(classes) < 2:
         raise ModelFileError(f"a classifier cannot have {len(classes)} classes")
     estimator.classes_ = classes
+    if len(classes) == 2:
+        estimator.pos_label_ = unpack_positive(found, classes)
     members = found.get("members")
     n_paths = len(estimator._tasks())
     right = len(paths) == n_paths and all(isinstance(path, ClassificationPath) for path in paths)

@@ -6,7 +6,7 @@ import numpy as np
 
 from taupath.exceptions import ModelFileError
 
-__all__ = ["pack_labels", "unpack_labels"]
+__all__ = ["pack_labels", "unpack_labels", "unpack_positive"]
 
 _KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
 
@@ -38,3 +38,11 @@ def unpack_labels(found: Any) -> np.ndarray:
     labels = np.empty(len(values), dtype=dtype)
     labels[:] = values
     return labels
+
+
+def unpack_positive(found: dict[str, Any], classes: np.ndarray) -> Any:
+    """Return which of two classes is described as the positive one."""
+    positive = found.get("positive", 1)  # the larger label, before there was a choice
+    if type(positive) is not int or positive not in (0, 1):
+        raise ModelFileError(f"{positive!r} is not the place of one of two classes")
+    return classes.tolist()[positive]

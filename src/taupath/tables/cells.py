@@ -1,16 +1,31 @@
 """Cells of text: which are numbers, which are missing, and columns of them as arrays."""
 
 import re
+import shlex
 from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["as_numbers", "as_text", "is_missing", "parse_number", "quoted", "show_number"]
+__all__ = [
+    "as_numbers",
+    "as_text",
+    "first_text",
+    "is_missing",
+    "numbers_in",
+    "option",
+    "parse_number",
+    "printable",
+    "quoted",
+    "show_number",
+]
 
 # Python's float() also takes 1_000 and digits of other scripts; a table should not.
 _NUMERAL = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE
 )
+
+# Truth values, in small letters, as numbers.
+TRUTH = {"false": 0.0, "true": 1.0}
 
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "+nan", "-nan", "null"})
 
@@ -37,6 +52,20 @@ def show_number(value: float) -> str:
 def quoted(cell: str) -> str:
     """Return a cell in quotes for a message of one line, cut where it is long."""
     return repr(cell if len(cell) <= _QUOTED_LENGTH else cell[: _QUOTED_LENGTH - 1] + "…")
+
+
+def option(name: str, value: object) -> str:
+    """Return an option of the command line with a value, as a shell takes it."""
+    text = str(value)
+    between = "=" if text.startswith("-") and parse_number(text) is None else " "
+    return f"{name}{between}{shlex.quote(text)}"
+
+
+def printable(text: str) -> str:
+    """Return text for a line on a terminal, with escapes in place of control characters."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def as_numbers(cells: Sequence[str]) -> np.ndarray | None:
@@ -67,3 +96,18 @@ def as_text(cells: Sequence[str], known: dict[str, str]) -> np.ndarray:
         cell = raw.strip()
         values[i] = None if is_missing(cell) else known.setdefault(cell, cell)
     return values
+
+
+def numbers_in(values: np.ndarray) -> np.ndarray | None:
+    """Return a column of text as numbers, true as 1 and false as 0; None if some are others."""
+    cells = ["" if cell is None else cell for cell in values]
+    return as_numbers([str(TRUTH.get(cell.lower(), cell)) for cell in cells])
+
+
+def first_text(values: np.ndarray) -> tuple[int, str]:
+    """Return where the first cell of a column is that is text but no number, and that cell."""
+    return next(
+        (row, cell)
+        for row, cell in enumerate(values)
+        if cell is not None and parse_number(cell) is None
+    )

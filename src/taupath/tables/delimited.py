@@ -1,4 +1,4 @@
-"""Text with cells between commas, tabs or semicolons.
+"""Text with cells between commas, tabs, semicolons, pipes or blanks.
 
 Numbers are converted block by block, so that a long file never is a list of all its cells.
 """
@@ -8,7 +8,7 @@ import csv
 import io
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import numpy as np
 
@@ -20,7 +20,9 @@ __all__ = ["check_text", "read_delimited"]
 Progress = Callable[[float, int], None]
 
 # In this order where two fit alike: a semicolon between decimal commas is the separator.
-SEPARATORS = "\t;,"
+SEPARATORS = "\t;|,"
+# Stands for any number of blanks and tabs; taken for the separator only where no other fits.
+BLANKS = " "
 # Rows looked at to find the separator and the header.
 LOOKED_AT = 100
 # Rows converted at a time.
@@ -53,7 +55,12 @@ def check_text(data: bytes, source: str) -> None:
 
 
 def read_delimited(
-    data: bytes, source: str, *, separator: str | None = None, progress: Progress | None = None
+    data: bytes,
+    source: str,
+    *,
+    separator: str | None = None,
+    as_text: Collection[str] = (),
+    progress: Progress | None = None,
 ) -> Table:
     """Return the table in a delimited text.
 
@@ -69,7 +76,10 @@ def read_delimited(
     source : str
         Name of the file, for messages.
     separator : str, optional
-        One character; by default a tab, a semicolon or a comma, whichever fits the first lines.
+        One character; a blank stands for any number of blanks and tabs. By default a tab, a
+        semicolon, a pipe or a comma, whichever fits the first lines, or else blanks.
+    as_text : collection of str
+        Names of columns whose cells stay as they are written, even if all of them are numbers.
     progress : callable, optional
         Called as ``progress(fraction, n_rows)`` now and then.
 
@@ -88,9 +98,18 @@ def read_delimited(
     has_header = _is_header(head, below)
     if has_header and not below:
         raise TableError(f"{source}: there is a header but no row below it")
+    if has_header and rows.separator == BLANKS and _has_row_names(head, below):
+        head = ["", *head]
     names = _names(head if has_header else [""] * len(head), source)
-    columns, lines = _Columns(rows, has_header, len(head), progress).read()
-    return Table(source, columns=dict(zip(names, columns, strict=True)), lines=lines)
+    text = {column for column, name in enumerate(names) if name in as_text}
+    columns, lines = _Columns(rows, has_header, len(head), text, progress).read()
+    unnamed = [name for name, cell in zip(names, head, strict=True) if not cell.strip()]
+    return Table(
+        source,
+        columns=dict(zip(names, columns, strict=True)),
+        lines=lines,
+        unnamed=unnamed if has_header else (),
+    )
 
 
 class _Rows:
@@ -107,8 +126,13 @@ class _Rows:
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the line on which a row starts and its cells."""
+        text: Iterable[str] = io.TextIOWrapper(
+            io.BytesIO(self.data), encoding="utf-8-sig", newline=""
+        )
+        if self.separator == BLANKS:
+            text = (line.strip().replace("\t", " ") + "\n" for line in text)
         reader = csv.reader(
-            io.TextIOWrapper(io.BytesIO(self.data), encoding="utf-8-sig", newline=""),
+            text,
             delimiter=self.separator,
             skipinitialspace=self.separator != "\t",
             strict=True,
@@ -140,11 +164,17 @@ class _Columns:
     """Columns on their way from text to arrays."""
 
     def __init__(
-        self, rows: _Rows, skip_first: bool, width: int, progress: Progress | None
+        self,
+        rows: _Rows,
+        skip_first: bool,
+        width: int,
+        text: set[int],
+        progress: Progress | None,
     ) -> None:
         self.rows = rows
         self.skip_first = skip_first
         self.width = width
+        self.text = text
         self.progress = progress
         self.known: dict[str, str] = {}
 
@@ -152,7 +182,7 @@ class _Columns:
         """Return all columns, and the line of each row."""
         lines: list[int] = []
         parts: list[list[np.ndarray]] = [[] for _ in range(self.width)]
-        text: set[int] = set()
+        text = set(self.text)
         begun_late: set[int] = set()
         for block_lines, block in self._blocks():
             for column, cells in enumerate(zip(*block, strict=True)):
@@ -216,10 +246,28 @@ def _find_separator(data: bytes) -> str:
             continue
         if len(widths) == 1 and (width := widths.pop()) > most:
             best, most = separator, width
-    if most == 1:  # none does: the one that is most frequent in the first line
-        first_line = data.lstrip().partition(b"\n")[0]
-        best = max(",;\t", key=lambda separator: first_line.count(separator.encode()))
-    return best
+    if most > 1:
+        return best
+    first_line = data.lstrip().partition(b"\n")[0]
+    counts = {separator: first_line.count(separator.encode()) for separator in ",;\t|"}
+    best = max(counts, key=lambda separator: counts[separator])
+    others = counts[","] + counts[";"] + counts["|"]
+    return BLANKS if not others and _are_blanks(data) else best
+
+
+def _are_blanks(data: bytes) -> bool:
+    """Return whether blanks cut the first lines into equally many cells, and not into one."""
+    try:
+        head, *below = _Rows(data, "", BLANKS).first(LOOKED_AT)
+    except (TableError, ValueError):
+        return False
+    widths = {len(row) for row in below} or {len(head)}
+    return max(widths) > 1 and (widths == {len(head)} or _has_row_names(head, below))
+
+
+def _has_row_names(head: list[str], below: list[list[str]]) -> bool:
+    """Return whether each row has a cell more than the header, as R writes tables."""
+    return len(head) > 1 and bool(below) and all(len(row) == len(head) + 1 for row in below)
 
 
 def _is_header(head: list[str], below: list[list[str]]) -> bool:

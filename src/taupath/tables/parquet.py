@@ -2,19 +2,20 @@
 
 import io
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import IO, Any
 
 import numpy as np
 
 from taupath.exceptions import install_command
-from taupath.tables.cells import as_numbers, as_text
+from taupath.tables.cells import as_numbers
+from taupath.tables.cells import as_text as as_text_cells
 from taupath.tables.table import Table, TableError, listed, one_line
 
 __all__ = ["read_parquet", "write_parquet"]
 
 
-def read_parquet(data: bytes, source: str) -> Table:
+def read_parquet(data: bytes, source: str, *, as_text: Collection[str] = ()) -> Table:
     """Return the table in a Parquet file.
 
     Integers, floating-point and decimal numbers are numbers; strings, dictionaries of strings and
@@ -26,6 +27,8 @@ def read_parquet(data: bytes, source: str) -> Table:
         Content of the file.
     source : str
         Name of the file, for messages.
+    as_text : collection of str
+        Names of columns to have as text, whatever they hold.
 
     Raises
     ------
@@ -36,7 +39,10 @@ def read_parquet(data: bytes, source: str) -> Table:
     try:  # a damaged file may raise anything
         content = parquet.ParquetFile(io.BytesIO(data)).read()
         names = [str(name) for name in content.column_names]
-        values = [_values(column) for column in content.columns]
+        values = [
+            _values(column, name in as_text)
+            for name, column in zip(names, content.columns, strict=True)
+        ]
     except Exception as error:
         raise TableError(f"{source}: the Parquet file cannot be read: {one_line(error)}") from error
     twice = [name for name, times in Counter(names).items() if times > 1]
@@ -82,10 +88,12 @@ def _pyarrow(purpose: str) -> tuple[Any, Any]:
     return pyarrow, parquet
 
 
-def _values(column: Any) -> np.ndarray | None:
+def _values(column: Any, text: bool) -> np.ndarray | None:
     """Return a column as the table keeps it, or None if it is neither numbers nor text."""
     import pyarrow
 
+    if text:
+        return as_text_cells(["" if cell is None else str(cell) for cell in column.to_pylist()], {})
     of, kind = pyarrow.types, column.type
     if of.is_dictionary(kind):
         kind = kind.value_type
@@ -104,4 +112,4 @@ def _from_text(cells: list[Any]) -> np.ndarray:
     """Return cells as a delimited file would give them."""
     texts = ["" if cell is None else str(cell) for cell in cells]
     numbers = as_numbers(texts)
-    return as_text(texts, {}) if numbers is None else numbers
+    return as_text_cells(texts, {}) if numbers is None else numbers

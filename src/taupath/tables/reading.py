@@ -5,11 +5,11 @@ import gzip
 import os
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Collection
 from pathlib import Path
 
 from taupath.tables.arrays import read_npz
-from taupath.tables.delimited import Progress, read_delimited
+from taupath.tables.delimited import BLANKS, Progress, read_delimited
 from taupath.tables.libsvm import looks_like_libsvm, read_libsvm
 from taupath.tables.parquet import read_parquet
 from taupath.tables.table import Table, TableError, one_line
@@ -32,6 +32,16 @@ _EXTENSIONS = {
 }
 _SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 
+# What can be asked for by name; a shell does not pass on a tab as such.
+_DELIMITERS = {
+    "tab": "\t",
+    "\\t": "\t",
+    "comma": ",",
+    "semicolon": ";",
+    "pipe": "|",
+    "space": BLANKS,
+}
+
 COMPRESSIONS = (".gz", ".bz2")
 _GZIP_MAGIC = b"\x1f\x8b"
 _BZIP2_MAGIC = b"BZh"
@@ -43,6 +53,8 @@ def read_table(
     file: str | os.PathLike[str],
     *,
     format: str | None = None,
+    delimiter: str | None = None,
+    as_text: Collection[str] = (),
     progress: Progress | None = None,
 ) -> Table:
     """Return the table in a file.
@@ -55,7 +67,13 @@ def read_table(
         By default that of the extension: ``.svm``, ``.libsvm``, ``.svmlight``, ``.tf``; ``.csv``;
         ``.tsv``, ``.tab``; ``.parquet``, ``.pq``; ``.npz``; each perhaps with ``.gz`` or ``.bz2``.
         For standard input and other extensions it is found out from the content. A "csv" file may
-        have commas, tabs or semicolons between its cells.
+        have commas, tabs, semicolons, pipes or blanks between its cells.
+    delimiter : str, optional
+        What is between the cells of a text with columns: one character, or tab, comma, semicolon,
+        pipe or space; the last stands for any number of blanks and tabs. By default it is found
+        out from the content.
+    as_text : collection of str
+        Names of columns whose cells stay as they are written, even if all of them are numbers.
     progress : callable, optional
         Called as ``progress(fraction, n_rows)`` now and then while a long text is read.
 
@@ -73,12 +91,25 @@ def read_table(
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
     name = os.fspath(file)
     source = "<standard input>" if name == "-" else name if name.isprintable() else repr(name)
+    separator = None if delimiter is None else _separator(delimiter)
+    if separator is not None:
+        format = format or format_of(name) or "csv"
+        if format not in ("csv", "tsv"):
+            raise TableError(f"{source}: a delimiter goes with CSV and TSV, not with {format}")
     data = _decompressed(_content(name, source), name, source)
     if not data:
         raise TableError(f"{source}: the file is empty")
     if format is None:
         format = format_of(name) or _sniffed(data)
-    return _readers(progress)[format](data, source)
+    if format == "libsvm":
+        return read_libsvm(data, source, progress=progress)
+    if format == "parquet":
+        return read_parquet(data, source, as_text=as_text)
+    if format == "npz":
+        return read_npz(data, source)
+    if format == "tsv":
+        separator = separator or "\t"
+    return read_delimited(data, source, separator=separator, as_text=as_text, progress=progress)
 
 
 def format_of(name: str) -> str | None:
@@ -87,6 +118,17 @@ def format_of(name: str) -> str | None:
     if path.suffix.lower() in COMPRESSIONS:
         path = path.with_suffix("")
     return _EXTENSIONS.get(path.suffix.lower())
+
+
+def _separator(delimiter: str) -> str:
+    """Return the character that a delimiter stands for."""
+    separator = _DELIMITERS.get(delimiter.lower(), delimiter)
+    if len(separator) != 1 or separator in '"\r\n\0':
+        raise ValueError(
+            f"a delimiter must be one character, or one of {', '.join(_DELIMITERS)}; "
+            f"got {delimiter!r}"
+        )
+    return separator
 
 
 def _content(name: str, source: str) -> bytes:
@@ -129,14 +171,3 @@ def _sniffed(data: bytes) -> str:
     if data.startswith(_ZIP_MAGIC):
         return "npz"
     return "libsvm" if looks_like_libsvm(data) else "csv"
-
-
-def _readers(progress: Progress | None) -> dict[str, Callable[[bytes, str], Table]]:
-    """Return a function for each format."""
-    return {
-        "libsvm": lambda data, source: read_libsvm(data, source, progress=progress),
-        "csv": lambda data, source: read_delimited(data, source, progress=progress),
-        "tsv": lambda data, source: read_delimited(data, source, separator="\t", progress=progress),
-        "parquet": read_parquet,
-        "npz": read_npz,
-    }

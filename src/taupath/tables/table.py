@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from taupath.tables.cells import as_numbers
+from taupath.tables.cells import as_numbers, first_text, numbers_in, printable, quoted
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["Table", "TableError", "listed", "one_line"]
+__all__ = ["Table", "TableError", "counted", "listed", "missing_in", "one_line"]
 
 
 class TableError(ValueError):
@@ -39,6 +39,8 @@ class Table:
         Line of each row in the file, counted from one; by default its number.
     unit : {"line", "row"}
         What a message calls them: files that are no text have rows.
+    unnamed : iterable of str
+        Those of the columns that have no name in the file, and got one here.
     """
 
     def __init__(
@@ -51,12 +53,14 @@ class Table:
         labels: np.ndarray | None = None,
         lines: np.ndarray | None = None,
         unit: str = "line",
+        unnamed: Iterable[str] = (),
     ) -> None:
         if (columns is None) == (matrix is None):
             raise TypeError("a table has either columns or a matrix")
         self.source = source
         self.matrix = matrix
         self.labels = labels
+        self.unnamed = frozenset(unnamed)
         self._columns = columns
         self._unusable = dict(unusable or {})
         self._lines = lines
@@ -81,7 +85,7 @@ class Table:
         return f"<Table of {self.n_rows} rows and {width} columns from {self.source}>"
 
     def column(self, name: str) -> np.ndarray:
-        """Return one column.
+        """Return one column without missing cells.
 
         Parameters
         ----------
@@ -99,31 +103,64 @@ class Table:
             If there is no such column, a cell is missing or infinite, or the column is neither
             numbers nor text.
         """
+        values = self.cells(name)
+        missing = missing_in(values)
+        if missing.any():
+            row = int(missing.argmax())
+            self.fail(row, "the cell is missing; fill it in or drop the row", name)
+        return values
+
+    def cells(self, name: str) -> np.ndarray:
+        """Return one column, whose missing cells are NaN among numbers and None among text.
+
+        Raises
+        ------
+        TableError
+            If there is no such column, a cell is infinite, or the column is neither numbers nor
+            text.
+        """
         values = self._stored(name)
         if name in self._unusable:
             raise TableError(
                 f"{self.source}, column {name!r}: it holds {self._unusable[name]}, "
                 "neither numbers nor text; convert it or leave the column out"
             )
-        missing = _missing(values)
-        if missing.any():
-            row = int(missing.argmax())
-            self.fail(row, "the cell is missing; fill it in or drop the row", name)
-        if values.dtype != object and not np.isfinite(values).all():
+        if values.dtype != object and np.isinf(values).any():
             self.fail(int(np.isinf(values).argmax()), "the value is infinite", name)
+        return values
+
+    def to_show(self) -> dict[str, np.ndarray]:
+        """Return all columns that are numbers or text as they are, with missing cells."""
+        return {
+            name: values
+            for name, values in (self._columns or {}).items()
+            if name not in self._unusable
+        }
+
+    def numbers(self, name: str) -> np.ndarray:
+        """Return one column without missing cells, which must be numbers."""
+        values = self.column(name)
+        if values.dtype == object:
+            numbers = numbers_in(values)
+            if numbers is None:
+                row, cell = first_text(values)
+                self.fail(row, f"{quoted(cell)} is not a number", name)
+            values = numbers
         return values
 
     def is_blank(self, name: str) -> bool:
         """Return whether all cells of a column are missing."""
-        return name not in self._unusable and bool(_missing(self._stored(name)).all())
+        return name not in self._unusable and bool(missing_in(self._stored(name)).all())
 
-    def take(self, rows: Any) -> "Table":
+    def take(self, rows: Any, settle: bool = True) -> "Table":
         """Return a table of some rows.
 
         Parameters
         ----------
         rows : array-like of int or bool, or slice
             What to index the rows with.
+        settle : bool
+            Whether columns of text become numbers if these rows have no other cells.
 
         Returns
         -------
@@ -135,17 +172,19 @@ class Table:
             if rows.size == 0:
                 rows = rows.astype(np.intp)
         place = np.arange(1, self.n_rows + 1) if self._lines is None else self._lines
+        as_found = _settled if settle else np.asarray
         columns = self._columns
         if columns is not None:
-            columns = {name: _settled(values[rows]) for name, values in columns.items()}
+            columns = {name: as_found(values[rows]) for name, values in columns.items()}
         return Table(
             self.source,
             columns=columns,
             unusable=self._unusable,
             matrix=None if self.matrix is None else self.matrix[rows],
-            labels=None if self.labels is None else _settled(self.labels[rows]),
+            labels=None if self.labels is None else as_found(self.labels[rows]),
             lines=place[rows],
             unit=self._unit,
+            unnamed=self.unnamed,
         )
 
     def place(self, row: int, column: str | None = None) -> str:
@@ -178,10 +217,15 @@ def listed(names: Iterable[object], at_most: int = 10) -> str:
     return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number of things in words: 1 row, 2 rows."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def one_line(error: Exception) -> str:
     """Return what another package says about a file, as one line that can be printed."""
     text = " ".join(str(error).split()) or type(error).__name__
-    text = "".join(character if character.isprintable() else "?" for character in text)
+    text = printable(text)
     return text if len(text) <= 200 else text[:199] + "…"
 
 
@@ -193,8 +237,8 @@ def _settled(values: np.ndarray) -> np.ndarray:
     return values if numbers is None else numbers
 
 
-def _missing(values: np.ndarray) -> np.ndarray:
-    """Return where the cells of a stored column are missing."""
+def missing_in(values: np.ndarray) -> np.ndarray:
+    """Return where the cells of a column are missing."""
     if values.dtype == object:
         return np.fromiter((cell is None for cell in values), dtype=bool, count=len(values))
     return np.asarray(np.isnan(values))

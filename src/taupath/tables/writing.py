@@ -4,22 +4,59 @@ import bz2
 import csv
 import gzip
 import io
+import json
+import math
 import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
+from pathlib import Path
 from typing import IO
 
 import numpy as np
 
 from taupath.atomic import replacing
 from taupath.tables.parquet import write_parquet
-from taupath.tables.reading import format_of
+from taupath.tables.reading import COMPRESSIONS
+from taupath.tables.table import TableError
 
-__all__ = ["write_table"]
+__all__ = ["format_to_write", "write_table"]
 
-WRITTEN = ("csv", "tsv", "parquet")
+WRITTEN = ("csv", "tsv", "json", "jsonl", "parquet")
+_EXTENSIONS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+
+
+def format_to_write(file: str | os.PathLike[str]) -> str:
+    """Return the format that the name of a file asks for.
+
+    Standard output, devices and pipes get CSV.
+
+    Raises
+    ------
+    TableError
+        If the name asks for none that is written.
+    """
+    name = os.fspath(file)
+    if name == "-" or (os.path.exists(name) and not os.path.isfile(name)):
+        return "csv"
+    path = Path(name)
+    packed = path.suffix.lower() in COMPRESSIONS
+    format = _EXTENSIONS.get((path.with_suffix("") if packed else path).suffix.lower())
+    if format is None or (packed and format == "parquet"):
+        raise TableError(
+            f"{file}: tables are written to .csv, .tsv, .json, .jsonl (each also .gz or .bz2) or "
+            ".parquet files; give one of these names"
+        )
+    return format
 
 
 def write_table(
@@ -35,29 +72,32 @@ def write_table(
     Parameters
     ----------
     file : str or path
-        Name of the file; "-" for standard output. ``.parquet`` and ``.pq`` are Parquet, ``.tsv``
-        and ``.tab`` have tabs, all others are CSV; with ``.gz`` or ``.bz2`` it is compressed.
+        Name of the file, which tells the format: ``.csv``; ``.tsv``, ``.tab``; ``.json``, a list
+        of one object for each row; ``.jsonl``, one object in each line; ``.parquet``, ``.pq``.
+        With ``.gz`` or ``.bz2`` text is compressed. "-" is standard output, which gets CSV.
     columns : mapping of str to array-like of shape (n_rows,)
-        Numbers, text or Booleans, in the order of the columns.
-    force_format : {"csv", "tsv", "parquet"}, optional
+        Numbers, text or Booleans, in the order of the columns; None for an empty cell.
+    force_format : {"csv", "tsv", "json", "jsonl", "parquet"}, optional
         The format, whatever the extension.
 
     Raises
     ------
     ValueError
-        If there are no columns, they differ in length, or the extension stands for a format that
-        is only read.
+        If there are no columns, they differ in length, or the extension stands for no format
+        that is written.
     OSError
         If the file cannot be written.
     """
     name = os.fspath(file)
-    format = force_format or format_of(name) or "csv"
+    format = force_format or format_to_write(name)
     if format not in WRITTEN:
         raise ValueError(f"tables are written as one of {', '.join(WRITTEN)}; got {format!r}")
     arrays = _checked(columns)
     with _opened(name) as stream:
         if format == "parquet":
             write_parquet(stream, arrays)
+        elif format in ("json", "jsonl"):
+            _write_json(stream, arrays, by_lines=format == "jsonl")
         else:
             _write_delimited(stream, arrays, "\t" if format == "tsv" else ",")
 
@@ -92,6 +132,22 @@ def _write_delimited(stream: IO[bytes], columns: dict[str, np.ndarray], separato
         writer.writerows(zip(*cells, strict=True))
     finally:
         text.detach()  # flushes it, and leaves the stream open
+
+
+def _write_json(stream: IO[bytes], columns: dict[str, np.ndarray], *, by_lines: bool) -> None:
+    """Write an object for each row, in a list or one in each line; NaN is null."""
+    cells = [
+        [None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in values]
+        for values in (column.tolist() for column in columns.values())
+    ]
+    lines = (
+        json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False)
+        for row in zip(*cells, strict=True)
+    )
+    if by_lines:
+        stream.writelines(f"{line}\n".encode() for line in lines)
+    else:
+        stream.write(("[" + ",\n ".join(lines) + "]\n").encode())
 
 
 @contextmanager

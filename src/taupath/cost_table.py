@@ -1,0 +1,77 @@
+"""Tables for people: what happens at each price of a miss, and how a table is set in text."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["cost_table", "ratio_of", "table_lines"]
+
+# What the four kinds of cases are called.
+NAMES = ("found", "missed", "cleared", "false alarms")
+
+
+def cost_table(
+    columns: Mapping[str, Any],
+    own_costs: bool,
+    marked: Any = None,
+    names: Sequence[str] = NAMES,
+) -> list[str]:
+    """Return what happens at each price of a miss, line by line.
+
+    Parameters
+    ----------
+    columns : mapping
+        What `taupath.evaluate` returns.
+    own_costs : bool
+        Whether each line has costs of its own: then what deciding without a model costs differs
+        from line to line, and is shown.
+    marked : sequence of bool, optional
+        Which lines begin with a star.
+    names : sequence of str
+        What to call true positives, false negatives, true negatives and false positives.
+    """
+    found, missed, cleared, alarms = names
+    n_positive, n_negative = columns["tp"] + columns["fn"], columns["tn"] + columns["fp"]
+    table = {
+        "miss : alarm": ([ratio_of(tau) for tau in columns["tau"]], "{}"),
+        "τ": (columns["tau"], "{:.3f}"),
+        found: (_shares(columns["tp"], n_positive), "{}"),
+        missed: (columns["fn"], "{:.0f}"),
+        cleared: (_shares(columns["tn"], n_negative), "{}"),
+        alarms: (columns["fp"], "{:.0f}"),
+        "cost": (columns["cost"], "{:.4g}"),
+    }
+    if own_costs:
+        without = columns["cost_without_model"]
+        table["without model"] = (without, "{:.4g}")
+        table["saved"] = (_saved(columns["cost"], without), "{}")
+    return table_lines(table, marked)
+
+
+def ratio_of(tau: float) -> str:
+    """Return what a miss and a false alarm cost at τ, the cheaper one as 1."""
+    if tau in (0.0, 1.0):
+        return "1 : 0" if tau == 0.0 else "0 : 1"
+    miss = (1.0 - tau) / tau
+    return f"{miss:.4g} : 1" if miss >= 1.0 else f"1 : {1.0 / miss:.4g}"
+
+
+def _shares(part: Any, whole: Any) -> list[str]:
+    return [f"{a:.0f} ({a / b:4.0%})" for a, b in zip(part, whole, strict=True)]
+
+
+def _saved(cost: Any, without: Any) -> list[str]:
+    return [f"{1.0 - a / b:.0%}" if b else "–" for a, b in zip(cost, without, strict=True)]
+
+
+def table_lines(columns: Mapping[str, tuple[Any, str]], marked: Any = None) -> list[str]:
+    """Return a table, its columns flush right; marked rows begin with a star."""
+    cells = [
+        [name, *("–" if value != value else form.format(value) for value in values)]
+        for name, (values, form) in columns.items()
+    ]
+    widths = [max(map(len, column)) for column in cells]
+    lines = []
+    for k, row in enumerate(zip(*cells, strict=True)):
+        star = "*" if marked is not None and k > 0 and marked[k - 1] else " "
+        lines.append(f"{star} " + "  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)))
+    return lines

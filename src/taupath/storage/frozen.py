@@ -1,0 +1,96 @@
+"""Classifiers of one τ: their coefficients, or their kernel with its support vectors."""
+
+from typing import Any
+
+import numpy as np
+
+from taupath.costs import check_tau
+from taupath.exceptions import ModelFileError
+from taupath.frozen import FrozenClassifier
+from taupath.kernels import make_kernel
+from taupath.storage.labels import pack_labels, unpack_labels, unpack_positive
+from taupath.storage.shelf import Shelf, Taken
+from taupath.validation import check_features, check_real
+
+__all__ = ["pack_frozen", "unpack_frozen"]
+
+
+def pack_frozen(model: FrozenClassifier, shelf: Shelf) -> dict[str, Any]:
+    """Return the description of a classifier of one τ; its arrays are put away."""
+    found: dict[str, Any] = {
+        "tau": float(model.tau),
+        "classes": pack_labels(model.classes_),
+        "positive": model.classes_.tolist().index(model.pos_label_),
+        "intercept": float(model.intercept_[0]),
+    }
+    kernel = model._kernel
+    if kernel is None:
+        return found | {"kernel": "linear", "coef": shelf.put("coef", model.coef_[0])}
+    if callable(kernel.function):
+        raise ValueError(
+            "a kernel that is a Python function cannot be stored in a model file, which holds no "
+            'code; use kernel="precomputed", or pickle the classifier'
+        )
+    return found | {
+        "kernel": kernel.function,
+        "gamma": float(kernel.gamma),
+        "degree": float(kernel.degree),
+        "coef0": float(kernel.coef0),
+        "support": shelf.put("support", model.support_.astype(np.int64)),
+        "dual_coef": shelf.put("dual_coef", model.dual_coef_[0]),
+        "support_vectors": None
+        if kernel.precomputed or not len(model.support_)
+        else shelf.put_matrix("support_vectors", model.support_vectors_),
+    }
+
+
+def unpack_frozen(found: dict[str, Any], taken: Taken) -> FrozenClassifier:
+    """Return the classifier that was described; its features are for others to name."""
+    classes, n_features = unpack_labels(found.get("classes")), found.get("n_features")
+    if len(classes) != 2 or type(n_features) is not int:
+        raise ModelFileError("a classifier of one τ has two classes and some features")
+    positive = unpack_positive(found, classes)
+    about = (check_tau(found.get("tau")), classes, positive, n_features, None)
+    intercept = check_real(found.get("intercept"), "intercept")
+    if found.get("kernel") == "linear":
+        coef = taken.take(found.get("coef"), np.float64, n_features)
+        _check_finite(intercept, coef)
+        return FrozenClassifier._made(*about, intercept, coef=coef)
+    support = taken.take(found.get("support"), np.int64)
+    dual_coef = taken.take(found.get("dual_coef"), np.float64, len(support))
+    _check_finite(intercept, dual_coef)
+    if (support < 0).any() or (np.diff(support) <= 0).any():
+        raise ModelFileError("the support vectors are not in order")
+    if found.get("kernel") == "precomputed":
+        vectors = None
+        if len(support) and support[-1] >= n_features:
+            raise ModelFileError("some support vectors are not among the training samples")
+    elif len(support):
+        vectors = check_features(taken.take_matrix(found.get("support_vectors")))
+        if vectors.shape != (len(support), n_features):
+            raise ModelFileError("the support vectors have another shape than they should")
+    else:
+        vectors = np.zeros((0, n_features))
+    name = found.get("kernel")
+    if not isinstance(name, str):
+        raise ModelFileError("the kernel is missing")
+    kernel = make_kernel(
+        name,
+        check_real(found.get("gamma"), "gamma"),
+        found.get("degree"),
+        found.get("coef0"),
+        vectors,
+    )
+    return FrozenClassifier._made(
+        *about,
+        intercept,
+        kernel=kernel,
+        support=support,
+        support_vectors=vectors,
+        dual_coef=dual_coef,
+    )
+
+
+def _check_finite(intercept: float, coef: np.ndarray) -> None:
+    if not (np.isfinite(intercept) and np.isfinite(coef).all()):
+        raise ModelFileError("the coefficients are not all finite")

@@ -1,0 +1,64 @@
+"""What a file without training data still knows of them: fingerprints, and constant decisions."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from taupath.classifier import QuantileSVC
+from taupath.constant import ConstantDecisions
+from taupath.exceptions import ModelFileError
+from taupath.storage.shelf import Shelf, Taken
+from taupath.training_rows import TrainingRows, rows_of
+from taupath.validation import check_real
+
+__all__ = ["pack_training", "unpack_training"]
+
+
+def pack_training(estimator: Any, shelf: Shelf) -> dict[str, Any]:
+    """Return what is to be known of training rows that are not stored."""
+    found: dict[str, Any] = {"rows": None, "constant": None}
+    rows = rows_of(estimator)
+    if rows is not None:
+        rows = rows.some()
+        found["rows"] = {
+            "salt": rows.salt,
+            "limit": rows.limit,
+            "marks": shelf.put("marks", rows.marks.view(np.int64)),
+            "twins": rows.twins,
+        }
+    if isinstance(estimator, QuantileSVC) and len(estimator.classes_) == 2:
+        ends = estimator._constant.range(estimator.path_, estimator.monotone)
+        found["constant"] = [end if math.isfinite(end) else None for end in ends]
+    return found
+
+
+def unpack_training(found: Any, taken: Taken, estimator: Any) -> None:
+    """Tell an estimator what is known of its training rows."""
+    if found is None:  # they are in the file, or it is older than this
+        return
+    rows, constant = found.get("rows"), found.get("constant")
+    if rows is not None:
+        estimator._training_rows = _unpack_rows(rows, taken)
+    if constant is not None and isinstance(estimator, QuantileSVC):
+        low, high = constant
+        ends = (
+            -math.inf if low is None else check_real(low, "constant"),
+            math.inf if high is None else check_real(high, "constant"),
+        )
+        if not ends[0] < ends[1]:
+            raise ModelFileError("decisions cannot all be positive and negative at once")
+        estimator._constant = ConstantDecisions(*ends)
+
+
+def _unpack_rows(found: Any, taken: Taken) -> TrainingRows:
+    salt, limit = found.get("salt"), found.get("limit")
+    marks = taken.take(found.get("marks"), np.int64).view(np.uint64)
+    twins = check_real(found.get("twins"), "twins")
+    if not all(type(word) is int and 0 <= word < 1 << 64 for word in (salt, limit)):
+        raise ModelFileError("the fingerprints of rows have no salt")
+    if not 0.0 < twins < 1.0 or len(marks) == 0 or (marks[1:] <= marks[:-1]).any():
+        raise ModelFileError("the fingerprints of rows are not in order")
+    if int(marks[-1]) > limit:
+        raise ModelFileError("there are more fingerprints of rows than there can be")
+    return TrainingRows(salt, limit, marks, twins)

@@ -1,0 +1,120 @@
+"""Tables that are in memory already: data frames and columns by name."""
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from taupath.tables.cells import as_text, show_number
+from taupath.tables.reading import read_table
+from taupath.tables.table import Table, TableError, listed
+
+__all__ = ["as_table", "is_table"]
+
+
+def is_table(data: Any) -> bool:
+    """Return whether `as_table` takes it: a table, a file name, columns by name, a data frame."""
+    return isinstance(data, Table | str | os.PathLike | Mapping) or hasattr(data, "columns")
+
+
+def as_table(data: Any) -> Table:
+    """Return data as a table.
+
+    Parameters
+    ----------
+    data : Table, str, path, mapping or data frame
+        A table, which is returned; the name of a file, which is read; columns by name, all of one
+        length; or a data frame of pandas, polars or another package whose ``frame[name]`` is a
+        column.
+
+    Raises
+    ------
+    TableError
+        If the file cannot be read, a name comes twice, columns have different lengths, or there
+        are none.
+    """
+    if isinstance(data, Table):
+        return data
+    if isinstance(data, str | os.PathLike):
+        return read_table(data)
+    source = "the columns" if isinstance(data, Mapping) else "the data frame"
+    names = list(data) if isinstance(data, Mapping) else list(data.columns)
+    twice = [name for name, times in Counter(map(str, names)).items() if times > 1]
+    if twice:
+        raise TableError(f"{source}: several columns have the same name: {listed(twice)}")
+    if not names:
+        raise TableError(f"{source}: there are no columns")
+    columns: dict[str, np.ndarray] = {}
+    unusable: dict[str, str] = {}
+    for name in names:
+        values, other = _converted(_array(data[name], f"{source}, column {str(name)!r}"))
+        columns[str(name)] = values
+        if other is not None:
+            unusable[str(name)] = other
+    lengths = {len(values) for values in columns.values()}
+    if len(lengths) > 1:
+        found = listed(f"{name}: {len(values)}" for name, values in columns.items())
+        raise TableError(f"{source}: columns differ in length: {found}")
+    return Table(source, columns=columns, unusable=unusable, unit="row")
+
+
+def _array(values: Any, where: str) -> np.ndarray:
+    """Return a column as an array, of whatever type."""
+    if isinstance(values, list | tuple):  # numpy would make text of numbers beside text
+        found = np.fromiter(values, dtype=object, count=len(values))
+    else:
+        found = np.asarray(values)
+    if found.ndim != 1:
+        raise TableError(f"{where}: it must have one dimension, not {found.ndim}")
+    return found
+
+
+def _converted(values: np.ndarray) -> tuple[np.ndarray, str | None]:
+    """Return a column as a table keeps it, and what it is if that is neither numbers nor text."""
+    if values.dtype.kind in "fiu":
+        return values.astype(np.float64), None
+    if values.dtype.kind in "bU":
+        return as_text([str(cell) for cell in values.tolist()], {}), None
+    if values.dtype.kind != "O":
+        return np.full(len(values), None, dtype=object), f"values of type {values.dtype}"
+    cells = [None if _is_missing(cell) else cell for cell in values]
+    kinds = {_kind(cell) for cell in cells if cell is not None}
+    if kinds <= {"number"}:
+        numbers = (math.nan if cell is None else float(cell) for cell in cells)
+        return np.fromiter(numbers, dtype=np.float64, count=len(cells)), None
+    others = kinds - {"number", "text"}
+    if others:
+        return np.full(len(values), None, dtype=object), f"values of type {sorted(others)[0]}"
+    return as_text(list(_texts(cells)), {}), None
+
+
+def _texts(cells: Iterable[Any]) -> Iterable[str]:
+    """Yield cells as a file would have them."""
+    for cell in cells:
+        if cell is None:
+            yield ""
+        elif isinstance(cell, str | bool | np.bool_):
+            yield str(cell)
+        else:
+            yield show_number(cell)
+
+
+def _kind(cell: Any) -> str:
+    if isinstance(cell, str | bool | np.bool_):
+        return "text"
+    return "number" if isinstance(cell, Real | Decimal) else type(cell).__name__
+
+
+def _is_missing(cell: Any) -> bool:
+    """Return whether a cell holds None, NaN, NaT or pandas' NA."""
+    if cell is None:
+        return True
+    try:
+        return bool(cell != cell)
+    except (TypeError, ValueError):  # NA is neither equal to itself nor not; arrays are many
+        return "NA" in type(cell).__name__
