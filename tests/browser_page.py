@@ -10,6 +10,8 @@ import pytest
 
 # Chromium sets itself apart from the rest of the machine, which root may not ask for.
 FLAGS = ["--no-sandbox"] if os.geteuid() == 0 else []
+# Milliseconds; only against hanging, for the machine may be busy.
+HANGS = 300_000
 
 
 def missing(what: str) -> None:
@@ -30,7 +32,7 @@ def running_browser() -> Iterator[Any]:
     if program is None:
         missing("there is no chromium")
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        running = playwright.chromium.launch(executable_path=program, args=FLAGS, timeout=HANGS)
         yield running
         running.close()
 
@@ -42,6 +44,7 @@ class Page:
         self.context = browser.new_context(
             **{"viewport": {"width": 1280, "height": 800}, **settings}
         )
+        self.context.set_default_timeout(HANGS)
         self.tab = self.context.new_page()
         self.wrong: list[str] = []
         self.requests: list[str] = []

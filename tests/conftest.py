@@ -9,13 +9,19 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from browser_page import Page, running_browser
 from taupath.datasets import PaperData, load_paper
 
 # The same examples in every run, and no complaint about a slow one: the machine may be busy.
-settings.register_profile("reproducible", derandomize=True, deadline=None, database=None)
+settings.register_profile(
+    "reproducible",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("reproducible")
 
 

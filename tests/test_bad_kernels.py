@@ -100,7 +100,7 @@ def test_a_walk_without_an_optimum_to_follow_ends():
     # three samples whose walk went to and fro between two neighbouring doubles for ever
     K = np.array([[1.0, -3.0, 0.0], [-3.0, 3.0, -2.0], [0.0, -2.0, 2.0]])
     given = {"kernel": "precomputed", "intercept": "none"}
-    with warnings.catch_warnings(), within_seconds(3.0):
+    with warnings.catch_warnings(), within_seconds(300.0):
         warnings.simplefilter("ignore", taupath.IndefiniteKernelWarning)
         with suppress(taupath.WalkFailed):  # an end, too
             taupath.quantile_regression_path(K, [-1, -1, 3], C=10.0, **given)
@@ -108,7 +108,7 @@ def test_a_walk_without_an_optimum_to_follow_ends():
 
 @contextmanager
 def within_seconds(seconds: float) -> Iterator[None]:
-    """Fail what takes longer, by interrupting it."""
+    """Fail what hangs, by interrupting it."""
 
     def interrupt(*_: Any) -> None:
         pytest.fail(f"still going after {seconds} s")

@@ -209,7 +209,7 @@ def test_standard_input_and_output_work_in_a_pipe(folder):
 
 def test_a_reader_that_stops_early_is_no_error(folder):
     command = f"{COMMAND} predict {folder / 'cancer.tau'} {folder / 'cancer.svm'} | head -n 1"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True, timeout=120)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True, timeout=900)
     assert done.stdout == b"prediction\n"
     assert done.stderr == b"positive class: 1\n"
 

@@ -394,7 +394,7 @@ def test_without_a_client_the_error_says_how_to_make_one():
         "try: taupath.quantile_path(da.ones((9, 2), chunks=3), [0, 1, 1] * 3, method='auto')\n"
         "except ValueError as error: print(error)\n"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert "make a client first, client = distributed.Client()" in said.stdout
 
 
@@ -408,7 +408,7 @@ def test_importing_taupath_does_not_import_dask_and_its_lack_is_explained():
         "try: taupath.quantile_path(da.ones((9, 2), chunks=3), [0, 1, 1] * 3, method='auto')\n"
         "except ImportError as error: print(error)\n"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     needed, command = said.stdout.strip().split("; install it with: ")
     assert needed == "Dask collections need distributed"
     python = [sys.executable, "-m", "pip"]

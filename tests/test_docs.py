@@ -79,7 +79,7 @@ def run_command(command):
         stderr=subprocess.STDOUT,
         encoding="utf-8",
         check=False,
-        timeout=300,
+        timeout=900,
     )
     return done.returncode, done.stdout
 
