@@ -103,7 +103,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Predict and write."""
-    check_output(arguments.output)
+    check_output(arguments.output, inputs=(arguments.model, arguments.data, arguments.cost_matrix))
     check_table_output(arguments.output)
     from taupath.commands.progress import Bar
 
