@@ -76,7 +76,7 @@ def _groups(truth: np.ndarray, proba: np.ndarray) -> dict[str, Any]:
 
 
 def in_parts(proba: np.ndarray) -> np.ndarray:
-    """Return probabilities as whole numbers of hundredths that add up to one: largest rest first."""
+    """Return probabilities in whole hundredths that add up to one: largest rest first."""
     scaled = PARTS * proba
     parts = np.floor(scaled).astype(np.int64)
     missing = PARTS - parts.sum(axis=1)
