@@ -491,3 +491,17 @@ def test_a_saved_pipeline_is_evaluated_honestly_on_raw_files(folder, tmp_path, c
     expected = tp.evaluate(piped, X, y)
     assert found["at"]["fn"] == expected["fn"].tolist()
     assert found["at"]["cost"] == expected["cost"].tolist()
+
+
+def test_a_column_that_is_empty_in_one_part_is_left_out_there():
+    X, y = two_classes()
+    X[:, 2] = np.nan
+    X[7, 2] = 5.0
+    found = held_out(table_of(X, y), how={"missing": "impute"}, folds=5)
+    assert found.outcomes.n_rows == len(y)
+
+
+@pytest.mark.parametrize("share", [0.001, 0.999])
+def test_a_share_of_the_rows_that_leaves_a_part_without_a_class_is_refused(share):
+    with pytest.raises(ValueError, match=f"a share of {share} cannot be held out: both parts need"):
+        held_out(table_of(*two_classes()), share=share)

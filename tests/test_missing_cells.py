@@ -34,6 +34,20 @@ def test_missing_cells_are_errors_that_name_the_options():
     )
 
 
+def test_missing_targets_are_errors_that_name_the_option():
+    holes = np.where(np.arange(6) < 2, None, Y)
+    with pytest.raises(TableError) as caught:
+        Preparation.learn(Table("t.csv", columns={"height": HEIGHT, "y": holes}))
+    assert str(caught.value) == (
+        "t.csv, line 1, column 'y': the cell is missing, as 2 of the target are; --missing drop "
+        "leaves such rows out"
+    )
+    empty = Table("t.csv", columns={"height": HEIGHT, "y": np.full(6, None)})
+    for missing in ("error", "impute", "drop"):
+        with pytest.raises(TableError, match="all cells of the target are missing"):
+            Preparation.learn(empty, missing=missing)
+
+
 def test_filled_cells_are_those_of_scikit_learn():
     prep = Preparation.learn(TABLE, missing="impute", standardize=True)
     assert prep.feature_names == ["age", "job=clerk", "job=cook", "job=nurse", "height"]

@@ -135,8 +135,7 @@ def test_an_index_without_name_is_no_feature(table, name, values):
     assert prep.drop == [name]
     assert prep.notes == [
         f"column {name!r} has no name and numbers the rows: it is not used "
-        f"(--keep-id {name.replace('Unnamed: 0', repr('Unnamed: 0'))} has it beside the "
-        "predictions)"
+        f"(--keep-id {name.replace('Unnamed: 0', repr('Unnamed: 0'))} copies it to the output)"
     ]
     # It is not needed later, and need not be an index then.
     np.testing.assert_array_equal(prep.features(table("a\n7\n")), [[7]])

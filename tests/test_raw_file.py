@@ -337,6 +337,23 @@ def test_other_names_of_output_are_refused_before_anything_is_done(run, folder):
         assert "out.xlsx: tables are written to .csv, .tsv, .json, .jsonl" in said
 
 
+def test_no_command_replaces_what_it_reads(run, folder):
+    fit(run, "--missing", "impute")
+    (folder / "link.csv").symlink_to("test.csv")
+    before = {name: (folder / name).read_bytes() for name in ("train.csv", "test.csv", "model.tau")}
+    for command in (
+        ("fit", "train.csv", "-o", "train.csv"),
+        ("predict", "model.tau", "test.csv", "-o", "./test.csv"),
+        ("predict", "model.tau", "test.csv", "-o", "link.csv"),
+        ("evaluate", "model.tau", "test.csv", "-o", "test.csv"),
+        ("report", "model.tau", "test.csv", "-o", "test.csv"),
+        ("report", "model.tau", "test.csv", "-o", "model.tau"),
+        ("simplify", "model.tau", "-o", "model.tau"),
+    ):
+        assert "would replace what this command reads" in run(*command, status=1)
+    assert {name: (folder / name).read_bytes() for name in before} == before
+
+
 def test_named_columns_are_standardized_unless_told_otherwise(run, folder):
     fit(run, "--missing", "impute")
     table = read_table("train.csv")

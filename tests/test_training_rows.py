@@ -96,7 +96,21 @@ def test_equal_rows_of_different_cases_are_not_taken_for_training_rows():
     assert rows.share(X[600:]) == 0.0
     assert rows.share(X[:600]) == 1.0
     few = rng.integers(0, 2, size=(500, 2)).astype(float)  # nobody can tell who is who
-    assert TrainingRows.of([few]).share(few) is None
+    assert TrainingRows.of([few]).share(few[:-1]) is None
+
+
+def test_the_whole_training_set_is_known_though_its_rows_are_not(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, size=(500, 2)).astype(float), rng.integers(0, 2, 500)
+    model = tp.QuantileSVC().fit(X, y)
+    other = rng.integers(0, 2, size=(500, 2)).astype(float)
+    for each in (model, stored(model.simplify(1e-3), tmp_path / "model.tau")):
+        assert share_seen(each, X[::-1]) == 1.0
+        assert share_seen(each, other) is None
+    two = tp.QuantileSVC().fit([[1.0], [2.0]], [0, 1])
+    assert share_seen(two, [[1.0], [2.0]]) == 1.0
+    constant = tp.QuantileSVC().fit(np.ones((4, 1)), [0, 1, 0, 1])
+    assert share_seen(constant, np.ones((4, 1))) is None
 
 
 def test_real_test_sets_are_out_of_sample_though_a_third_of_their_rows_were_seen(data_dir):

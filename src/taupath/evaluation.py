@@ -148,8 +148,10 @@ def truth_of(model: Model, table: Table) -> tuple[Any, np.ndarray]:
     target = model.preparation.target
     unknown = target is None and model.preparation.column_names is not None
     if not unknown and not model.preparation.has_response(table):
-        what = f"column {target!r}" if target else "labels"
-        raise TableError(f"{table.source} has no {what}: the truth is needed to compare with")
+        what = f"no column {target!r}" if target else "no labels"
+        if model.preparation.target_in(table) is not None:
+            what = f"nothing in column {target!r}"
+        raise TableError(f"{table.source} has {what}: the truth is needed to compare with")
     return X, model.preparation.response(table)
 
 

@@ -212,7 +212,14 @@ def _splits(
         kind = KFold if classes is None else StratifiedKFold
         return list(kind(folds, shuffle=True, **how).split(y, y))
     kind = ShuffleSplit if classes is None else StratifiedShuffleSplit
-    return list(kind(1, test_size=share, **how).split(y, y))
+    try:
+        return list(kind(1, test_size=share, **how).split(y, y))
+    except ValueError:
+        of_each = "" if classes is None else " of each class"
+        raise ValueError(
+            f"of {len(y)} rows a share of {share!r} cannot be held out: both parts need rows"
+            f"{of_each}"
+        ) from None
 
 
 def name_of(table: Table) -> str:

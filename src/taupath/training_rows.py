@@ -52,12 +52,16 @@ class TrainingRows:
     twins : float
         Share of the training rows that are equal to another one, estimated with one more of
         either kind: the chance that a new case has the features of a training row.
+    whole : int or None
+        Sum of the fingerprints of all rows, 64 bits: the same for the same rows in any order.
+        None if it is not known.
     """
 
     salt: int
     limit: int
     marks: np.ndarray
     twins: float
+    whole: int | None = None
 
     @classmethod
     def of(cls, parts: list[Any]) -> "TrainingRows":
@@ -67,22 +71,25 @@ class TrainingRows:
         found = np.concatenate([fingerprints(X, salt) for X in parts])
         marks, counts = np.unique(found, return_counts=True)
         twins = float((counts[counts > 1].sum() + 1) / (counts.sum() + 2))
-        return cls(salt, 2**64 - 1, marks, twins)
+        return cls(salt, 2**64 - 1, marks, twins, int(found.sum(dtype=np.uint64)))
 
     def some(self) -> "TrainingRows":
         """Return what a file remembers of them."""
         if len(self.marks) <= MOST_ROWS:
             return self
         marks = self.marks[:MOST_ROWS]
-        return TrainingRows(self.salt, int(marks[-1]), marks, self.twins)
+        return TrainingRows(self.salt, int(marks[-1]), marks, self.twins, self.whole)
 
     def share(self, X: Any) -> float | None:
         """Return the share of rows that were trained on, None if that cannot be told.
 
         Rows that are known by chance do not count: of new cases, a share `twins` is expected to
-        have the features of some training row.
+        have the features of some training row. All rows of training together are known even
+        where each of them alone might be somebody else's.
         """
         marks = fingerprints(X, self.salt)
+        if len(self.marks) > 1 and int(marks.sum(dtype=np.uint64)) == self.whole:
+            return 1.0
         marks = marks[marks <= np.uint64(self.limit)]
         if len(marks) == 0:
             return None

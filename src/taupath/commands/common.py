@@ -162,8 +162,11 @@ def _number_or_column(text: str, option: str, table: "Table | None") -> Any:
     return table.numbers(text)
 
 
-def check_output(*files: str | None) -> None:
-    """Refuse a file that cannot be written, before anything long is done for it."""
+def check_output(*files: str | None, inputs: Sequence[str | None] = ()) -> None:
+    """Refuse a file that cannot be written, before anything long is done for it.
+
+    Nor may it be one of the files that are read, whose content would be lost.
+    """
     import os
     from pathlib import Path
 
@@ -177,6 +180,10 @@ def check_output(*files: str | None) -> None:
             raise Failed(f"cannot write {file}: there is no folder {folder}")
         if not os.access(folder, os.W_OK):
             raise Failed(f"cannot write {file}: the folder {folder} may not be written to")
+        for other in inputs:
+            there = other is not None and Path(file).exists() and Path(other).exists()
+            if there and Path(file).samefile(str(other)):
+                raise Failed(f"{file} would replace what this command reads; give another name")
 
 
 def check_table_output(file: str | None) -> None:

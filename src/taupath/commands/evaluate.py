@@ -71,7 +71,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate, print, write."""
-    check_output(arguments.output, arguments.picture)
+    check_output(arguments.output, arguments.picture, inputs=(arguments.model, arguments.data))
     check_table_output(arguments.output)
     from taupath.commands.progress import Bar
     from taupath.tables import write_table

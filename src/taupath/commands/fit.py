@@ -189,7 +189,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Train, say what came out, write it."""
-    check_output(arguments.output)
+    check_output(arguments.output, inputs=(arguments.train,))
     _check_options(arguments)
     from taupath.commands.progress import Bar
     from taupath.preparation import Preparation

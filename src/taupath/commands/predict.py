@@ -103,7 +103,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Predict and write."""
-    check_output(arguments.output)
+    check_output(arguments.output, inputs=(arguments.model, arguments.data, arguments.cost_matrix))
     check_table_output(arguments.output)
     from taupath.commands.progress import Bar
 
@@ -261,12 +261,14 @@ def _quantiles(arguments: argparse.Namespace, model: "Model", X: Any) -> "dict[s
     unfit = (arguments.tau, arguments.cost_fp, arguments.cost_fn, arguments.cost_matrix)
     if arguments.proba or any(option is not None for option in unfit):
         raise Failed(f"{arguments.model} is a regression: give --quantiles or --coverage")
+    from taupath.tables.cells import show_number
+
     estimator = model.estimator
     columns: dict[str, np.ndarray] = {}
     if arguments.quantiles is not None or arguments.coverage is None:
         quantiles = arguments.quantiles or [0.5]
         values = estimator.predict(X, quantile=quantiles)
-        columns |= {f"q{q:g}": values[:, k] for k, q in enumerate(quantiles)}
+        columns |= {f"q{show_number(q)}": values[:, k] for k, q in enumerate(quantiles)}
     if arguments.coverage is not None:
         interval = estimator.predict_interval(X, arguments.coverage)
         columns |= {"lower": interval[:, 0], "upper": interval[:, 1]}
@@ -281,15 +283,36 @@ def read_matrix(file: str, labels: list[Any]) -> "np.ndarray":
 
     table = read_table(file, format="csv")
     names = table.names or []
+    wanted = [str(label) for label in labels]
+    unnamed = [f"x{k}" for k in range(1, len(labels) + 1)]
+    numeric = not any(isinstance(label, str) for label in labels)
+    if numeric and names == unnamed and table.n_rows == len(labels) + 1:
+        head = [float(table.numbers(name)[0]) for name in names]  # labels that are numbers
+        if sorted(head) == sorted(map(float, labels)):
+            names = [wanted[[float(label) for label in labels].index(value)] for value in head]
+            costs = np.column_stack([table.numbers(name)[1:] for name in unnamed])
+            return _in_order(costs, names, wanted)
     if table.n_rows != len(labels) or len(names) != len(labels):
         raise Failed(
             f"{file} must have {len(labels)} rows and columns, one for each of "
-            f"{', '.join(map(str, labels))}; it has {table.n_rows} and {len(names)}"
+            f"{', '.join(wanted)}; it has {table.n_rows} and {len(names)}"
         )
     costs = np.column_stack([table.column(name) for name in names])
     if costs.dtype.kind != "f":
         raise Failed(f"{file} must hold numbers only, under the labels as column names")
-    if sorted(names) == sorted(map(str, labels)):
-        order = [names.index(str(label)) for label in labels]
-        costs = costs[np.ix_(order, order)]
-    return np.asarray(costs)
+    if names == unnamed:  # without a header
+        names = wanted
+    elif sorted(names) != sorted(wanted):
+        raise Failed(
+            f"the columns of {file} are {', '.join(names)}; they must be the classes "
+            f"{', '.join(wanted)}"
+        )
+    return _in_order(costs, names, wanted)
+
+
+def _in_order(costs: "np.ndarray", names: list[str], wanted: list[str]) -> "np.ndarray":
+    """Return costs with rows and columns in another order of their names."""
+    import numpy as np
+
+    order = [names.index(name) for name in wanted]
+    return np.asarray(costs[np.ix_(order, order)])

@@ -67,7 +67,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate and write the page."""
-    check_output(arguments.output)
+    check_output(arguments.output, inputs=(arguments.model, arguments.data))
     from taupath.commands.progress import Bar
 
     model = load_model(arguments.model, arguments.target)

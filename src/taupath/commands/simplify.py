@@ -47,7 +47,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Simplify, say what came out, write it."""
-    check_output(arguments.output)
+    check_output(arguments.output, inputs=(arguments.model,))
     from taupath.commands.progress import Bar
     from taupath.training import has_data, simplified
 

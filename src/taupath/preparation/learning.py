@@ -67,9 +67,12 @@ def learn_columns(
         _check_identifiers(table, names)
     columns: list[NumberColumn | TextColumn] = []
     features: list[Feature] = []
-    for k, name in enumerate(names):
+    for name in names:
         values = table.cells(name)
         missing = missing_in(values)
+        k = len(columns)
+        if missing.all() and trusted and impute:
+            continue  # its few values are in the other part of the table
         if missing.all():
             raise TableError(
                 f"{table.source}, column {name!r}: all cells are missing; leave it out: "

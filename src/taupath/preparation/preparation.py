@@ -206,6 +206,7 @@ class Preparation:
             column, names = None, []
         else:
             column = _target_column(table, table.names, target, drop, keep)
+            _check_target(table, column, missing)
             left_out = {column, *drop, *keep}
             candidates = [name for name in table.names if name not in left_out]
             index = [] if trusted else index_columns(table, candidates)
@@ -441,6 +442,20 @@ def _target_column(
     if target in drop or target in keep:
         raise TableError(f"{table.source}: column {target!r} is the target and cannot be left out")
     return target
+
+
+def _check_target(table: Table, target: str, missing: str) -> None:
+    """Refuse missing responses, unless an option says that their rows are left out."""
+    holes = missing_in(table.cells(target))
+    if holes.all():
+        raise TableError(f"{table.source}, column {target!r}: all cells of the target are missing")
+    if holes.any() and missing == "error":
+        table.fail(
+            int(holes.argmax()),
+            f"the cell is missing, as {int(holes.sum())} of the target are; --missing drop leaves "
+            "such rows out",
+            target,
+        )
 
 
 def _responses(table: Table, target: str | None) -> np.ndarray:

@@ -26,6 +26,7 @@ def pack_training(estimator: Any, shelf: Shelf) -> dict[str, Any]:
             "limit": rows.limit,
             "marks": shelf.put("marks", rows.marks.view(np.int64)),
             "twins": rows.twins,
+            "whole": rows.whole,
         }
     if isinstance(estimator, QuantileSVC) and len(estimator.classes_) == 2:
         ends = estimator._constant.range(estimator.path_, estimator.monotone)
@@ -52,13 +53,13 @@ def unpack_training(found: Any, taken: Taken, estimator: Any) -> None:
 
 
 def _unpack_rows(found: Any, taken: Taken) -> TrainingRows:
-    salt, limit = found.get("salt"), found.get("limit")
+    salt, limit, whole = found.get("salt"), found.get("limit"), found.get("whole")
     marks = taken.take(found.get("marks"), np.int64).view(np.uint64)
     twins = check_real(found.get("twins"), "twins")
-    if not all(type(word) is int and 0 <= word < 1 << 64 for word in (salt, limit)):
+    if not all(type(word) is int and 0 <= word < 1 << 64 for word in (salt, limit, whole or 0)):
         raise ModelFileError("the fingerprints of rows have no salt")
     if not 0.0 < twins < 1.0 or len(marks) == 0 or (marks[1:] <= marks[:-1]).any():
         raise ModelFileError("the fingerprints of rows are not in order")
     if int(marks[-1]) > limit:
         raise ModelFileError("there are more fingerprints of rows than there can be")
-    return TrainingRows(salt, limit, marks, twins)
+    return TrainingRows(salt, limit, marks, twins, whole)
