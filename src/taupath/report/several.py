@@ -76,7 +76,7 @@ def _groups(truth: np.ndarray, proba: np.ndarray) -> dict[str, Any]:
 
 
 def in_parts(proba: np.ndarray) -> np.ndarray:
-    """Return probabilities in whole hundredths that add up to one: the largest remainders are rounded up."""
+    """Return probabilities in whole hundredths that add up to one, by largest remainders."""
     scaled = PARTS * proba
     parts = np.floor(scaled).astype(np.int64)
     missing = PARTS - parts.sum(axis=1)
