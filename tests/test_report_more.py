@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.compose import make_column_transformer
+from sklearn.metrics import mean_pinball_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -228,3 +229,39 @@ def test_functions_of_many_cases_are_computed_at_few_nodes(file, work, monkeypat
     drawn = functions_of(payload["functions"], taus)[: len(unpacked(payload["cases"]["rows"]))]
     off = np.abs(drawn[::20] - exact).max()
     assert off <= payload["functions"]["error"] * np.ptp(model.path_.values_at_nodes(X)[1]) * 1.05
+
+
+def test_aggregates_of_a_regression_do_not_give_away_what_was_to_be_predicted(file):
+    model, X, y = wiggly()
+    write_report(file, model, X, y, cases=False)
+    payload = payload_of(file)
+    constant = {name: unpacked(values) for name, values in payload["constant"].items()}
+    means = {name: unpacked(payload["means"][name]) for name in ("over", "under", "quantile")}
+    mean = (means["quantile"] - means["over"] + means["under"]).mean()
+    told = constant["over"] - constant["under"] + mean
+    assert len(told) <= len(y) // 5 + 1
+    assert np.abs(told[:, None] - y).min(axis=0).max() > 1e-3 * np.ptp(y)
+    assert np.abs(told - y.min()).min() > 1e-4 * np.ptp(y)
+    for tau in (0.1, 0.5, 0.8):
+        over, under = (
+            np.interp(tau, constant["taus"], constant[name]) for name in ("over", "under")
+        )
+        best = mean_pinball_loss(y, np.full(len(y), np.quantile(y, tau)), alpha=tau)
+        assert (1.0 - tau) * over + tau * under == pytest.approx(best, rel=0.03)
+    with pytest.raises(ValueError, match="aggregates of fewer than 10 cases"):
+        write_report(file, model, X[:9], y[:9], cases=False)
+
+
+@pytest.mark.parametrize("kind", [QuantileSVC, QuantileSVR])
+@pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
+def test_aggregates_do_not_name_a_category_of_a_single_case(file, kind, as_given):
+    rng = np.random.default_rng(0)
+    X = np.column_stack((np.arange(40) % 2, np.arange(40) == 5, rng.normal(size=40))).astype(float)
+    y = (X[:, 0] + X[:, 2] > 0.5).astype(float)
+    given = as_given(X)
+    names = ["name=Smith", f"name={PLANTED}", "age"]
+    write_report(
+        file, kind(kernel="linear").fit(given, y), given, y, feature_names=names, cases=False
+    )
+    assert PLANTED not in file.read_text(encoding="utf-8")
+    assert sorted(payload_of(file)["coefficients"]["names"]) == ["age", "name=Smith"]

@@ -62,7 +62,7 @@ def binary_payload(
         "rule": "sign" if by_sign else "probability",
         **decisions_payload(positive, changes, proba, others, cells is None),
         **_single_cases(case, cells, positive, changes, proba),
-        "coefficients": coefficient_payload(case),
+        "coefficients": coefficient_payload(case, aggregate=cells is None),
     }
 
 
@@ -221,9 +221,15 @@ def reliability_payload(positive: np.ndarray, proba: np.ndarray) -> dict[str, An
     }
 
 
-def coefficient_payload(case: Case) -> dict[str, Any] | None:
-    """Return the largest weights over τ, for the linear kernel."""
-    return None if case.weights is None else case.weights.payload(TOLERANCE)
+def coefficient_payload(case: Case, aggregate: bool) -> dict[str, Any] | None:
+    """Return the largest weights over τ, for the linear kernel.
+
+    Of aggregates only those that several cases share: the name of a rare category tells of one.
+    """
+    weights = case.weights
+    if weights is not None and aggregate:
+        weights = weights.of_several()
+    return None if weights is None else weights.payload(TOLERANCE)
 
 
 # -- two features ------------------------------------------------------------------------------

@@ -35,6 +35,8 @@ STATED = 0.01
 USUAL = 0.99
 # Points of τ at which the same quantile for all cases is looked at.
 CONSTANT = 1001
+# Cases whose mean is the least that a page of aggregates tells of y.
+TOGETHER = 5
 # Cases that are carried one by one: the page puts the quantiles of each in order.
 MOST_CASES = 1000
 
@@ -43,6 +45,11 @@ def quantile_payload(case: Case, cells: Cells | None) -> dict[str, Any]:
     """Return the data of the page for quantile regression; aggregates only without cells."""
     path = case.model.path_
     y = check_targets(case.y, case.X.shape[0])
+    if cells is None and len(y) < 2 * TOGETHER:
+        raise ValueError(
+            f"aggregates of fewer than {2 * TOGETHER} cases tell about single ones: there are "
+            f"{len(y)}"
+        )
     on_it = ON_IT * (float(np.ptp(y)) or 1.0)
     # predicted probabilities of values below y, and up to y
     below, up_to = (
@@ -63,9 +70,9 @@ def quantile_payload(case: Case, cells: Cells | None) -> dict[str, Any]:
         "below": packed(below, "f8"),
         "upTo": packed(up_to, "f8"),
         "means": means,
-        "constant": _constant_means(y),
+        "constant": _constant_means(y) if cells is None else _exact_constant_means(y),
         **_single_cases(case, cells, y, median),
-        "coefficients": coefficient_payload(case),
+        "coefficients": coefficient_payload(case, aggregate=cells is None),
     }
 
 
@@ -81,6 +88,23 @@ def _between(levels: np.ndarray, found: np.ndarray, side: Literal["left", "right
 
 
 def _constant_means(y: np.ndarray) -> dict[str, Any]:
+    """Return about the same as `_exact_constant_means`, from means of neighbours in y alone.
+
+    From one end of the neighbours to the next, the cost of the best quantile is exact whatever
+    number stands for that quantile; between these it is off by a part of their distance.
+    """
+    order, n = np.sort(y), len(y)
+    ends = np.linspace(0, n, min(n // TOGETHER, CONSTANT - 1) + 1).astype(np.int64)
+    total = np.append(0.0, np.cumsum(order))[ends]
+    means = np.diff(total) / np.diff(ends)
+    quantiles = np.concatenate((means[:1], 0.5 * (means[1:] + means[:-1]), means[-1:]))
+    taus = ends / n
+    over = taus * quantiles - total / n
+    under = over - quantiles + total[-1] / n
+    return {"taus": packed(taus, "f8"), "over": packed(over, "f8"), "under": packed(under, "f8")}
+
+
+def _exact_constant_means(y: np.ndarray) -> dict[str, Any]:
     """Return mean excess and shortfall where all cases get the same quantile, that of y itself."""
     taus = np.linspace(0.0, 1.0, CONSTANT)
     quantiles = np.quantile(y, taus, method="inverted_cdf")

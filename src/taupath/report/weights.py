@@ -1,7 +1,7 @@
 """Weights of a linear model along τ, in units that people know."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ __all__ = ["Weights", "find_weights", "scale_of"]
 # Features whose weights are drawn, and nodes at which the largest ones are looked for.
 MOST_WEIGHTS = 30
 MOST_NODES = 1000
+# Cases that differ from the others in a feature which a page of aggregates names.
+SEVERAL = 5
 # Weights at a time.
 AT_A_TIME = 1_000_000
 # A feature is an affine function of a column if it is off by no more than this part of its range.
@@ -44,6 +46,8 @@ class Weights:
         f of a case whose features all have their means.
     sizes : ndarray of shape (n_features,)
         The largest weight of every feature, by its absolute value.
+    differing : ndarray of shape (n_shown,)
+        How many cases do not have the most frequent value of these features.
     """
 
     taus: np.ndarray
@@ -54,6 +58,22 @@ class Weights:
     deviations: np.ndarray
     average: np.ndarray
     sizes: np.ndarray
+    differing: np.ndarray
+
+    def of_several(self) -> "Weights | None":
+        """Return the features that tell several cases apart from others, None if there are none."""
+        kept = np.flatnonzero(self.differing >= SEVERAL)
+        if len(kept) == 0:
+            return None
+        return replace(
+            self,
+            values=self.values[kept],
+            names=[self.names[k] for k in kept],
+            columns=None,
+            means=self.means[kept],
+            deviations=self.deviations[kept],
+            differing=self.differing[kept],
+        )
 
     def payload(self, tolerance: float) -> dict[str, Any]:
         """Return what the page draws: functions that may be off by this part of their range."""
@@ -112,6 +132,7 @@ def find_weights(
     taus = path.kept_nodes
     values = path.coefficients_at_kept(columns=shown).T * spread[shown, None]
     means, spread, columns = means[shown], spread[shown], None
+    differing = [_differing(X[:, [j]].toarray() if sparse else X[:, j]) for j in shown.tolist()]
     if not sparse:
         columns = []
         for k, j in enumerate(shown.tolist()):
@@ -128,7 +149,13 @@ def find_weights(
         spread,
         path.kept_functions(_row(X.mean(axis=0))).values()[0],
         sizes,
+        np.array(differing),
     )
+
+
+def _differing(values: np.ndarray) -> int:
+    """Return how many values are not the most frequent one."""
+    return int(values.size - np.unique(values, return_counts=True)[1].max())
 
 
 def _largest(path: SolutionPath, n_features: int) -> np.ndarray:
