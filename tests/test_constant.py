@@ -107,6 +107,15 @@ def test_the_range_has_the_borders():
     assert ConstantDecisions().range(part.path_, False) == (-np.inf, np.inf)
 
 
+def test_a_range_that_is_constant_throughout_has_an_end(tmp_path):
+    X, y = overlapping()
+    for walked, expected in (((0.0, 0.05), (0.05, np.inf)), ((0.95, 1.0), (-np.inf, 0.95))):
+        model = tp.QuantileSVC(C=0.01, tau_range=walked, tau=walked[0]).fit(X, y)
+        assert ConstantDecisions().range(model.path_, False) == expected
+        model.simplify(1e-4).save(tmp_path / "model.tau")  # which looks for the range
+        assert tp.load(tmp_path / "model.tau")._constant_at(0.5 * sum(walked)) is not None
+
+
 def test_a_path_without_any_middle():
     X, y = np.zeros((20, 1)), np.arange(20) % 2
     model = tp.QuantileSVC().fit(X, y)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.base import is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV, CalibrationDisplay
 from sklearn.frozen import FrozenEstimator
@@ -223,6 +224,9 @@ def test_several_taus_give_a_column_each(folder):
     found = model.predict(frame, taus=[0.3, 0.5, 0.6])
     for column, tau in zip(found.T, (0.3, 0.5, 0.6), strict=True):
         assert column.tolist() == model.predict(frame, tau=tau).tolist()
+    functions = model.decision_function(frame, taus=[0.3, 0.6])
+    for column, tau in zip(functions.T, (0.3, 0.6), strict=True):
+        assert_allclose(column, model.decision_function(frame, tau=tau), atol=1e-12)
 
 
 def test_scores_for_costs_are_minus_the_mean_cost(folder):
@@ -358,6 +362,8 @@ def test_options_of_the_other_task_are_refused(folder):
         two.predict(people(5), quantile=0.2)
     with pytest.raises(ValueError, match="cost_fp is for classifiers"):
         wages.predict(people(5), cost_fp=1, cost_fn=2)
+    with pytest.raises(ValueError, match="costs are for classifiers"):
+        wages.score(people(5), cost_fp=1, cost_fn=2)
     with pytest.raises(ValueError, match="give one of tau"):
         two.predict(people(5), tau=0.1, cost_fp=1, cost_fn=2)
     with pytest.raises(TableError, match="there is no column 'prize'"):

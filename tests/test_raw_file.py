@@ -264,6 +264,7 @@ def test_identifiers_are_carried_as_they_are_written(run, folder):
         (["7", "NA"], [7, None]),
         (["-7", "123456789012345678"], [-7, 123456789012345678]),
         (["1.50", "2"], ["1.50", "2"]),
+        (["--7", "12"], ["--7", "12"]),
     ],
 )
 def test_identifiers_that_look_like_numbers_stay_as_they_are(run, folder, cells, written):
@@ -352,6 +353,19 @@ def test_no_command_replaces_what_it_reads(run, folder):
     ):
         assert "would replace what this command reads" in run(*command, status=1)
     assert {name: (folder / name).read_bytes() for name in before} == before
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--folds", "1", "--folds must be at least 2, got 1"),
+        ("--holdout", "1.5", "--holdout must lie between 0 and 1, got 1.5"),
+        ("--holdout", "nan", "--holdout must lie between 0 and 1, got nan"),
+    ],
+)
+def test_wrong_parts_to_hold_out_are_refused_before_anything_is_read(run, option, value, message):
+    said = run("fit", "nowhere.csv", "-o", "model.tau", option, value, status=1)
+    assert message in said
 
 
 def test_named_columns_are_standardized_unless_told_otherwise(run, folder):

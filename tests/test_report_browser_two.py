@@ -264,6 +264,13 @@ def test_coefficients_and_mistakes_on_the_charts_are_those_of_python(cancer, two
     boundary = page.tab.locator("figure", has_text="Decision boundary")
     wrong = int((model.predict(X, tau=0.62) != y).sum())
     assert boundary.locator(".dot.wrong").count() == wrong + 1  # and one in the legend
+    # decisions that are adapted to another share of the classes are made at another τ
+    page.type("#prevalence", 30)
+    page.tab.check("#adapt")
+    page.settle()
+    tau = float(re.search(r"--tau (\S+)", page.tab.inner_text("#command")).group(1))
+    wrong = int((model.predict(X, tau=tau) != y).sum())
+    assert tau > 0.7 and boundary.locator(".dot.wrong").count() == wrong + 1
 
 
 def test_a_pressed_pointer_moves_tau_along_a_chart(cancer, open_page):

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_breast_cancer
+from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -18,6 +19,7 @@ from report_pages import breast_cancer, confusion, iris, moons, payload_of, unpa
 from taupath import QuantileSVC
 from taupath.cli import main
 from taupath.report import write_report
+from taupath.report.inputs import Case, _features_by_column
 from taupath.report.writing import write_outcomes
 from test_report import counts_at
 
@@ -213,6 +215,31 @@ def test_columns_come_by_weight_after_those_that_are_no_features(file, raw):
     assert payload["coefficients"]["names"][:5] == list(order[:5])
     # raw units are found from the columns that features were made from
     assert_allclose(payload["coefficients"]["means"], X[payload["coefficients"]["names"]].mean())
+
+
+def test_columns_are_found_by_the_names_of_their_features():
+    names = ["age", "job=miner", "job=a=b", "job (missing)", "cat__home_own", "num__age_at", "id2"]
+    made = _features_by_column(names)
+    expected = {"age": [0, 5], "job": [1, 2, 3], "home": [4], "id": None, "job=a": [2]}
+    assert {column: made.get(column) for column in expected} == expected
+
+
+def test_a_wide_table_is_looked_at_once(file, raw, monkeypatch):
+    model, X, y = raw
+    looked = []
+    real = Case.given_columns
+    monkeypatch.setattr(Case, "given_columns", lambda case: looked.append(1) or real(case))
+    reduced = make_pipeline(PCA(3), QuantileSVC(pos_label=model[-1].pos_label_)).fit(X, y)
+    write_report(file, reduced, X, y)  # no feature is called like a column
+    assert len(looked) < 10 < X.shape[1]
+    assert [column["feature"] for column in payload_of(file)["cases"]["columns"]] == [True] * 30
+
+
+def test_a_part_of_all_costs_is_refused(file):
+    X, y = moons()[1:3]
+    model = QuantileSVC(tau_range=(0.2, 0.8)).fit(X, y)
+    with pytest.raises(ValueError, match=r"knows those in \[0\.2, 0\.8\] only"):
+        write_report(file, model, X, y)
 
 
 def test_filled_cells_and_columns_that_are_no_affine_function_are_told_apart(file):

@@ -65,9 +65,9 @@ class ConstantDecisions:
         for lower in (True, False):
             while True:
                 if lower:
-                    gap = max(self.positive_to, begin), min(self._first, self.negative_from)
+                    gap = max(self.positive_to, begin), min(self._first, self.negative_from, end)
                 else:
-                    gap = max(self._last, self.positive_to), min(self.negative_from, end)
+                    gap = max(self._last, self.positive_to, begin), min(self.negative_from, end)
                 if gap[1] - gap[0] <= PRECISION:
                     break
                 self.at(path, 0.5 * (gap[0] + gap[1]), monotone)

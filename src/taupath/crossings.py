@@ -9,7 +9,7 @@ than that, nothing happens in between; otherwise it is halved.
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -68,17 +68,16 @@ class Crossings:
     last: np.ndarray
 
 
-@dataclass(frozen=True)
-class Changes:
-    """All changes of the sign of f_τ(x), of several x.
+class Changes(NamedTuple):
+    """Decisions about samples along τ: positive where f_τ(x) ≥ 0.
 
     Attributes
     ----------
     begin : ndarray of bool of shape (n_samples,)
-        Whether f ≥ 0 where the path begins.
+        Which samples are positive where the path begins.
     who, when, change : ndarray of shape (n_changes,)
-        A sample whose sign changes, the last τ before that is so, and what it changes to: 1 for
-        f ≥ 0, -1 for f < 0. Those of one sample are in the order of τ.
+        A sample whose decision changes, the last τ before the change, and what it changes to: 1
+        for positive, -1 for negative. Those of one sample are in the order of τ.
     """
 
     begin: np.ndarray
@@ -181,7 +180,7 @@ class Tracks:
         """Return f_τ(x) of each row at some of the kept nodes."""
         return np.asarray(features @ self.coef[kept].T + self.constant[kept])
 
-    def changes(self, features: Any, norm: np.ndarray) -> "Changes":
+    def changes(self, features: Any, norm: np.ndarray) -> Changes:
         """Return all changes of the sign of f_τ(x), of each row.
 
         Parameters

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import confusion_matrix, log_loss
+from sklearn.metrics import confusion_matrix
 
 from taupath.costs import check_taus, costs_to_tau
 from taupath.display.rates import rates_of_estimator
@@ -218,15 +218,12 @@ def _measures(rates: Rates, tp: np.ndarray, fp: np.ndarray) -> dict[str, np.ndar
 
 def scores_of(outcomes: Outcomes) -> dict[str, float]:
     """Return Brier score and log-loss of the probabilities."""
-    proba, places = outcomes.probabilities(), outcomes.truth.astype(int)
-    k = proba.shape[1]
-    truth = places[:, np.newaxis] == np.arange(k)
+    proba = outcomes.probabilities()
+    truth = outcomes.truth[:, np.newaxis] == np.arange(proba.shape[1])
     tiny = np.finfo(float).eps
     return {
         "brier": float(0.5 * ((proba - truth) ** 2).sum(axis=1).mean()),
-        "log_loss": float(log_loss(places, np.clip(proba, tiny, 1.0 - tiny), labels=np.arange(k)))
-        if k == 2
-        else float(-np.log(np.clip(proba[truth], tiny, 1.0)).mean()),
+        "log_loss": float(-np.log(np.maximum(proba[truth], tiny)).mean()),
     }
 
 

@@ -216,13 +216,13 @@ class Model:
         return found if found.ndim == 2 else found[:, self._order]
 
     @_if_it_can
-    def decision_function(self, X: Any, tau: Any = None) -> np.ndarray:
+    def decision_function(self, X: Any, tau: Any = None, *, taus: Any = None) -> np.ndarray:
         """Return what decides: ``classes_[1]`` is predicted where it is positive.
 
-        As in `QuantileSVC.decision_function`, for X and τ as in `predict`.
+        As in `QuantileSVC.decision_function`, for X, `tau` and `taus` as in `predict`.
         """
         table, features = self._prepared(X)
-        given = {} if tau is None else self._in_its_terms({"tau": tau}, table)
+        given = self._in_its_terms({"tau": tau, "taus": taus}, table)
         found = np.asarray(self.estimator.decision_function(features, **given))
         if found.ndim == 2 and len(self.labels) > 2:
             return found[:, self._order]
@@ -272,6 +272,8 @@ class Model:
         table, features, truth = self._judged(X, y)
         costs = {"cost_fp": cost_fp, "cost_fn": cost_fn}
         given = {name: cost for name, cost in costs.items() if cost is not None}
+        if given and self.task != "classify":
+            raise ValueError("costs are for classifiers, not for this model")
         given = self._in_its_terms(given, table)
         return float(self.estimator.score(features, truth, sample_weight, **given))
 

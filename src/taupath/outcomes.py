@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss
 
 from taupath.costs import least_cost_class
+from taupath.crossings import Changes
 from taupath.rates import (
-    Changes,
     Rates,
     changes_of_probabilities,
     probabilities_of_changes,
@@ -35,7 +35,7 @@ class Outcomes:
         Of two classes whether a row is positive, of several the place of its class, else numbers.
     walked : pair of float
         The part of [0, 1] that is known.
-    changes : tuple of ndarray, optional
+    changes : Changes, optional
         Of two classes: decisions at every τ, as in `Rates`.
     proba : ndarray of shape (n_samples, n_classes), optional
         Of several classes.
@@ -179,7 +179,7 @@ def joined(parts: Sequence[Outcomes]) -> Outcomes:
     order = np.lexsort((proba, truth))
     place = np.argsort(order)
     by_place = np.argsort(place[who], kind="stable")
-    changes = begin[order], place[who][by_place], when[by_place], change[by_place]
+    changes = Changes(begin[order], place[who][by_place], when[by_place], change[by_place])
     return Outcomes(truth[order], walked, changes)
 
 
@@ -190,7 +190,7 @@ def _joined_quantiles(parts: Sequence[Outcomes], truth: np.ndarray, sizes: np.nd
         np.average([table[name] for table in tables], axis=0, weights=sizes)
         for name in ("pinball", "below")
     )
-    # D² is 1 - loss / least: what is least, any constant tells
+    # D² is 1 - loss / loss of the best constant, which follows from the D² of any constant
     constant = np.full(len(truth), truth.max() + 1.0)
     known = at_quantiles(truth, np.tile(constant[:, np.newaxis], len(quantiles)), quantiles)
     least = known["pinball"] / (1.0 - known["d2"])

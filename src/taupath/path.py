@@ -20,7 +20,7 @@ from taupath.problem import Line
 from taupath.samples import Samples, Solution
 from taupath.status import FREE, LOWER, UPPER
 from taupath.stretch import Rest, Stretch
-from taupath.validation import check_levels, check_within, slices
+from taupath.validation import check_levels, check_within, one_or_several, slices
 
 __all__ = ["SolutionPath"]
 
@@ -156,34 +156,13 @@ class SolutionPath:
             One column for each τ where several are asked for.
         """
         X = self._samples.check_new(X)
-        asked = self._one_or_several(tau, taus)
+        asked = one_or_several(tau, taus, self._parameter)
         if np.ndim(asked) == 0:
             return self._samples.decide(X, self._function(self._check(asked)))
         decisions = np.empty((X.shape[0], len(asked)))
         for k in np.argsort(asked, kind="stable"):  # neighbours on the path share their factor
             decisions[:, k] = self._samples.decide(X, self._function(self._check(asked[k])))
         return decisions
-
-    def _one_or_several(self, tau: Any, taus: Any) -> Any:
-        """Return the value that was asked for, or an array of several."""
-        if tau is None and taus is None:
-            raise TypeError(
-                f"{self._parameter} must be a real number, got None; for several give taus"
-            )
-        if tau is not None and taus is not None:
-            raise TypeError("give tau or taus, not both")
-        if taus is not None and np.ndim(taus) != 1:
-            raise ValueError(
-                f"taus must be one-dimensional, one value per column, got shape {np.shape(taus)}"
-            )
-        if np.ndim(tau) > 1:
-            raise ValueError(
-                f"{self._parameter} must be a number or have one dimension, one value per column, "
-                f"got shape {np.shape(tau)}; for one value per row use decide_each"
-            )
-        if taus is None and np.ndim(tau) == 0:
-            return tau
-        return np.asarray(tau if taus is None else taus)
 
     def decide_each(self, X: Any, tau: Any) -> np.ndarray:
         """Return f_τ(x) with a τ for each sample.
@@ -306,7 +285,7 @@ class SolutionPath:
 
     @property
     def kept_nodes(self) -> np.ndarray:
-        """The nodes of `values_at_nodes`; where these are many, with wide functions, some."""
+        """The nodes whose functions are kept: all, or some where all would take too much memory."""
         return np.asarray(self._tracks.kept)
 
     def kept_functions(self, X: Any) -> KeptFunctions:

@@ -5,18 +5,9 @@ from typing import Any
 import numpy as np
 
 from taupath.classifier import QuantileSVC
-from taupath.crossings import Crossings
+from taupath.crossings import Changes, Crossings
 
-__all__ = [
-    "Changes",
-    "Rates",
-    "changes_of_probabilities",
-    "probabilities_of_changes",
-    "sign_changes",
-]
-
-# Which samples are positive at τ = 0, and all changes: who, after which τ, and to what (1, -1).
-Changes = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+__all__ = ["Rates", "changes_of_probabilities", "probabilities_of_changes", "sign_changes"]
 
 
 class Rates:
@@ -77,7 +68,7 @@ class Rates:
 def changes_of_probabilities(proba: np.ndarray) -> Changes:
     """Return the changes of the rule: positive where the probability is at least τ."""
     n = len(proba)
-    return np.ones(n, dtype=bool), np.arange(n), proba, np.full(n, -1)
+    return Changes(np.ones(n, dtype=bool), np.arange(n), proba, np.full(n, -1))
 
 
 def probabilities_of_changes(
@@ -106,11 +97,7 @@ def sign_changes(model: QuantileSVC, X: Any, found: Crossings | None = None) -> 
 
     Returns
     -------
-    begin : ndarray of bool of shape (n_samples,)
-        Whether f_0(x) ≥ 0.
-    who, when, change : ndarray of shape (n_changes,)
-        A sample whose sign changes, the last τ before that is so, and what it changes to: 1 for
-        f ≥ 0, -1 for f < 0. Those of one sample are in the order of τ.
+    Changes
     """
     path, X = model.path_, model._columns(X, model._members[0])
     if found is None:
@@ -127,4 +114,4 @@ def sign_changes(model: QuantileSVC, X: Any, found: Crossings | None = None) -> 
         who.append(others[all_changes.who])
         when.append(all_changes.when)
         change.append(all_changes.change)
-    return begin, np.concatenate(who), np.concatenate(when), np.concatenate(change)
+    return Changes(begin, np.concatenate(who), np.concatenate(when), np.concatenate(change))

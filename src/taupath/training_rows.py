@@ -153,10 +153,10 @@ def rows_of(estimator: Any) -> TrainingRows | None:
     if members[0] is None:
         return TrainingRows.of([samples[0].X])
     # a path for each pair of classes: every row once
-    parts, taken = [], np.zeros(1 + max(int(own.max()) for own in members), dtype=bool)
+    parts, seen = [], np.empty(0, dtype=np.int64)
     for own, each in zip(members, samples, strict=True):
-        parts.append(each.X[~taken[own]])
-        taken[own] = True
+        parts.append(each.X[~np.isin(own, seen)])
+        seen = np.union1d(seen, own)
     return TrainingRows.of([part for part in parts if part.shape[0]])
 
 

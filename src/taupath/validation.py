@@ -29,6 +29,7 @@ __all__ = [
     "check_within",
     "find_labels",
     "first_not_finite",
+    "one_or_several",
     "regularization_to_C",
     "slices",
 ]
@@ -319,6 +320,26 @@ def check_levels(level: Any, n_samples: int) -> np.ndarray:
     if np.isnan(levels).any():
         raise ValueError("level must not be NaN")
     return np.array(np.broadcast_to(levels, (n_samples,)))
+
+
+def one_or_several(value: Any, several: Any, name: str) -> Any:
+    """Return the value of the path's parameter that was asked for, or an array of several."""
+    if value is None and several is None:
+        raise TypeError(f"{name} must be a real number, got None; for several give taus")
+    if value is not None and several is not None:
+        raise TypeError("give tau or taus, not both")
+    if several is not None:
+        if np.ndim(several) != 1:
+            raise ValueError(
+                f"taus must be one-dimensional, one value per column, got shape {np.shape(several)}"
+            )
+        return np.asarray(several)
+    if np.ndim(value) > 1:
+        raise ValueError(
+            f"{name} must be a number or have one dimension, one value per column, got shape "
+            f"{np.shape(value)}; for one value per row use decide_each"
+        )
+    return value if np.ndim(value) == 0 else np.asarray(value)
 
 
 def slices(length: int, step: int) -> list[slice]:

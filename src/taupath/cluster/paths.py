@@ -21,6 +21,7 @@ from taupath.intercept import Intercept
 from taupath.path import SolutionPath
 from taupath.status import FREE, LOWER, UPPER
 from taupath.stored import AbsentSamples
+from taupath.validation import one_or_several
 
 __all__ = ["ClusterClassificationPath", "ClusterRegressionPath", "make_path"]
 
@@ -209,7 +210,7 @@ class OnCluster(ByNodes):
             )
         if features.numblocks[1] > 1:
             features = features.rechunk({1: -1})
-        asked = self._one_or_several(tau, taus)
+        asked = one_or_several(tau, taus, self._parameter)
         several = np.ndim(asked) == 1
         ours = self._without_rows()
         for value in np.atleast_1d(asked):

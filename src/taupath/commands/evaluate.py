@@ -304,7 +304,7 @@ def _regression(
         found["coverage"] = {str(wanted): share for wanted, share in outcomes.coverage.items()}
         shares = (f"{share:.1%} (of {wanted:.0%})" for wanted, share in outcomes.coverage.items())
         lines.append("central intervals cover " + ", ".join(shares))
-    return found, steps, lines
+    return _without_nan(found), steps, lines
 
 
 def _draw(arguments: argparse.Namespace, outcomes: "Outcomes") -> None:

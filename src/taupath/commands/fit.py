@@ -289,6 +289,10 @@ def _check_options(arguments: argparse.Namespace) -> None:
         raise Failed(
             "--tol is for approximate paths: add --method approximate or auto, or leave it out"
         )
+    if arguments.folds is not None and arguments.folds < 2:
+        raise Failed(f"--folds must be at least 2, got {arguments.folds}")
+    if arguments.holdout is not None and not 0.0 < arguments.holdout < 1.0:
+        raise Failed(f"--holdout must lie between 0 and 1, got {arguments.holdout}")
     if arguments.flag_missing and arguments.missing != "impute":
         raise Failed("--flag-missing goes with --missing impute")
 

@@ -184,7 +184,7 @@ def _as_written(values: "np.ndarray") -> "np.ndarray":
         cells = [None if cell != cell else show_number(cell) for cell in cells]
     texts = [cell for cell in cells if cell is not None]
     # Other programs have 64 bits for whole numbers.
-    if all(cell.lstrip("-").isdecimal() and len(cell) < 19 for cell in texts) and all(
+    if all(cell.removeprefix("-").isdecimal() and len(cell) < 19 for cell in texts) and all(
         str(int(cell)) == cell for cell in texts
     ):
         cells = [None if cell is None else int(cell) for cell in cells]

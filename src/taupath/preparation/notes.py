@@ -1,4 +1,4 @@
-"""What is found in a table to learn from, and said to whoever gave it."""
+"""Notes for users about the columns of a table to learn from."""
 
 import re
 from collections.abc import Sequence

@@ -24,6 +24,7 @@ from sklearn.preprocessing import (
 
 from taupath.preparation.columns import ColumnFeatures, Feature, NumberColumn, TextColumn
 from taupath.tables.cells import is_missing, show_number
+from taupath.tables.frames import is_nothing
 
 __all__ = ["translated"]
 
@@ -104,9 +105,9 @@ def _through(transformer: Any, made: list[_Made], where: tuple[str, ...]) -> lis
     """Return what a transformer makes of columns."""
     if transformer is None or (isinstance(transformer, str) and transformer == "passthrough"):
         return made
-    for kind, translate in _TRANSLATIONS.items():
-        if type(transformer) is kind:  # a subclass may do something else
-            return translate(transformer, made, where)
+    translate = _TRANSLATIONS.get(type(transformer))  # a subclass may do something else
+    if translate is not None:
+        return translate(transformer, made, where)
     raise _cannot(
         where,
         transformer,
@@ -198,7 +199,7 @@ def _scaled(one: _Made, shift: float, scale: float) -> _Made:
 
 
 def _imputed(imputer: SimpleImputer, made: list[_Made], where: tuple[str, ...]) -> list[_Made]:
-    if not _is_nothing(imputer.missing_values):
+    if not is_nothing(imputer.missing_values):
         raise _cannot(
             where,
             imputer,
@@ -262,7 +263,7 @@ def _encoded(
 ) -> list[_Made]:
     """Return the features of a raw column's categories, without the one to drop."""
     texts = [
-        None if _is_nothing(value) else _text(value, one.name, where, encoder)
+        None if is_nothing(value) else _text(value, one.name, where, encoder)
         for value in categories
     ]
     # cells that read NA or are empty are missing in every file
@@ -334,16 +335,11 @@ def _text(value: Any, name: str, where: tuple[str, ...], transformer: Any) -> st
 
 
 def _among(value: Any, values: np.ndarray) -> bool:
-    return any(value == one or (_is_nothing(value) and _is_nothing(one)) for one in values)
+    return any(value == one or (is_nothing(value) and is_nothing(one)) for one in values)
 
 
 def _is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
-
-
-def _is_nothing(value: Any) -> bool:
-    """Return whether a value stands for a missing cell: None, NaN or pandas' NA."""
-    return value is None or _is_nan(value) or type(value).__name__ == "NAType"
 
 
 # -- features ----------------------------------------------------------------------------------

@@ -5,18 +5,14 @@ from typing import Any
 import numpy as np
 
 from taupath.classifier import QuantileSVC
+from taupath.crossings import Changes
 from taupath.display.inputs import as_frame_of, columns_of, positive_of
 from taupath.display.reliability import ReliabilityDisplay
-from taupath.rates import (
-    Changes,
-    changes_of_probabilities,
-    probabilities_of_changes,
-    sign_changes,
-)
+from taupath.rates import changes_of_probabilities, probabilities_of_changes, sign_changes
 from taupath.report.changes import cost_ratios, counts_payload, joint
 from taupath.report.encoding import packed
 from taupath.report.inputs import Case, Cells
-from taupath.report.lowrank import LowRank, compress
+from taupath.report.lowrank import LowRank, chosen_of, compress
 
 __all__ = [
     "TOLERANCE",
@@ -75,9 +71,8 @@ def outcomes_payload(
     ----------
     positive : ndarray of bool of shape (n_samples,)
         The truth.
-    changes : tuple of ndarray
-        Whether a case is taken for positive at τ = 0, and all changes of that: who, after which τ,
-        and to what.
+    changes : Changes
+        The decisions.
     class_names : list of str
         Of the negative and of the positive class.
     """
@@ -250,7 +245,7 @@ def _boundary(case: Case, positive: np.ndarray, rows: np.ndarray) -> dict[str, A
         proba, functions = packed(model.path_.crossings(grid).length, "f4"), None
     else:
         proba, functions = None, _compressed(case, grid).payload()
-    shown = rows if len(rows) <= MOST_POINTS else _spread(len(positive), MOST_POINTS)
+    shown = rows if len(rows) <= MOST_POINTS else chosen_of(len(positive), MOST_POINTS)
     return {
         "low": low.tolist(),
         "high": high.tolist(),
@@ -262,7 +257,3 @@ def _boundary(case: Case, positive: np.ndarray, rows: np.ndarray) -> dict[str, A
         "positive": packed(positive[shown], "u1"),
         "carried": len(shown) == len(rows) and bool((shown == rows).all()),
     }
-
-
-def _spread(n: int, n_shown: int) -> np.ndarray:
-    return np.linspace(0, n - 1, n_shown).astype(np.int64)

@@ -100,15 +100,14 @@ class CaseView {
     const largest = Math.max(...top.map(({ part }) => Math.abs(part)), 1e-12);
     const bar = (part) => {
       const node = element("span", { class: `push ${part > 0 ? "positive" : "negative"}`, "aria-hidden": "true" });
-      node.style.setProperty("--part", Math.abs(part) / largest);
+      node.style.setProperty("--part", Math.min(Math.abs(part) / largest, 1));
       return element("span", { class: "pushes" }, node, sayFixed(part, 3));
     };
     const text = (name, value) => cases.columns.find((column) => column.name === name)?.texts[i] || say(value, 5);
-    const where = `${flip === null ? "your costs" : `its turning point, ${sayRatio(this.state.costsOf(tau))}`}`;
+    const where = flip === null ? "your costs" : `its turning point, ${sayRatio(this.state.costsOf(tau))}`;
     const heads = [["column", false], ["this case", true], ["average", true], ["pushes towards", false], ["by", false]];
     const rows = top.map(({ name, value, mean, part }) => [name, text(name, value), say(mean, 4), className(part > 0), bar(part)]);
-    rows.push([`everything else`, "", "", className(rest > 0), bar(clamp(rest, -largest, largest) === rest ? rest : Math.sign(rest) * largest)]);
-    rows[rows.length - 1][4].lastChild.textContent = sayFixed(rest, 3);
+    rows.push(["everything else", "", "", className(rest > 0), bar(rest)]);
     this.parts.replaceChildren(
       element("h3", {}, `What turns it, at ${where}`),
       table("What turns this case", heads, rows, "parts-table"),

@@ -1,6 +1,6 @@
 // The boundary of two classes over two features.
 
-/** The boundary over two features, at the present τ. */
+/** The boundary over two features, at the τ that decides. */
 function boundaryChart(state, boundary) {
   const { low, high, size } = boundary;
   const functions = boundary.functions && new LowRank(boundary.functions);
@@ -60,7 +60,7 @@ function boundaryChart(state, boundary) {
 
   const mistakes = () => {
     if (!boundary.carried) return [];
-    return Array.from(ofPositive.keys()).filter((i) => cases.decided(i, state.tau) !== ofPositive[i]);
+    return Array.from(ofPositive.keys()).filter((i) => cases.decided(i, state.decides) !== ofPositive[i]);
   };
   let ground;
   return new Chart({
@@ -77,7 +77,7 @@ function boundaryChart(state, boundary) {
       }
     },
     moving: (chart) => {
-      evaluate(state.tau);
+      evaluate(state.decides);
       const [inside, line] = trace(chart);
       ground.replaceChildren(shape("path", { d: inside, class: "inside" }));
       chart.add("path", { d: line, class: "line ink" });
@@ -89,6 +89,6 @@ function boundaryChart(state, boundary) {
         ...(boundary.carried ? [["wrong", "mistaken", sayCount(wrong.length), "dot"]] : []),
       ]);
     },
-    describe: () => `Boundary between ${negative} and ${positive} over ${boundary.names[0]} and ${boundary.names[1]} at τ = ${say(state.tau)}.`,
+    describe: () => `Boundary between ${negative} and ${positive} over ${boundary.names[0]} and ${boundary.names[1]} at τ = ${say(state.decides)}.`,
   });
 }

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from taupath.rates import Changes
+from taupath.crossings import Changes
 from taupath.report.encoding import packed
 
 __all__ = ["cost_ratios", "counts_payload", "joint"]
@@ -19,7 +19,7 @@ def joint(changes: Changes, proba: np.ndarray) -> Changes:
     before = when < proba[who]
     who, when, change = who[before], when[before], change[before]
     still = np.flatnonzero(begin + np.bincount(who, change, minlength=len(proba)) > 0.5)
-    return (
+    return Changes(
         begin,
         np.append(who, still),
         np.append(when, proba[still]),

@@ -77,8 +77,6 @@ class Case:
     @cached_property
     def weights(self) -> Weights | None:
         """The weights of the features, for the linear kernel."""
-        if self.model.kernel != "linear" or not hasattr(self.model, "path_"):
-            return None
         known = {**self.given_columns(), **(self.columns or {})}
         names, n = list(known), len(self.feature_names)
         in_place = len(self.given_columns()) == n
@@ -106,11 +104,7 @@ class Case:
 
     def transform(self, samples: Any) -> Any:
         """Return other samples as the model takes them."""
-        for step in self.before:
-            samples = step.transform(samples)
-        return validate_data(
-            self.model, samples, accept_sparse="csr", dtype=np.float64, reset=False
-        )
+        return _transformed(self.model, self.before, samples)[1]
 
     @property
     def path_X(self) -> Any:
@@ -153,6 +147,8 @@ class Cells:
         """Return as many of the first of these rows as their text has room for."""
         if not self.columns:
             return rows
+        # a cell takes three characters at least: no need to look at more rows than that allows
+        rows = rows[: MOST_CHARACTERS // (3 * len(self.columns)) + 1]
         length = np.zeros(len(rows), dtype=np.int64)
         for texts in self._texts(rows):
             length += [len(text) + 3 for text in texts]
@@ -203,10 +199,14 @@ def check_case(
             f"estimator must be a fitted QuantileSVC or QuantileSVR, got {type(model).__name__}"
         )
     check_is_fitted(model)
-    given = samples = X
-    for step in before:
-        samples = step.transform(samples)
-    X = validate_data(model, samples, accept_sparse="csr", dtype=np.float64, reset=False)
+    walked = model._all_paths()[0].tau_range
+    if walked != (0.0, 1.0):
+        raise ValueError(
+            f"a report needs every τ, but the estimator knows those in {list(walked)} only; fit it "
+            "without tau_range"
+        )
+    given = X
+    samples, X = _transformed(model, before, given)
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
@@ -226,6 +226,14 @@ def check_case(
         _target_name(target_name, y),
         _check_columns(columns, X.shape[0]),
     )
+
+
+def _transformed(model: Any, before: list[Any], samples: Any) -> tuple[Any, Any]:
+    """Return samples as the model takes them, and the same checked."""
+    for step in before:
+        samples = step.transform(samples)
+    checked = validate_data(model, samples, accept_sparse="csr", dtype=np.float64, reset=False)
+    return samples, checked
 
 
 def _check_columns(columns: Any, n: int) -> dict[str, Any] | None:
@@ -252,7 +260,8 @@ def make_cells(case: Case) -> Cells:
     the user's own, those of X.
     """
     columns = case.given_columns() if case.columns is None else case.columns
-    sizes = {name: _size(name, case) for name in columns}
+    made = _features_by_column(case.feature_names)
+    sizes = {name: _size(made.get(name), case) for name in columns}
     order = {name: -np.inf if size is None else -size for name, size in sizes.items()}
     names = sorted(columns, key=order.__getitem__)
     if case.columns is None:
@@ -262,19 +271,28 @@ def make_cells(case: Case) -> Cells:
     )
 
 
-def _size(name: str, case: Case) -> float | None:
+def _features_by_column(feature_names: list[str]) -> dict[str, list[int]]:
+    """Return which features may be made from a column, by what the column may be called.
+
+    Our own preparation calls them ``column=category`` and ``column (missing)``, scikit-learn
+    ``transformer__column_category``.
+    """
+    found: dict[str, list[int]] = {}
+    for j, feature in enumerate(feature_names):
+        own = feature.rsplit("__", 1)[-1]
+        columns = {feature, own, feature.split(" (missing)", 1)[0]}
+        columns.update(feature[:k] for k, letter in enumerate(feature) if letter == "=")
+        columns.update(own[:k] for k, letter in enumerate(own) if letter == "_")
+        for column in columns:
+            found.setdefault(column, []).append(j)
+    return found
+
+
+def _size(made: list[int] | None, case: Case) -> float | None:
     """Return the largest weight of the features made from a column; None if there are none."""
-    made = [
-        j
-        for j, feature in enumerate(case.feature_names)
-        if feature == name
-        or feature.startswith((f"{name}=", f"{name} (missing)"))
-        or feature.rsplit("__", 1)[-1] == name
-        or feature.rsplit("__", 1)[-1].startswith(f"{name}_")
-    ]
-    if not made and (case.columns is not None or name not in case.given_columns()):
-        return None
-    if case.weights is None or not made:
+    if not made:  # all columns of X are features
+        return None if case.columns is not None else 0.0
+    if case.weights is None:
         return 0.0
     return float(case.weights.sizes[made].max())
 

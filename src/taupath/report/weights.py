@@ -9,6 +9,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from taupath.path import SolutionPath
 from taupath.report.encoding import packed, packed_functions
+from taupath.report.lowrank import chosen_of
 from taupath.report.thinning import join, thin_each
 from taupath.validation import slices
 
@@ -127,6 +128,7 @@ def find_weights(
     else:
         means, spread = X.mean(axis=0), X.std(axis=0)
     spread = np.where(spread > SAME * np.abs(means), spread, 1.0)
+    average = path.kept_functions(np.reshape(means, (1, -1))).values()[0]
     sizes = _largest(path, len(means)) * spread
     shown = np.argsort(-sizes, kind="stable")[:MOST_WEIGHTS]
     taus = path.kept_nodes
@@ -147,7 +149,7 @@ def find_weights(
         columns,
         means,
         spread,
-        path.kept_functions(_row(X.mean(axis=0))).values()[0],
+        average,
         sizes,
         np.array(differing),
     )
@@ -161,15 +163,11 @@ def _differing(values: np.ndarray) -> int:
 def _largest(path: SolutionPath, n_features: int) -> np.ndarray:
     """Return the largest coefficient of each feature, at nodes that are enough to see it."""
     n = len(path.kept_nodes)
-    nodes = np.unique(np.linspace(0, n - 1, min(n, MOST_NODES)).astype(np.int64))
+    nodes = chosen_of(n, MOST_NODES)
     sizes = np.zeros(n_features)
     for some in slices(len(nodes), max(AT_A_TIME // n_features, 1)):
         np.maximum(sizes, np.abs(path.coefficients_at_kept(nodes[some])).max(axis=0), out=sizes)
     return sizes
-
-
-def _row(means: Any) -> np.ndarray:
-    return np.asarray(means, dtype=np.float64).reshape(1, -1)
 
 
 def _column_of(feature: np.ndarray, raw: np.ndarray | None) -> tuple[np.ndarray, float]:

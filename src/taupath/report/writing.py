@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from taupath.atomic import replacing
-from taupath.rates import Changes
+from taupath.crossings import Changes
 from taupath.regressor import QuantileSVR
 from taupath.report.binary import binary_payload, outcomes_payload
 from taupath.report.inputs import (
@@ -153,9 +153,8 @@ def write_outcomes(
         The HTML file.
     positive : ndarray of bool of shape (n_samples,)
         Which cases are positive.
-    changes : tuple of ndarray
-        Whether each is taken for positive at τ = 0, and all changes of that: who, after which τ,
-        and to what (1 or -1).
+    changes : Changes
+        What was decided.
     class_names : list of two str
         What to call the negative and the positive class.
     title : str

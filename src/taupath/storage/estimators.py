@@ -181,6 +181,8 @@ def _unpack_classifier(
         if last >= found.get("n_features", 0):
             raise ModelFileError("the samples of a path are not there")
         estimator._members.append(own)
+    if len({own is None for own in estimator._members}) > 1:
+        raise ModelFileError("only some of the paths say what their samples are")
     estimator._set_paths(paths)
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from taupath.classifier import QuantileSVC
+from taupath.crossings import Changes
 from taupath.exceptions import ModelFileError
 from taupath.outcomes import HeldOut, Outcomes
-from taupath.rates import Changes
 from taupath.storage.shelf import Shelf, Taken
 from taupath.validation import check_range, check_real
 
@@ -87,7 +87,7 @@ def _changes(found: Any, taken: Taken, n: int) -> Changes:
     before = np.where(np.append(False, same), np.append(0, change[:-1]), 2 * begin[who] - 1)
     if (np.diff(who) < 0).any() or (when[1:] < when[:-1])[same].any() or (before == change).any():
         raise ModelFileError("decisions on rows that were held out change in no order")
-    return begin.astype(bool), who.astype(int), when, change.astype(int)
+    return Changes(begin.astype(bool), who.astype(int), when, change.astype(int))
 
 
 def _quantiles(found: dict[str, Any], taken: Taken) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from taupath.tables.cells import as_text, show_number
 from taupath.tables.reading import read_table
 from taupath.tables.table import Table, TableError, listed
 
-__all__ = ["as_table", "is_table"]
+__all__ = ["as_table", "is_nothing", "is_table"]
 
 
 def is_table(data: Any) -> bool:
@@ -82,7 +82,7 @@ def _converted(values: np.ndarray) -> tuple[np.ndarray, str | None]:
         return as_text([str(cell) for cell in values.tolist()], {}), None
     if values.dtype.kind != "O":
         return np.full(len(values), None, dtype=object), f"values of type {values.dtype}"
-    cells = [None if _is_missing(cell) else cell for cell in values]
+    cells = [None if is_nothing(cell) else cell for cell in values]
     kinds = {_kind(cell) for cell in cells if cell is not None}
     if kinds <= {"number"}:
         numbers = (math.nan if cell is None else float(cell) for cell in cells)
@@ -110,8 +110,8 @@ def _kind(cell: Any) -> str:
     return "number" if isinstance(cell, Real | Decimal) else type(cell).__name__
 
 
-def _is_missing(cell: Any) -> bool:
-    """Return whether a cell holds None, NaN, NaT or pandas' NA."""
+def is_nothing(cell: Any) -> bool:
+    """Return whether a value stands for a missing cell: None, NaN, NaT or pandas' NA."""
     if cell is None:
         return True
     try:
