@@ -59,6 +59,7 @@ def blocks_of(page):
 
 def run_command(command):
     """Return exit status and output of a command; that of `taupath` alone needs no new process."""
+    command = command.replace("\\\n", " ")
     if command.startswith("taupath ") and not set(command) & set("|<>&;$"):
         said = io.StringIO()
         with (

@@ -4,10 +4,12 @@ import csv
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import KFold, StratifiedKFold, StratifiedShuffleSplit
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import taupath as tp
@@ -22,6 +24,7 @@ from taupath.preparation import Preparation
 from taupath.storage.container import read_container, write_container
 from taupath.tables import Table
 from taupath.training import hold_out, train
+from taupath.training_rows import share_seen
 
 TAUS = np.linspace(0.05, 0.95, 19)
 
@@ -460,3 +463,31 @@ def test_a_constant_decision_is_said(folder, tmp_path, capsys):
         assert err.count("warning: at τ = 0.99 the model decides 'benign' for every case") == 1
     assert run("predict", folder / "bare.tau", folder / "test.csv", "-o", out) == 0
     assert "warning" not in capsys.readouterr().err
+
+
+def test_a_loaded_model_has_the_table_of_the_command_in_python(folder, capsys):
+    test = folder / "test.csv"
+    assert run("evaluate", folder / "bare.tau", test, "--json") == 0
+    shown = json.loads(capsys.readouterr().out)["at"]
+    model = tp.load(folder / "bare.tau")
+    frame = pd.read_csv(test)
+    for X, y in ((test, None), (frame, None), (frame.drop(columns="tumour"), frame["tumour"])):
+        found = tp.evaluate(model, X, y)
+        assert list(found) == list(shown)
+        assert all(np.allclose(found[name], shown[name], rtol=0, atol=0) for name in found)
+    assert pd.DataFrame(found).shape == (13, 14)
+    assert (share_seen(model, test), share_seen(model, folder / "train.csv")) == (0.0, 1.0)
+
+
+def test_a_saved_pipeline_is_evaluated_honestly_on_raw_files(folder, tmp_path, capsys):
+    frame = pd.read_csv(folder / "train.csv")
+    X, y = frame.drop(columns="tumour"), frame["tumour"]
+    piped = make_pipeline(StandardScaler(), tp.QuantileSVC(pos_label="malignant")).fit(X, y)
+    tp.save(piped, tmp_path / "piped.tau")
+    where = (tmp_path / "piped.tau", folder / "train.csv", "--target", "tumour")
+    assert run("evaluate", *where, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["share_trained_on"] == 1.0 and "in-sample" in found["note"]
+    expected = tp.evaluate(piped, X, y)
+    assert found["at"]["fn"] == expected["fn"].tolist()
+    assert found["at"]["cost"] == expected["cost"].tolist()

@@ -171,7 +171,7 @@ def test_the_best_in_hindsight_is_a_note_with_its_uncertainty(cancer, open_page)
 
 
 def test_giving_every_case_the_same_answer_is_said(cancer, open_page):
-    file, model, X, _ = cancer
+    file, model, X, y = cancer
     page = open_page(file)
     told = set()
     for tau in (0.0, 0.0005, 0.001, 0.05, 0.5, 0.9, 1.0):
@@ -182,6 +182,10 @@ def test_giving_every_case_the_same_answer_is_said(cancer, open_page):
             answer = "malignant" if answers == {1} else "benign"
             assert f"every case the same answer: {answer}" in page.text("#constant")
         told.add(len(answers))
+        counts, (alarm, miss) = confusion(y, model.predict(X, tau=tau)), costs_of(tau)
+        cost = alarm * counts["fp"] + miss * counts["fn"]
+        worse = cost > min(alarm * (y < 0).sum(), miss * (y > 0).sum())
+        assert page.tab.is_visible("#worse") == (worse and len(answers) == 2)
     assert told == {1, 2}
 
 

@@ -230,6 +230,29 @@ def test_a_win_takes_more_than_chance(module):
     assert threshold._won([better, worse], "a", "b") == "1, 0, 0"
 
 
+def test_the_page_on_thresholds_says_what_the_results_say(module):
+    threshold = module("questions.threshold")
+    file = Path(__file__).parents[1] / "docs" / "benchmarks" / "threshold.json"
+    rows = module("results").Results.read(file).rows
+    by = {(row["solver"], row["task"], row["ratio"]): row for row in rows}
+
+    def duel(ours, theirs):
+        own = [key for key in by if key[0] == ours]
+        found = [threshold.verdict(by[key], by[theirs, *key[1:]]) for key in own]
+        return found.count(1), found.count(-1)
+
+    assert duel(threshold.PATH, threshold.LOGISTIC) == (0, 0)
+    assert duel(threshold.PATH, threshold.CALIBRATED) == (4, 0)
+    assert duel(threshold.PATH_RBF, threshold.LOGISTIC) == (4, 2)
+    assert duel(threshold.PATH_RBF, threshold.CALIBRATED_RBF) == (2, 0)
+    at_5 = [row for row in rows if row["ratio"] == 0.2]
+    share = {
+        solver: np.mean([threshold.constant(row) for row in at_5 if row["solver"] == solver])
+        for solver in (threshold.PATH, threshold.LOGISTIC)
+    }
+    assert 0.2 < share[threshold.PATH] < 0.3 and share[threshold.LOGISTIC] == 0.0
+
+
 def test_the_positive_class_beside_a_threshold_is_the_rarer_and_graver_one(module, data_dir):
     read = module("questions.threshold").read
     assert [int(read(name)[1].sum()) for name in ("breast cancer", "diabetes")] == [212, 268]

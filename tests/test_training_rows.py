@@ -1,5 +1,7 @@
 """Rows that a model was trained on are recognised, also where the model holds no data."""
 
+import contextlib
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,8 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import taupath as tp
+from damage import ANYTHING, altered, entries, flipped
 from taupath import training_rows
 from taupath.datasets import load_svm
+from taupath.storage.container import read_container, write_container
 from taupath.training_rows import TrainingRows, fingerprints, in_words, share_seen
 
 
@@ -172,3 +176,29 @@ def test_breast_cancer_halves():
     X, y = load_breast_cancer(return_X_y=True)
     model = make_pipeline(StandardScaler(), tp.QuantileSVC(C=0.1)).fit(X[::2], y[::2])
     assert (share_seen(model, X[::2]), share_seen(model, X[1::2])) == (1.0, 0.0)
+
+
+def test_descriptions_and_fingerprints_altered_never_crash(tmp_path):
+    X, y = two_classes()
+    tp.QuantileSVC(C=0.1).fit(X, y).simplify(1e-3).save(tmp_path / "one.tau")
+    content, arrays = read_container(tmp_path / "one.tau")
+    refused = 0
+    for place in entries(content["training"], ("training",)):
+        for value in ANYTHING:
+            write_container(tmp_path / "other.tau", altered(content, place, value), arrays)
+            try:
+                loaded = tp.load(tmp_path / "other.tau")
+            except tp.ModelFileError as error:
+                assert "\n" not in str(error)
+                refused += 1
+                continue
+            share_seen(loaded, X)
+            loaded._constant_at(0.5)
+    assert refused > 40
+    marks = content["training"]["rows"]["marks"]
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        some = flipped({marks: arrays[marks]}, rng)
+        write_container(tmp_path / "other.tau", content, {**arrays, **some})
+        with contextlib.suppress(tp.ModelFileError):
+            share_seen(tp.load(tmp_path / "other.tau"), X)

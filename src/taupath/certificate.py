@@ -11,7 +11,7 @@ __all__ = ["Certificate", "Measure", "measure"]
 # A dual variable this close to its bound, as part of its box, is at the bound.
 AT_BOUND = 1e-12
 # An objective below this part of the line's largest loss at w = 0, or of what ‖w‖² must be to move
-# a margin by one, is judged by that: 1e-9 of it is as far as doubles reach.
+# a margin by one, is judged by that: 1e-9 of it is about the accuracy of doubles.
 VANISHING = 1e-6
 # Rows shorter than this are zero.
 SHORTEST = 1e-100

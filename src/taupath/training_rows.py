@@ -161,11 +161,14 @@ def share_seen(estimator: Any, X: Any) -> float | None:
 
     Parameters
     ----------
-    estimator : QuantileSVC or QuantileSVR
+    estimator : QuantileSVC, QuantileSVR or Model
         Fitted; also as the last step of a pipeline, or in a search.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Rows, as the estimator takes them.
     """
+    if hasattr(estimator, "preparation"):  # a model of raw data
+        _, X = estimator._prepared(X)
+        estimator = estimator.estimator
     model, before = last_step(estimator)
     for step in before:
         X = step.transform(X)

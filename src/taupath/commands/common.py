@@ -41,13 +41,13 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=("libsvm", "csv", "tsv", "parquet", "npz"),
-        help="of the data file; by default told by its name, or by what is in it",
+        help="format of the data file; recognised by its name or content if not given",
     )
     parser.add_argument(
         "--delimiter",
         metavar="CHAR",
         help="what separates the cells of a text file: a character, or tab, comma, semicolon, "
-        "pipe or space; recognised by default",
+        "pipe or space; recognised if not given",
     )
 
 

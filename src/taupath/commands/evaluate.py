@@ -40,10 +40,9 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         description=(
             "Compare decisions with the truth in a file: what is found and missed, and what the "
             "mistakes cost, for every price of a miss (for a regression, losses and coverage along "
-            "the quantile). Without a file, the held-out figures that `taupath fit --folds` or "
-            "`--holdout` has stored are shown; they are shown, too, where the file is the training "
-            "file. The table shows some prices; -o writes every piece of [0, 1] on which decisions "
-            "stay the same."
+            "the quantile). Without a file, or with the training file, the held-out figures are "
+            "shown that `taupath fit --folds` or `--holdout` has stored. The table shows some "
+            "prices; -o writes every interval of τ on which decisions stay the same."
         ),
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -53,16 +52,20 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         "data",
         metavar="DATA",
         nargs="?",
-        help="file with the truth in it; or -. By default the figures stored at training",
+        help="file with the truth in it, or -; without it, the figures stored at training",
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help=".csv, .tsv, .json, .jsonl or .parquet with all τ"
+        "-o", "--output", metavar="FILE", help="write all τ: .csv, .tsv, .json, .jsonl or .parquet"
     )
-    parser.add_argument("--picture", metavar="FILE", help=".png, .svg or .pdf (needs matplotlib)")
+    parser.add_argument(
+        "--picture", metavar="FILE", help="draw the curves: .png, .svg or .pdf (needs matplotlib)"
+    )
     add_data_options(parser)
     add_target_option(parser)
     add_cost_options(parser, per_row=False)
-    parser.add_argument("--cost-matrix", metavar="FILE", help="of three classes or more, as CSV")
+    parser.add_argument(
+        "--cost-matrix", metavar="FILE", help="CSV file with the costs, for three classes or more"
+    )
     parser.set_defaults(run=run)
 
 

@@ -39,32 +39,38 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "fit",
         parents=parents,
-        help="train on a file for every cost at once, and write a model",
+        help="train on a file, for every ratio of costs at once",
         description=(
-            "Train the SVM of every misclassification cost (or, with --task regress, all "
-            "quantiles) on a file and write it, with what has been done to the columns, to one "
-            "model file. Numeric columns are standardized, text columns one-hot encoded. The model "
-            "file holds the training data, except for --method approximate."
+            "Train an SVM for every ratio of misclassification costs (or, with --task regress, for "
+            "all quantiles) and write it to one model file, together with how columns become "
+            "features. Numeric columns are standardized, text columns one-hot encoded. The model "
+            "file holds the training data, unless --method is approximate."
         ),
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("train", metavar="TRAIN", help="libsvm, CSV, TSV, Parquet or .npz; or -")
+    parser.add_argument(
+        "train", metavar="TRAIN", help="LIBSVM, CSV, TSV, Parquet or .npz file, or -"
+    )
     parser.add_argument(
         "-o", "--output", metavar="MODEL", required=True, help="model file to write"
     )
     add_data_options(parser)
     data = parser.add_argument_group("data")
     data.add_argument("--task", choices=("classify", "regress"), default="classify")
-    data.add_argument("--target", metavar="COLUMN", help="what is to be predicted: name or number")
+    data.add_argument("--target", metavar="COLUMN", help="the column to predict: name or number")
     data.add_argument(
         "--positive",
         metavar="LABEL",
-        help="the class whose misses --cost-fn is for (two classes; default: 1, yes or true, "
-        "else the later label)",
+        help="the positive class: --cost-fn is the price of missing it (two classes; default: 1, "
+        "yes or true, else the later label)",
     )
     data.add_argument(
-        "--drop", metavar="COLUMN", action="append", default=[], help="leave it out; repeatable"
+        "--drop",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="leave a column out; repeatable",
     )
     data.add_argument(
         "--keep-id",
@@ -78,13 +84,13 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         choices=("error", "impute", "drop"),
         default="error",
         help="missing cells: refused (default); filled in by the median of a numeric column and "
-        "the most frequent category of a text column; or their rows are left out",
+        "the most frequent category of a text column; or such rows are left out",
     )
     data.add_argument(
         "--flag-missing",
         action="store_true",
-        help="with --missing impute: one more feature for each column with missing cells, 1 where "
-        "a cell is missing",
+        help="with --missing impute: one more feature for each column with missing cells, 1 if "
+        "the cell is missing",
     )
     data.add_argument(
         "--unseen",
@@ -96,26 +102,27 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     data.add_argument(
         "--standardize",
         action=argparse.BooleanOptionalAction,
-        help="mean 0 and deviation 1 for numeric columns (default, but not for libsvm and npz)",
+        help="give numeric columns mean 0 and standard deviation 1 (the default, except for "
+        "LIBSVM and .npz files)",
     )
     honest = parser.add_argument_group("held-out figures").add_mutually_exclusive_group()
     honest.add_argument(
         "--folds",
         type=int,
         metavar="N",
-        help="judge each row by a model of the other folds and store how that went, for `taupath "
-        "evaluate MODEL`; the model that is written is trained on all rows",
+        help="judge each row by a model that was trained without its fold, and store the results "
+        "for `evaluate` and `report`; the model itself is trained on all rows",
     )
     honest.add_argument(
         "--holdout",
         type=float,
         metavar="SHARE",
-        help="the same with one part that is held out, such as 0.3 of the rows",
+        help="the same, but judge only this share of the rows, such as 0.3",
     )
     svm = parser.add_argument_group("support vector machine")
     size = svm.add_mutually_exclusive_group()
     size.add_argument("--C", type=float, metavar="C", help="weight of the loss (default 1)")
-    size.add_argument("--lam", type=float, metavar="L", help="λ = 1 / (n C) instead")
+    size.add_argument("--lam", type=float, metavar="L", help="λ = 1 / (n C), instead of C")
     size.add_argument(
         "--cv",
         type=int,
@@ -139,37 +146,43 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         choices=("exact", "approximate", "auto"),
         default="exact",
         help="approximate: within --tol of optimal at every τ, for many rows and the linear "
-        "kernel; such a model file holds no training data. auto: that from 20 000 rows on",
+        "kernel; the model file holds no training data. auto: approximate from 20 000 rows on",
     )
     svm.add_argument(
         "--tol",
         type=float,
         metavar="T",
-        help="of approximate paths: largest duality gap, as part of the objective at w = 0 and "
-        "τ = ½ (default 1e-3)",
+        help="for approximate paths: largest duality gap allowed, as a fraction of the objective "
+        "at w = 0 and τ = ½ (default 1e-3)",
     )
     svm.add_argument(
-        "--tau-range", type=float, nargs=2, metavar=("A", "B"), help="only this part of [0, 1]"
+        "--tau-range",
+        type=float,
+        nargs=2,
+        metavar=("A", "B"),
+        help="compute only this part of [0, 1]",
     )
     svm.add_argument(
         "--monotone",
         action="store_true",
-        help="predict positive where the probability is at least τ",
+        help="decide by the probabilities: positive if at least τ",
     )
     svm.add_argument(
         "--conformal",
         type=int,
         metavar="FOLDS",
-        help="regress: intervals whose coverage holds, by held-out folds",
+        help="regression: intervals that keep their coverage on new data, by held-out folds",
     )
     parser.add_argument(
         "--points",
         type=int,
         default=100,
         metavar="N",
-        help="values of τ at which the result is checked against the data (default 100)",
+        help="check the result against the data at this many values of τ (default 100)",
     )
-    parser.add_argument("--n-jobs", type=int, metavar="N", help="processes for several paths")
+    parser.add_argument(
+        "--n-jobs", type=int, metavar="N", help="number of processes, if there are several paths"
+    )
     parser.set_defaults(run=run)
 
 

@@ -41,7 +41,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "predict",
         parents=parents,
-        help="decide on the rows of a file, for costs chosen now",
+        help="make a decision for each row of a file, for the costs you give",
         description=(
             "Predict for the rows of a raw file: one row out for each row in, in their order. "
             "Columns are found by their names; columns that the model does not know are ignored."
@@ -50,7 +50,9 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
-    parser.add_argument("data", metavar="DATA", help="file with the columns of training; or -")
+    parser.add_argument(
+        "data", metavar="DATA", help="file with the same columns as in training, or -"
+    )
     parser.add_argument(
         "-o",
         "--output",
@@ -64,7 +66,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         "--keep-id",
         metavar="COLUMN",
         action="append",
-        help="column to have beside the predictions, in place of those of `fit`; repeatable",
+        help="copy this column to the output, instead of those named in `fit`; repeatable",
     )
     parser.add_argument(
         "--missing",
@@ -79,18 +81,22 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         "asked for in `fit`",
     )
     add_cost_options(parser, per_row=True)
-    more = parser.add_argument_group("more of a classifier")
-    more.add_argument("--proba", action="store_true", help="probability of each class")
+    more = parser.add_argument_group("classification")
+    more.add_argument(
+        "--proba", action="store_true", help="also write the probability of each class"
+    )
     more.add_argument(
         "--cost-matrix",
         metavar="FILE",
-        help="CSV, a row for each true class and a column for each predicted one: decide for the "
-        "least expected cost",
+        help="CSV file with a row for each true class and a column for each decision: decide for "
+        "the least expected cost",
     )
     regression = parser.add_argument_group("regression")
-    regression.add_argument("--quantiles", type=float, nargs="+", metavar="Q")
     regression.add_argument(
-        "--coverage", type=float, metavar="P", help="interval that covers with this probability"
+        "--quantiles", type=float, nargs="+", metavar="Q", help="these quantiles, each from 0 to 1"
+    )
+    regression.add_argument(
+        "--coverage", type=float, metavar="P", help="interval with this coverage"
     )
     parser.set_defaults(run=run)
 

@@ -29,10 +29,10 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "report",
         parents=parents,
-        help="write a page to try costs on",
+        help="write a web page on which anybody can try costs",
         description=(
-            "Write one HTML file, to be opened in any browser without a network, that shows how "
-            "the model does on a file: move the slider or set the two costs, and see what follows."
+            "Write one HTML file that shows how the model does on a file. It opens in any browser "
+            "and needs no network: set the two costs or move the slider, and see what happens."
         ),
         epilog="examples:\n"
         "  taupath report model.tau test.csv -o report.html\n"
@@ -48,17 +48,17 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         "trained with --folds or --holdout: its held-out results are shown",
     )
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="page to write")
-    parser.add_argument("--title", help="of the page")
+    parser.add_argument("--title", help="title of the page")
     parser.add_argument(
         "--no-cases",
         action="store_true",
-        help="aggregates only: no row, no value and no name of any case is in the page",
+        help="totals only: the page holds no row, value or name of any single case",
     )
     parser.add_argument(
         "--compare",
         choices=("logistic",),
-        help="draw another classifier beside: logistic regression, fitted to the training data "
-        "that the model file holds and cut at τ (two classes)",
+        help="also show logistic regression, trained on the data that the model file holds and "
+        "cut at τ (two classes)",
     )
     add_data_options(parser)
     add_target_option(parser)

@@ -22,10 +22,11 @@ from taupath.display.inputs import (
     check_binary_classifier,
     column_names,
     columns_of,
+    last_step,
+    pos_label_of,
     positive_of,
     positive_probability,
 )
-from taupath.steps import last_step, pos_label_of
 
 __all__ = ["BoundaryDisplay"]
 

@@ -14,10 +14,9 @@ from taupath.display.drawing import (
     check_matplotlib,
     label_ends,
 )
-from taupath.display.inputs import check_binary_classifier
+from taupath.display.inputs import check_binary_classifier, last_step
 from taupath.path import SolutionPath
 from taupath.regressor import QuantileSVR
-from taupath.steps import last_step
 
 __all__ = ["CoefficientDisplay", "feature_names_of", "largest_coefficients"]
 

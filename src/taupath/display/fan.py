@@ -13,9 +13,8 @@ from taupath.display.drawing import (
     check_matplotlib,
     label_ends,
 )
-from taupath.display.inputs import as_frame_of, column_names, columns_of
+from taupath.display.inputs import as_frame_of, column_names, columns_of, last_step
 from taupath.regressor import QuantileSVR
-from taupath.steps import last_step
 from taupath.validation import check_targets
 
 __all__ = ["QuantileFanDisplay"]

@@ -10,12 +10,12 @@ from taupath.display.inputs import (
     check_binary_classifier,
     check_probabilities,
     find_positive,
+    last_step,
     positive_of,
     positive_probability,
     weights_of,
 )
 from taupath.rates import Rates, changes_of_probabilities, sign_changes
-from taupath.steps import last_step
 
 __all__ = ["rates_of_estimator", "rates_of_predictions"]
 

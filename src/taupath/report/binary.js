@@ -95,9 +95,11 @@ function showCostNote() {
 
 const headline = element("p", { class: "headline live", id: "headline" });
 const constantNote = element("p", { class: "warning", id: "constant" });
+const worseNote = element("p", { class: "warning", id: "worse" });
 const now = (own = counts) => own.piece(state.decides);
 const costOf = (own, k = now(own)) => meanCost(state, own.falseAlarms[k], own.found[k]);
 const perThousand = () => (shifted() ? 1000 : n);
+const sayTotal = (cost) => (cost >= 1000 ? sayCount(cost) : say(cost, 4));
 const sayBand = ([low, high]) => `${say(low, 2)} to ${say(high, 2)}`;
 
 function showHeadline() {
@@ -109,13 +111,17 @@ function showHeadline() {
   const first = shifted()
     ? `Of 1000 cases with ${percent(state.prevalence)} ${positive}, expect ${sayFixed(1000 * (1 - state.prevalence) * (alarms / nNegative), 1)} false alarms and ${sayFixed(1000 * state.prevalence * (misses / nPositive), 1)} misses`
     : `Of ${sayCount(n)} cases, ${counted(alarms, "false alarm", "false alarms")} and ${counted(misses, "miss", "misses")}`;
-  const rest = `; ${sayCount(found)} of ${sayCount(nPositive)} ${positive} found. This costs ${say(cost)} per case (95 %: ${sayBand(costBand(state, alarms, found))}), ${say(cost * perThousand())} in total; deciding without looking would cost ${say(blind.cost)} per case.`;
+  const rest = `; ${sayCount(found)} of ${sayCount(nPositive)} ${positive} found. This costs ${say(cost)} per case (95 %: ${sayBand(costBand(state, alarms, found))}), ${sayTotal(cost * perThousand())} in total; deciding without looking would cost ${say(blind.cost)} per case.`;
   headline.replaceChildren(seenMark(), element("b", {}, first), rest);
   const all = alarms + found;
   constantNote.hidden = all > 0 && all < n;
   constantNote.replaceChildren(
     element("b", {}, `At these costs the model gives every case the same answer: ${className(all > 0)}.`),
     " That is deciding without looking.");
+  worseNote.hidden = !constantNote.hidden || !(cost > blind.cost);
+  worseNote.replaceChildren(
+    element("b", {}, "At these costs the model does worse than deciding without looking:"),
+    ` calling every case ${className(blind.alarm)} would cost less.`);
   announce(`${sayRatio(state.tau)}. ${data.seen ? "In-sample. " : ""}${first}${rest}`);
   return `${sayRatio(state.tau)}, τ ${say(state.tau)}: ${first}`;
 }
@@ -208,7 +214,7 @@ function showScores() {
     ["false alarms", ({ alarms }) => scaled(alarms, nNegative, 1 - state.prevalence)],
     ["cost per case", (way) => say(cost(way))],
     ["95 % band", (way, k) => (k < seen ? sayBand(costBand(state, way.alarms, way.found)) : "")],
-    [shifted() ? "cost per 1000" : "cost in total", (way) => say(many * cost(way))],
+    [shifted() ? "cost per 1000" : "cost in total", (way) => sayTotal(many * cost(way))],
   ];
   scores.replaceChildren(...rows.map(([name, value]) => element("tr", {},
     element("th", { scope: "row" }, name), ...ways.map((way, k) => element("td", { class: "number" }, value(way, k))))));
@@ -326,6 +332,7 @@ startPage([
   seenNote(),
   aboutNote(),
   constantNote,
+  worseNote,
   element("div", { class: "first" },
     element("section", { class: "card controls", "aria-labelledby": "controls-title" },
       element("h2", { id: "controls-title" }, "What do mistakes cost you?"),

@@ -65,7 +65,7 @@ class CaseView {
     if (flips.length === 1 && cases.decided(i, 0.5 * flips[0])) {
       return `It flips where ${worth(flips[0])}: taken for ${positive} if a miss is worth more, for ${negative} if less.`;
     }
-    return `It flips ${flips.length} times: ${flips.map((tau, k) => `to ${className(cases.decided(i, 0.5 * (tau + (flips[k + 1] ?? 1))))} where ${worth(tau)}`).join("; ")}; going from dear misses to dear false alarms.`;
+    return `It flips ${flips.length} times: ${flips.map((tau, k) => `to ${className(cases.decided(i, 0.5 * (tau + (flips[k + 1] ?? 1))))} where ${worth(tau)}`).join("; ")}; going from expensive misses to expensive false alarms.`;
   }
 
   /** The τ that a case is explained at: where it flips next to the present costs, or these. */

@@ -23,11 +23,11 @@ function setCosts(over, under) {
 }
 
 const overField = numberField({
-  label: "1 too high costs", id: "cost-over", min: 0, max: 1e12, hint: "the prediction is larger than what happens",
+  label: "1 too high costs", id: "cost-over", min: 0, max: 1e12, hint: "the prediction is above the true value",
   take: (value) => setCosts(value, state.costUnder),
 });
 const underField = numberField({
-  label: "1 too low costs", id: "cost-under", min: 0, max: 1e12, hint: "the prediction is smaller than what happens",
+  label: "1 too low costs", id: "cost-under", min: 0, max: 1e12, hint: "the prediction is below the true value",
   take: (value) => setCosts(state.costOver, value),
 });
 const coverageField = numberField({

@@ -62,8 +62,9 @@ def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -
         }
     else:
         if not isinstance(model, QuantileSVC | QuantileSVR | FrozenClassifier):
+            advice = "its best_estimator_, " if hasattr(model, "best_estimator_") else ""
             raise TypeError(
-                f"a {type(model).__name__} cannot be stored; give a path, a QuantileSVC, a "
+                f"a {type(model).__name__} cannot be stored; give {advice}a path, a QuantileSVC, a "
                 "QuantileSVR, a Pipeline that ends in one, or a Model"
             )
         check_is_fitted(model)
