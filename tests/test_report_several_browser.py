@@ -217,6 +217,17 @@ def test_a_constant_decision_is_said(wine, open_page):
     assert not page.tab.is_visible("#constant")
 
 
+def test_worse_than_deciding_without_looking_is_said(wine, open_page):
+    file, model, X, y = wine
+    costs = costs_of(0, 10.0)
+    mean = costs[y, model.predict(X, cost_matrix=costs)].mean()
+    blind = min(costs[y, j].mean() for j in range(3))
+    assert mean > blind
+    page = open_page(file, "#times=10")
+    assert "does worse than deciding without looking" in page.text("#constant")
+    assert f"would have cost {mean - blind:.2g} less" in page.text("#constant")
+
+
 def test_aggregates_give_nearly_the_same_counts_without_any_case(wine, open_page, tmp_path):
     _, model, X, y = wine
     file = tmp_path / "aggregates.html"

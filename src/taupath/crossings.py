@@ -245,7 +245,7 @@ class KeptFunctions:
 
     def __init__(self, tracks: Tracks, features: Any) -> None:
         self._tracks, self._features = tracks, features
-        self.taus = tracks.kept
+        self.taus, self.width = tracks.kept, tracks.coef.shape[1]
 
     def __len__(self) -> int:
         return int(self._features.shape[0])

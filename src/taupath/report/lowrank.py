@@ -20,6 +20,8 @@ __all__ = ["LowRank", "compress", "factor"]
 MOST_ASKED = 100
 ROUNDS = 3
 MOST_VECTORS = 400
+# So many coefficients are few.
+FEW = 40
 # Nodes at which it is seen how far each function reaches.
 ROUGHLY = 64
 # Values of functions that their error is measured at, about.
@@ -83,14 +85,16 @@ def compress(functions: KeptFunctions, tolerance: float) -> LowRank:
     functions : KeptFunctions
         f_τ(x) of the samples.
     tolerance : float
-        Half of it is for leaving out nodes, half for leaving out singular vectors; as part
-        of the range of all functions.
+        Half of it, or more, is for leaving out nodes, the rest for leaving out singular vectors;
+        as part of the range of all functions.
     """
     taus = functions.taus
     rough = functions.values(nodes=chosen_of(len(taus), ROUGHLY))
     reach = np.abs(rough - rough.mean(axis=0)).max(axis=1)
     some = functions.values(_furthest(reach, max(MOST_MEASURED // len(taus), MOST_ASKED)))
-    allowed = 0.5 * tolerance * float(np.ptp(some))
+    # of few coefficients all singular vectors are kept: the tolerance is for leaving out nodes
+    part = 0.8 if functions.width <= FEW else 0.5
+    allowed = part * tolerance * float(np.ptp(some))
     asked = _furthest(np.abs(some).max(axis=1), MOST_ASKED)
     for _ in range(ROUNDS):
         kept = thin_together(taus, some[asked], 0.9 * allowed)
@@ -98,7 +102,8 @@ def compress(functions: KeptFunctions, tolerance: float) -> LowRank:
         if off.max() <= allowed:
             break
         asked = np.union1d(asked, np.argsort(-off)[: MOST_ASKED // 2])
-    return factor(taus[kept], functions.values(nodes=kept), 0.5 * tolerance, float(off.max()))
+    values = functions.values(nodes=kept)
+    return factor(taus[kept], values, (1.0 - part) * tolerance, float(off.max()))
 
 
 def _furthest(reach: np.ndarray, most: int) -> np.ndarray:

@@ -116,6 +116,8 @@ const matrix = element(
 const RATE_HEADS = [["class", false], ["cases", true], ["found", true], ["taken for it", true], ["of these right", true], ["share of the cost", true]];
 const rateTable = table("Each class at your costs", RATE_HEADS, [], "rates");
 
+const sayTotal = (cost) => (cost >= 1000 ? sayCount(cost) : say(cost, 4));
+
 function showOutcome() {
   const costs = effective();
   const { counts, mean, total, band } = outcome(costs, state.decided);
@@ -133,12 +135,14 @@ function showOutcome() {
     percent(costs[i].reduce((sum, cost, j) => sum + cost * counts[i][j], 0) / total),
   ], RATE_HEADS)));
   const first = `Of ${sayCount(n)} cases, ${counted(n - right, "is mistaken", "are mistaken")}`;
-  const rest = `; that costs ${say(mean)} per case (95 %: ${say(mean - band, 2)} to ${say(mean + band, 2)}), ${say(total)} in total. Without looking, the cheapest is to take every case for ${names[blind.best]}: ${say(blind.cost)} per case.`;
+  const rest = `; that costs ${say(mean)} per case (95 %: ${say(mean - band, 2)} to ${say(mean + band, 2)}), ${sayTotal(total)} in total. Without looking, the cheapest is to take every case for ${names[blind.best]}: ${say(blind.cost)} per case.`;
   headline.replaceChildren(seenMark(), element("b", {}, first), rest);
   const only = taken.findIndex((count) => count === n);
-  constantNote.hidden = only < 0;
-  constantNote.replaceChildren(
-    element("b", {}, `At these costs every case is taken for ${names[Math.max(only, 0)]}.`), " That is deciding without looking.");
+  const worse = only < 0 && blind.cost < mean;
+  constantNote.hidden = only < 0 && !worse;
+  constantNote.replaceChildren(...(worse
+    ? [element("b", {}, "At these costs the model does worse than deciding without looking:"), ` taking every case for ${names[blind.best]} would have cost ${say(mean - blind.cost, 2)} less per case.`]
+    : [element("b", {}, `At these costs every case is taken for ${names[Math.max(only, 0)]}.`), " That is deciding without looking."]));
   announce(`${first}${rest}`);
   timesSlider.setAttribute("aria-valuetext", `${say(state.times)} times: ${first}`);
 }

@@ -79,7 +79,8 @@ def write_report(
     cases : bool, default=True
         Whether single cases may be in the file. If not, it holds aggregates only: counts, rates,
         means and weights, but no row, no value of a column and no name of any case. Counts are
-        then given at all cost ratios with two digits, from 1 : 10 000 to 10 000 : 1.
+        then given at all cost ratios with two digits, from 1 : 10 000 to 10 000 : 1; of several
+        classes from probabilities in hundredths, of a regression at all thousandths of τ.
     compare : dict from str to classifiers, optional
         Fitted scikit-learn classifiers of two classes with ``predict_proba``, by the names to show
         them with. They take the same `X`, decide by the threshold τ, and are drawn beside the
