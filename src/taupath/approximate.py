@@ -1,6 +1,5 @@
 """Certified approximate paths: nodes at chosen τ, straight lines in between."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,21 +12,19 @@ from taupath.intercept import make_intercept
 from taupath.node import Node, Smoothing
 from taupath.part import Facts
 from taupath.passes import OnePart
+from taupath.progress import Tell
 from taupath.rounding import Rounding
 from taupath.smoothing import NodeSolver, Solved
 from taupath.stored import StoredSamples
 from taupath.validation import check_choice
 
 __all__ = [
-    "Progress",
     "approximate_stretch",
     "check_tol",
     "choose_method",
     "find_nodes",
     "make_continuum",
 ]
-
-Progress = Callable[[float, int], object]
 
 # Of the tolerance, what a node may use up itself; the rest is for the chords beside it.
 NODE_SHARE = 0.5
@@ -38,6 +35,8 @@ ROUNDED = 1e-9
 # The first step; and how much longer, at most, or shorter the next one is.
 FIRST_STEP = 5e-4
 LONGER, SHORTER = 3.0, 0.2
+# For progress: how near to 0 or 1 nodes are still dense on the scale of odds.
+NEAR_THE_ENDS = 1e-3
 
 
 # With method="auto": samples, from which on paths are approximate. The exact path of twice as many
@@ -95,7 +94,7 @@ def approximate_stretch(
     intercept: Any,
     tau_range: tuple[float, float],
     tol: float,
-    progress: Progress | None,
+    progress: Tell | None,
 ) -> tuple[StoredSamples, Chords]:
     """Return the samples and the chords of a path; all arguments but `intercept` are checked.
 
@@ -142,7 +141,7 @@ def find_nodes(
     begin: float,
     end: float,
     tol: float,
-    progress: Progress | None = None,
+    progress: Tell | None = None,
 ) -> Found:
     """Return nodes between which no gap exceeds `tol`, in units of P(0).
 
@@ -168,7 +167,7 @@ def find_nodes(
             nodes.append(here.node)
             bounds.append(bound)
             if progress is not None:
-                progress((here.node.tau - begin) / (end - begin), len(nodes))
+                progress(_work(here.node.tau, begin, end), len(nodes), here.node.tau)
         else:
             halved += 1
             ahead.append(_halfway(solver, here, there, budget))
@@ -179,6 +178,18 @@ def find_nodes(
         "halved": halved,
     }
     return Found(nodes, np.array(bounds), counters)
+
+
+def _work(tau: float, begin: float, end: float) -> float:
+    """Return the share of the work that is done at τ: nodes are denser near 0 and 1."""
+
+    def odds(tau: float) -> float:
+        return float(np.log((tau + NEAR_THE_ENDS) / (1.0 - tau + NEAR_THE_ENDS)))
+
+    if tau >= end:
+        return 1.0
+    evenly = (tau - begin) / (end - begin)
+    return 0.5 * (evenly + (odds(tau) - odds(begin)) / (odds(end) - odds(begin)))
 
 
 def _next(bound: float, gap: float, other: float, tol: float) -> float:

@@ -13,9 +13,10 @@ from taupath.continuum import Boxes, SampleLosses
 from taupath.passes import OnePart
 from taupath.paths import ClassificationPath, RegularizationPath
 from taupath.problem import Line, quantile_classification, regularization
+from taupath.progress import Progress, Tell, telling
 from taupath.samples import LinearSamples, make_samples
 from taupath.smoothing import NodeSolver
-from taupath.solver import RAISE, Guess, Progress, Record, solve_path
+from taupath.solver import RAISE, Guess, Record, solve_path
 from taupath.stored import StoredSamples
 from taupath.stretch import Stretch
 from taupath.together import walk_in_two
@@ -39,6 +40,8 @@ __all__ = ["TwoClasses", "quantile_path", "regularization_path"]
 # up to this part of the objective at w = 0.
 MANY_SAMPLES, FEW_FEATURES = 2000, 2000
 GUESSED_WITHIN = 1e-4
+# For progress: of C_max, how near to 0 kinks are still dense on a logarithmic scale.
+SMALL_C = 1e-5
 # The default of C, told apart from a 1.0 that somebody wrote beside `lam` by being this object.
 _DEFAULT_C = float("1.0")
 
@@ -114,7 +117,9 @@ def quantile_path(
         Of approximate paths: largest gap, as part of the objective at w = 0 and τ = ½.
     progress : callable, optional
         Called as ``progress(fraction, n_events)`` about ten times a second; of approximate paths
-        after every node, with the number of nodes.
+        after every node, with the number of nodes. `fraction` is the share of the work that is
+        done, as far as can be told: with t seconds gone, about ``t * (1 - fraction) / fraction``
+        are left.
 
     Returns
     -------
@@ -158,17 +163,19 @@ def quantile_path(
             intercept,
             (begin, end),
             tol,
-            progress,
+            telling(progress, "nodes", "τ"),
         )
         return path
     X = check_features(X, single=method != "exact")
     if choose_method(method, kernel, X.shape[0]) == "approximate":
         labels = Labels(X, y, sample_weight)
         C = regularization_to_C(given_C, lam, len(labels.weight))
-        return _approximate_path(X, labels, C, intercept, (begin, end), tol, progress)
+        tell = telling(progress, "nodes", "τ")
+        return _approximate_path(X, labels, C, intercept, (begin, end), tol, tell)
     data = TwoClasses(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size)
     C = regularization_to_C(given_C, lam, len(data.weight))
-    return data.quantile_path(C, lambda line: data.walk(line, begin, end, progress, together, C))
+    tell = telling(progress, "kinks", "τ")
+    return data.quantile_path(C, lambda line: data.walk(line, begin, end, tell, together, C))
 
 
 def _approximate_path(
@@ -178,7 +185,7 @@ def _approximate_path(
     intercept: Any,
     walked: tuple[float, float],
     tol: float,
-    progress: Progress | None,
+    progress: Tell | None,
 ) -> ApproximateClassificationPath:
     line = quantile_classification(labels.positive, labels.weight, C)
     samples, chords = approximate_stretch(
@@ -240,7 +247,7 @@ def regularization_path(
     >>> bool(path.duality_gap(2.5) < 1e-9)
     True
     """
-    progress = check_progress(progress)
+    tell = telling(check_progress(progress), "kinks", "C")
     data = TwoClasses(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size)
     tau = check_real(tau, "tau")
     if not 0.0 < tau < 1.0:
@@ -248,10 +255,20 @@ def regularization_path(
     C_max = check_C(C_max, "C_max")
 
     def walk(line: Line) -> Record:
-        ((_, record),) = data.walk(line, 0.0, 1.0, progress)
+        ((_, record),) = data.walk(line, 0.0, 1.0, tell and _along_C(tell, C_max))
         return record
 
     return data.regularization_path(tau, C_max, walk)
+
+
+def _along_C(tell: Tell, C_max: float) -> Tell:
+    """Return what a walk over C reports to: its kinks crowd where C is small."""
+
+    def report(fraction: float, n_events: int, t: float | None) -> None:
+        done = np.log1p(fraction / SMALL_C) / np.log1p(1.0 / SMALL_C)
+        tell(float(done), n_events, None if t is None else C_max * t)
+
+    return report
 
 
 class Labels:
@@ -294,7 +311,7 @@ class TwoClasses(Labels):
         line: Line,
         begin: float,
         end: float,
-        progress: Progress | None,
+        progress: Tell | None,
         together: bool = False,
         C: float = 1.0,
     ) -> list[tuple[bool, Record]]:

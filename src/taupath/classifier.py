@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.parallel import Parallel, delayed
 
 from taupath.approximate import choose_method
 from taupath.classification import quantile_path
 from taupath.constant import ConstantDecisions
 from taupath.costs import check_tau
 from taupath.decisions import PathClassifier
+from taupath.forecast import advise
 from taupath.paths import ClassificationPath
+from taupath.several import run_all
 from taupath.validation import check_choice, check_range, check_weight, check_within
 
 __all__ = ["QuantileSVC"]
@@ -79,6 +80,9 @@ class QuantileSVC(PathClassifier):
     n_jobs : int, default=None
         Paths of several classes that are walked at a time (joblib). Of two classes, 2 or more
         walk the path from both ends, in two threads.
+    verbose : int, default=0
+        1 shows progress, with the time left, on a terminal or in a notebook, and before a long
+        exact fit what the approximate method would take.
 
     Attributes
     ----------
@@ -138,6 +142,7 @@ class QuantileSVC(PathClassifier):
         method: str = "exact",
         tol: float = 1e-3,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.C = C
         self.lam = lam
@@ -156,6 +161,7 @@ class QuantileSVC(PathClassifier):
         self.method = method
         self.tol = tol
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     # -- training ------------------------------------------------------------------------------
 
@@ -177,10 +183,11 @@ class QuantileSVC(PathClassifier):
         """
         X, y = self._check_training(X, y)
         C = None if self.lam is not None and self.C == DEFAULT_C else self.C
-        self._follow(X, y, sample_weight, C, self.lam)
+        with self._watched() as progress:
+            self._follow(X, y, sample_weight, C, self.lam, progress)
         return self
 
-    def _follow(self, X: Any, y: Any, sample_weight: Any, C: Any, lam: Any) -> None:
+    def _follow(self, X: Any, y: Any, sample_weight: Any, C: Any, lam: Any, progress: Any) -> None:
         """Follow the paths of checked samples."""
         check_classification_targets(y)
         check_choice(self.multi_class, "multi_class", ("ovo", "ovr"))
@@ -212,8 +219,9 @@ class QuantileSVC(PathClassifier):
             for members, (_, positive) in zip(self._members, self._tasks(), strict=True)
         ]
         if len(jobs) == 1:
-            jobs[0] |= {"n_jobs": self.n_jobs, "progress": self._progress}
-        self._set_paths(Parallel(n_jobs=self.n_jobs)(delayed(quantile_path)(**job) for job in jobs))
+            advise(progress, quantile_path, jobs[0])
+            jobs[0] |= {"n_jobs": self.n_jobs}
+        self._set_paths(run_all(quantile_path, jobs, self.n_jobs, progress))
 
     def _set_positive(self) -> None:
         """Find the positive class among two."""

@@ -1,6 +1,6 @@
 """Intervals that hold what they promise: widened by what held-out samples ask for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,7 +95,7 @@ def calibrate(
     X: Any,
     y: np.ndarray,
     weight: np.ndarray,
-    conformal: Any,
+    folds: Sequence[tuple[np.ndarray, np.ndarray]],
     pairwise: bool,
 ) -> Calibration:
     """Return which intervals hold which share of samples that their path has not seen.
@@ -114,12 +114,11 @@ def calibrate(
         All samples.
     y, weight : ndarray of shape (n_samples,)
         Targets, and weights ≥ 0.
-    conformal : int, cross-validation generator or iterable
-        The folds.
+    folds : sequence of pairs of ndarray
+        Samples to train on and to hold out, as `make_folds` returns them.
     pairwise : bool
         Whether X is a kernel matrix.
     """
-    folds = make_folds(conformal, weight)
     held_out = np.concatenate([test for _, test in folds])
     importance = weight[held_out] / weight[held_out].sum()
     n = 1.0 / float((importance**2).sum())

@@ -2,7 +2,8 @@
 
 import copy
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from taupath.path import SolutionPath
+from taupath.progress import Display
+from taupath.validation import check_verbose
 
 __all__ = ["PathEstimator"]
 
@@ -21,8 +24,9 @@ class PathEstimator(BaseEstimator):
     kernel: Any
     method: str
     method_: str
-    # called as ``_progress(fraction, n_events)`` while one path is walked, where a caller sets it
-    _progress: Callable[[float, int], None] | None = None
+    verbose: int
+    # what `fit` reports to, where a caller sets it
+    _progress: Any = None
     # fingerprints of the training rows, where a file has these instead of the data
     _training_rows: Any = None
 
@@ -66,6 +70,15 @@ class PathEstimator(BaseEstimator):
         other = copy.copy(self)
         other._set_paths([path.simplify(tol) for path in self._all_paths()])
         return other
+
+    @contextmanager
+    def _watched(self) -> Iterator[Any]:
+        """Yield what `fit` reports to: the caller's, a display if `verbose`, or None."""
+        if self._progress is not None or not check_verbose(self.verbose):
+            yield self._progress
+            return
+        with Display("fitting") as display:
+            yield display
 
     def _all_paths(self) -> Sequence[SolutionPath]:
         """Return all paths."""

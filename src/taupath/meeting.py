@@ -4,6 +4,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from taupath.progress import Tell
+
 __all__ = ["Meeting", "Passing", "Stopped", "progress_of_two", "walk_together"]
 
 
@@ -88,22 +90,22 @@ def walk_together(walks: Sequence[Callable[[Meeting], Any]]) -> list[Any]:
 
 
 def progress_of_two(
-    progress: Callable[[float, int], None] | None,
-) -> Callable[[int], Callable[[float, int], None] | None]:
+    progress: Tell | None, weights: tuple[float, float]
+) -> Callable[[int], Tell | None]:
     """Return what the one and the other walk report to, so that `progress` hears of both.
 
-    Only the first one's thread calls it.
+    Only the first one's thread calls it, with the weighted sum of both fractions.
     """
     if progress is None:
         return lambda which: None
     whole = progress
     state = [(0.0, 0), (0.0, 0)]
 
-    def of(which: int) -> Callable[[float, int], None]:
-        def report(fraction: float, n_events: int) -> None:
-            state[which] = fraction, n_events
+    def of(which: int) -> Tell:
+        def report(fraction: float, n_events: int, at: float | None) -> None:
+            state[which] = weights[which] * fraction, n_events
             if which == 0:
-                whole(min(state[0][0] + state[1][0], 1.0), state[0][1] + state[1][1])
+                whole(min(state[0][0] + state[1][0], 1.0), state[0][1] + state[1][1], None)
 
         return report
 

@@ -14,8 +14,9 @@ from taupath.exceptions import WalkFailed
 from taupath.meeting import Meeting, progress_of_two, walk_together
 from taupath.paths import RegressionPath
 from taupath.problem import Line, quantile_regression, quantile_regression_from_an_end
+from taupath.progress import Progress, Tell, telling
 from taupath.samples import make_samples
-from taupath.solver import RAISE, Progress, Record, solve_path
+from taupath.solver import RAISE, Record, solve_path
 from taupath.status import FREE, LOWER, UPPER
 from taupath.stretch import Rest, Stretch
 from taupath.validation import (
@@ -96,15 +97,17 @@ def quantile_regression_path(
     C = check_C(C)
     if is_dask(X, y, sample_weight):
         path: RegressionPath = jobs_for(method, kernel).regression_path(
-            X, y, sample_weight, C, intercept, (begin, end), tol, progress
+            X, y, sample_weight, C, intercept, (begin, end), tol, telling(progress, "nodes", "τ")
         )
         return path
     X = check_features(X, single=method != "exact")
     if choose_method(method, kernel, X.shape[0]) == "approximate":
-        return _approximate_path(X, y, sample_weight, C, intercept, (begin, end), tol, progress)
+        tell = telling(progress, "nodes", "τ")
+        return _approximate_path(X, y, sample_weight, C, intercept, (begin, end), tol, tell)
     data = Responses(X, y, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size)
     resting = data.rest(begin, end) is not None
-    walked = [] if resting else data.walk(C, begin, end, progress, together)
+    tell = telling(progress, "kinks", "τ")
+    walked = [] if resting else data.walk(C, begin, end, tell, together)
     return data.path(C, data.unit, begin, end, walked)
 
 
@@ -116,7 +119,7 @@ def _approximate_path(
     intercept: Any,
     walked: tuple[float, float],
     tol: float,
-    progress: Progress | None,
+    progress: Tell | None,
 ) -> ApproximateRegressionPath:
     targets = check_targets(y, X.shape[0])
     weight = check_weight(sample_weight, len(targets))
@@ -173,7 +176,7 @@ class Responses:
         return quantile_regression_from_an_end(aim, self.weight, C / unit)
 
     def walk(
-        self, C: float, begin: float, end: float, progress: Progress | None, together: bool
+        self, C: float, begin: float, end: float, progress: Tell | None, together: bool
     ) -> list[tuple[bool, float, Record]]:
         """Return what walks from either end to the middle recorded, as `path` takes it."""
         rows, order = self.samples.rows_to_walk()
@@ -183,7 +186,7 @@ class Responses:
         ways = {True: (begin, min(end, 0.5)), False: (1.0 - end, min(1.0 - begin, 0.5))}
         ways = {turned: way for turned, way in ways.items() if way[0] < way[1]}
         together = len(ways) == 2 and others is not None
-        report = progress_of_two(progress)
+        report = progress_of_two(progress, (0.5, 0.5))
 
         def walk(turned: bool, rows: Rows, meeting: Meeting | None) -> tuple[bool, float, Record]:
             line = self.line(C, self.unit, turned)
@@ -245,7 +248,7 @@ def _walk(
     first: float,
     last: float,
     order: np.ndarray | None,
-    progress: Progress | None,
+    progress: Tell | None,
     rise: float,
     meeting: Meeting | None,
 ) -> tuple[float, Record]:
@@ -267,12 +270,12 @@ def _unit(y: np.ndarray, weight: np.ndarray) -> float:
 
 
 def _part_of(
-    progress: Progress | None,
+    progress: Tell | None,
     turned: bool,
     begin: float,
     end: float,
     walked: Sequence[tuple[bool, float, Record]],
-) -> Progress | None:
+) -> Tell | None:
     """Return what to call on the one or the other half of the way."""
     if progress is None:
         return None
@@ -281,4 +284,9 @@ def _part_of(
     middle = min(max(0.5, begin), end)
     done = 0.0 if turned else (middle - begin) / (end - begin)
     share = ((middle - begin) if turned else (end - middle)) / (end - begin)
-    return lambda fraction, events: whole(done + share * fraction, before + events)
+
+    def report(fraction: float, n_events: int, t: float | None) -> None:
+        at = t if turned or t is None else 1.0 - t
+        whole(done + share * fraction, before + n_events, at)
+
+    return report

@@ -1,7 +1,6 @@
 """The regressor: quantiles are chosen when it predicts, and they never cross."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from taupath.approximate import choose_method
-from taupath.conformal import Calibration, calibrate
+from taupath.conformal import Calibration, calibrate, make_folds
 from taupath.estimator import PathEstimator
+from taupath.forecast import advise
 from taupath.paths import RegressionPath
+from taupath.progress import share_of
 from taupath.rearrangement import rearranged_quantiles
 from taupath.regression import quantile_regression_path
 from taupath.validation import check_real, check_weight, slices
@@ -60,7 +61,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         `cdf`, `sample` and `score` are those of the path in any case.
     cache_size : float, default=1000.0
         Megabytes for a kernel matrix.
-    method, tol
+    method, tol, verbose
         As in `QuantileSVC`.
 
     Attributes
@@ -103,6 +104,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         cache_size: float = 1000.0,
         method: str = "exact",
         tol: float = 1e-3,
+        verbose: int = 0,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -115,6 +117,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         self.cache_size = cache_size
         self.method = method
         self.tol = tol
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVR":
         """Follow the path.
@@ -139,16 +142,25 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         weight = check_weight(sample_weight, X.shape[0])
         method = choose_method(self.method, self.kernel, X.shape[0])
         self.calibration_: Calibration | None = None
-        if self.conformal is not None:
-            self.calibration_ = calibrate(
-                partial(self._follow, method),
-                X,
-                y,
-                weight,
-                self.conformal,
-                self.kernel == "precomputed",
-            )
-        self._set_paths([self._follow(method, X, y, weight)])
+        folds = [] if self.conformal is None else make_folds(self.conformal, weight)
+        n = len(folds) + 1
+        with self._watched() as progress:
+            if folds:
+                parts = iter([share_of(progress, k / n, 1.0 / n) for k in range(n - 1)])
+                self.calibration_ = calibrate(
+                    lambda *of: quantile_regression_path(
+                        **self._job(method, *of), progress=next(parts)
+                    ),
+                    X,
+                    y,
+                    weight,
+                    folds,
+                    self.kernel == "precomputed",
+                )
+                progress = share_of(progress, (n - 1) / n, 1.0 / n)
+            job = self._job(method, X, y, weight)
+            advise(progress, quantile_regression_path, job)
+            self._set_paths([quantile_regression_path(**job, progress=progress)])
         return self
 
     def _all_paths(self) -> list[RegressionPath]:
@@ -158,23 +170,11 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         (self.path_,) = paths
         self.n_iter_, self.method_ = self.path_.n_kinks, self.path_.method
 
-    def _follow(self, method: str, X: Any, y: np.ndarray, weight: np.ndarray) -> RegressionPath:
-        """Return the path of checked samples."""
-        return quantile_regression_path(
-            X,
-            y,
-            C=self.C,
-            kernel=self.kernel,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            intercept=self.intercept,
-            sample_weight=weight,
-            cache_size=self.cache_size,
-            method=method,
-            tol=self.tol,
-            progress=self._progress,
-        )
+    def _job(self, method: str, X: Any, y: np.ndarray, weight: np.ndarray) -> dict[str, Any]:
+        """Return the arguments of the path of checked samples."""
+        names = ("C", "kernel", "gamma", "degree", "coef0", "intercept", "cache_size", "tol")
+        own = {name: getattr(self, name) for name in names}
+        return {"X": X, "y": y, "sample_weight": weight, "method": method, **own}
 
     @property
     def coef_(self) -> np.ndarray:

@@ -3,7 +3,7 @@
 import inspect
 import math
 import numbers
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +12,13 @@ from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from taupath.approximate import choose_method
 from taupath.classifier import QuantileSVC
 from taupath.costs import check_tau_columns
+from taupath.progress import share_of
+from taupath.several import run_all
 from taupath.validation import check_C, check_weight
 
 __all__ = ["QuantileSVCCV"]
@@ -51,6 +52,8 @@ class QuantileSVCCV(QuantileSVC):
         As in `QuantileSVC`. Paths of folds are what the path of all samples is.
     n_jobs : int, default=None
         Paths that are walked at a time (joblib).
+    verbose : int, default=0
+        1 shows progress, with the time left, on a terminal or in a notebook.
 
     Attributes
     ----------
@@ -93,6 +96,7 @@ class QuantileSVCCV(QuantileSVC):
         method: str = "exact",
         tol: float = 1e-3,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.Cs = Cs
         self.cv = cv
@@ -112,6 +116,7 @@ class QuantileSVCCV(QuantileSVC):
         self.method = method
         self.tol = tol
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVCCV":
         """Choose C, then follow the path of all samples.
@@ -140,25 +145,19 @@ class QuantileSVCCV(QuantileSVC):
                 for name, value in self.get_params(deep=False).items()
                 if name not in ("Cs", "cv", "scoring")
             }
-        ).set_params(n_jobs=None, method=choose_method(self.method, self.kernel, X.shape[0]))
+        ).set_params(
+            n_jobs=None, verbose=0, method=choose_method(self.method, self.kernel, X.shape[0])
+        )
         score = None
         if self.scoring is not None:
             score = _Score(check_scoring(single, self.scoring), sample_weight is not None)
-        held_out = Parallel(n_jobs=self.n_jobs)(
-            delayed(_held_out)(single, float(C), X, y, weight, score, *fold)
-            for C in self.Cs_
-            for fold in folds
-        )
-        self.brier_ = np.array([each.brier for each in held_out]).reshape(-1, len(folds))
-        losses = self.brier_
-        if score is not None:
-            self.scores_ = np.array([each.score for each in held_out]).reshape(-1, len(folds))
-            losses = -self.scores_
-        elif hasattr(self, "scores_"):
-            del self.scores_
-        sizes = np.array([weight[test].sum() for _, test in folds])
-        self.C_ = float(self.Cs_[(losses @ sizes).argmin()])
-        self._follow(X, y, sample_weight, self.C_, None)
+        n = len(self.Cs_) * len(folds)
+        done = n / (n + 1.0)  # then one path more
+        common = {"single": single, "X": X, "y": y, "weight": weight, "score": score}
+        with self._watched() as progress:
+            held_out = self._hold_out(common, folds, share_of(progress, 0.0, done))
+            self._choose(held_out, weight, folds)
+            self._follow(X, y, sample_weight, self.C_, None, share_of(progress, done, 1.0 - done))
         tests = np.concatenate([test for _, test in folds])
         self._truth, self._test_weight = y[tests], weight[tests]
         if len(self.classes_) == 2:
@@ -216,6 +215,37 @@ class QuantileSVCCV(QuantileSVC):
         best = self.Cs_[self.loss(tau).argmin(axis=0)]
         return float(best) if np.ndim(tau) == 0 else best
 
+    def _hold_out(
+        self, common: dict[str, Any], folds: Sequence[tuple[np.ndarray, np.ndarray]], progress: Any
+    ) -> "list[_HeldOut]":
+        """Return what comes of every C, and of every fold with it."""
+        # fold after fold: paths of large C take longer, and those of a fold make up a fair share
+        jobs = [
+            common | {"C": float(C), "train": train, "test": test}
+            for train, test in folds
+            for C in self.Cs_
+        ]
+        found = run_all(_held_out, jobs, self.n_jobs, progress)
+        k = len(self.Cs_)
+        return [found[fold * k + c] for c in range(k) for fold in range(len(folds))]
+
+    def _choose(
+        self,
+        held_out: "Sequence[_HeldOut]",
+        weight: np.ndarray,
+        folds: Sequence[tuple[np.ndarray, np.ndarray]],
+    ) -> None:
+        """Choose the C with the least loss of held-out samples."""
+        self.brier_ = np.array([each.brier for each in held_out]).reshape(-1, len(folds))
+        losses = self.brier_
+        if self.scoring is not None:
+            self.scores_ = np.array([each.score for each in held_out]).reshape(-1, len(folds))
+            losses = -self.scores_
+        elif hasattr(self, "scores_"):
+            del self.scores_
+        sizes = np.array([weight[test].sum() for _, test in folds])
+        self.C_ = float(self.Cs_[(losses @ sizes).argmin()])
+
     def _check_Cs(self) -> np.ndarray:
         if isinstance(self.Cs, (int, np.integer)):
             if self.Cs < 1:
@@ -260,6 +290,7 @@ def _held_out(
     score: _Score | None,
     train: np.ndarray,
     test: np.ndarray,
+    progress: Any = None,
 ) -> _HeldOut:
     """Return what a model of the other samples says of held-out ones."""
     pairwise = single.kernel == "precomputed"
@@ -270,6 +301,7 @@ def _held_out(
             "stratified, folds"
         )
     model = clone(single).set_params(C=C)
+    model._progress = progress
     model.fit(X[train][:, train] if pairwise else X[train], y[train], weight[train])
     held_out = X[test][:, train] if pairwise else X[test]
     proba = model.predict_proba(held_out)

@@ -7,7 +7,8 @@ import numpy as np
 from taupath._core._rows import Rows
 from taupath.meeting import Meeting, Passing, progress_of_two, walk_together
 from taupath.problem import Line
-from taupath.solver import Guess, Progress, Record, solve_path
+from taupath.progress import Tell
+from taupath.solver import Guess, Record, solve_path
 
 __all__ = ["walk_in_two"]
 
@@ -22,7 +23,7 @@ def walk_in_two(
     begin: float,
     end: float,
     order: np.ndarray | None,
-    progress: Progress | None,
+    progress: Tell | None,
     guess_at: Callable[[float], Guess] | None,
 ) -> list[tuple[bool, Record]]:
     """Walk a line from `begin` to `end`, in two threads that meet on the way.
@@ -44,7 +45,8 @@ def walk_in_two(
     list of (bool, Record)
         Walks that together cover the way, in its order, and whether each went backward.
     """
-    report = progress_of_two(progress)
+    # the two meet when each has done half of the work
+    report = progress_of_two(progress, (2.0, 0.0))
     back = line.reversed()
     middle = _rounded(0.5 * (begin + end))
 

@@ -25,6 +25,7 @@ from taupath.detached import DetachedPath
 from taupath.model import Model
 from taupath.outcomes import HeldOut, Outcomes, joined, outcomes_of
 from taupath.preparation import Preparation
+from taupath.progress import share_of
 from taupath.regressor import QuantileSVR
 from taupath.selection import QuantileSVCCV
 from taupath.tables import Table, TableError
@@ -109,6 +110,7 @@ def _fitted(
     """Return a fitted estimator, the losses that its C was chosen by, and seconds without that."""
     started = time.perf_counter()
     chosen = None
+    most = 1.0 - 1.0 / (len(CS) * (cv or 0) + 2)  # of the work, with cross-validation: its share
     if task == "classify":
         if "conformal" in options:
             raise ValueError("conformal is for regression, not for classification")
@@ -116,19 +118,21 @@ def _fitted(
             begin, end = options["tau_range"]
             options = {**options, "tau": min(max(0.5, begin), end)}
         if cv is not None:
-            chosen, options = _choose_for_classes(X, y, options, cv)
+            chosen, options = _choose_for_classes(X, y, options, cv, share_of(progress, 0.0, most))
         estimator: QuantileSVC | QuantileSVR = QuantileSVC(**options)
     else:
         for name in ("lam", "monotone", "n_jobs", "tau_range"):
             if options.get(name) is not None:
                 raise ValueError(f"{name} is for classification, not for regression")
         if cv is not None:
-            chosen, options = _choose_for_quantiles(X, y, options, cv)
+            chosen, options = _choose_for_quantiles(
+                X, y, options, cv, share_of(progress, 0.0, most)
+            )
         estimator = QuantileSVR(**options)
     begun = time.perf_counter()
     if chosen is not None:
         chosen["seconds"] = begun - started
-    estimator._progress = progress
+    estimator._progress = progress if cv is None else share_of(progress, most, 1.0 - most)
     estimator.fit(X, y)
     estimator._progress = None
     return estimator, chosen, time.perf_counter() - begun
@@ -228,33 +232,36 @@ def name_of(table: Table) -> str:
 
 
 def _choose_for_classes(
-    X: Any, y: np.ndarray, options: dict[str, Any], folds: int
+    X: Any, y: np.ndarray, options: dict[str, Any], folds: int, progress: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the losses of all C and the options with the best one."""
-    search = QuantileSVCCV(CS, cv=folds, **options).fit(X, y)
+    search = QuantileSVCCV(CS, cv=folds, **options)
+    search._progress = progress
+    search.fit(X, y)
     losses = {"Cs": search.Cs_.tolist(), "Brier score": search.brier_.mean(axis=1).tolist()}
     return losses, {**options, "C": search.C_}
 
 
 def _choose_for_quantiles(
-    X: Any, y: np.ndarray, options: dict[str, Any], folds: int
+    X: Any, y: np.ndarray, options: dict[str, Any], folds: int, progress: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     splits = list(KFold(folds, shuffle=True, random_state=0).split(X))
     method = choose_method(options.get("method", "exact"), options["kernel"], X.shape[0])
-    losses = []
-    for C in CS:
-        loss = 0.0
-        for learn, test in splits:
-            given = {**options, "C": float(C), "method": method}
-            model = QuantileSVR(**given).fit(X[learn], y[learn])
-            predicted = model.predict(X[test], quantile=QUANTILES)
-            loss += sum(
+    losses = np.zeros(len(CS))
+    done, n = 0, len(splits) * len(CS)
+    for learn, test in splits:  # fold after fold: paths of large C take longer
+        for c, C in enumerate(CS):
+            model = QuantileSVR(**{**options, "C": float(C), "method": method})
+            model._progress = share_of(progress, done / n, 1.0 / n)
+            predicted = model.fit(X[learn], y[learn]).predict(X[test], quantile=QUANTILES)
+            losses[c] += sum(
                 len(test) * mean_pinball_loss(y[test], predicted[:, k], alpha=tau)
                 for k, tau in enumerate(QUANTILES)
             )
-        losses.append(loss / (len(y) * len(QUANTILES)))
+            done += 1
+    losses /= len(y) * len(QUANTILES)
     best = float(CS[int(np.argmin(losses))])
-    return {"Cs": CS.tolist(), "pinball loss": losses}, {**options, "C": best}
+    return {"Cs": CS.tolist(), "pinball loss": losses.tolist()}, {**options, "C": best}
 
 
 def _about_paths(estimator: QuantileSVC | QuantileSVR, certificate: Certificate) -> dict[str, Any]:

@@ -303,6 +303,13 @@ def first_not_finite(values: np.ndarray) -> tuple[int, ...] | None:
     return tuple(int(k) for k in np.unravel_index(int(finite.argmin()), values.shape))
 
 
+def check_verbose(verbose: Any) -> bool:
+    """Return whether progress is to be shown."""
+    if not isinstance(verbose, (bool, int, np.integer, np.bool_)) or verbose < 0:
+        raise ValueError(f"verbose must be 0 or 1, got {verbose!r}")
+    return bool(verbose)
+
+
 def check_progress(progress: Any) -> Any:
     """Return something to call, or None."""
     if progress is not None and not callable(progress):

@@ -6,7 +6,7 @@ from typing import Any
 import distributed
 import numpy as np
 
-from taupath.approximate import Progress, check_tol, find_nodes, make_continuum
+from taupath.approximate import check_tol, find_nodes, make_continuum
 from taupath.chords import NodeList
 from taupath.cluster.inputs import Table, check_survey
 from taupath.cluster.many import ManyParts
@@ -15,6 +15,7 @@ from taupath.cluster.requests import Setup
 from taupath.cluster.rounds import current_client
 from taupath.continuum import Boxes
 from taupath.intercept import Intercept, fixed_intercept, free_intercept
+from taupath.progress import Tell
 from taupath.smoothing import NodeSolver
 
 __all__ = ["classification_path", "gather", "regression_path"]
@@ -54,7 +55,7 @@ def _solve(
     boxes: Boxes,
     walked: tuple[float, float],
     tol: float,
-    progress: Progress | None,
+    progress: Tell | None,
 ) -> NodeList:
     continuum = make_continuum(many.facts, many, boxes, constant.free)
     check_tol(tol, continuum, exact=False)
@@ -98,7 +99,7 @@ def classification_path(
     intercept: Any,
     walked: tuple[float, float],
     tol: float,
-    progress: Progress | None,
+    progress: Tell | None,
 ) -> ClusterClassificationPath:
     """Return the path of `quantile_path`; `C_of` gives C by the number of samples."""
     fixed, client = fixed_intercept(intercept), current_client()
@@ -131,7 +132,7 @@ def regression_path(
     intercept: Any,
     walked: tuple[float, float],
     tol: float,
-    progress: Progress | None,
+    progress: Tell | None,
 ) -> ClusterRegressionPath:
     """Return the path of `quantile_regression_path`."""
     fixed, client = fixed_intercept(intercept), current_client()

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from taupath.progress import duration
+
 if TYPE_CHECKING:
     from taupath.certificate import Certificate
     from taupath.model import Model
@@ -65,7 +67,7 @@ def read_data(arguments: argparse.Namespace, file: str, as_text: Sequence[str] =
     from taupath.commands.progress import Bar
     from taupath.tables import read_table
 
-    with Bar(f"reading {file}", arguments) as bar:
+    with Bar(f"reading {file}", arguments, unit="rows") as bar:
         return read_table(
             file,
             format=arguments.format,
@@ -237,18 +239,6 @@ def text_of(n_bytes: float) -> str:
         if n_bytes >= size:
             return f"{n_bytes / size:.3g} {unit}"
     return f"{n_bytes:.0f} bytes"
-
-
-def duration(seconds: float) -> str:
-    """Return a time for people: 30 ms, 0.3 s, 12 s, 16 min, 2 h 5 min."""
-    if seconds < 0.1:
-        return f"{1e3 * seconds:.0f} ms"
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def in_words(labels: Sequence[Any]) -> str:

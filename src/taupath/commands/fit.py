@@ -253,7 +253,7 @@ def _with_held_out(
     from taupath.commands.progress import Bar
     from taupath.training import hold_out
 
-    with Bar("holding rows out", arguments) as bar:
+    with Bar("holding rows out", arguments, unit="rows") as bar:
         held_out = hold_out(
             table,
             model.preparation,

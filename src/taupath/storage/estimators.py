@@ -22,6 +22,9 @@ from taupath.validation import check_C, check_choice, check_range
 
 __all__ = ["check_model", "pack_estimator", "unpack_estimator"]
 
+# Parameters that say how to fit, not what.
+NOT_STORED = ("n_jobs", "verbose")
+
 
 def pack_estimator(
     estimator: QuantileSVC | QuantileSVR | FrozenClassifier,
@@ -188,7 +191,7 @@ def _unpack_classifier(
 
 def _parameters(given: dict[str, Any]) -> dict[str, Any]:
     """Return parameters as JSON can hold them."""
-    parameters = {name: value for name, value in given.items() if name != "n_jobs"}
+    parameters = {name: value for name, value in given.items() if name not in NOT_STORED}
     if "tau_range" in parameters:
         parameters["tau_range"] = [float(end) for end in parameters["tau_range"]]
     for name, value in parameters.items():
