@@ -23,7 +23,7 @@ __all__ = ["quantile_payload"]
 # A case lies on its predicted quantile if it is off by no more than this part of the range of y.
 ON_IT = 1e-9
 # Values that means are computed from, about, and cells of τ that each case has.
-MEAN_VALUES = 6_000_000
+MEAN_VALUES = 4_000_000
 FEWEST_CELLS, MOST_CELLS = 512, 16384
 # Values at a time.
 AT_A_TIME = 500_000
