@@ -86,6 +86,16 @@ class Changes:
     when: np.ndarray
     change: np.ndarray
 
+    @classmethod
+    def joined(cls, parts: "list[tuple[int, Changes]]") -> "Changes":
+        """Return the changes of all parts, each with the number of its first sample."""
+        return cls(
+            np.concatenate([part.begin for _, part in parts]),
+            np.concatenate([first + part.who for first, part in parts]),
+            np.concatenate([part.when for _, part in parts]),
+            np.concatenate([part.change for _, part in parts]),
+        )
+
 
 class Tracks:
     """The functions of a path: all of them if they fit into memory, else some.
