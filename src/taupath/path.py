@@ -305,13 +305,7 @@ class SolutionPath:
         return np.asarray(self._tracks.kept)
 
     def kept_functions(self, X: Any) -> KeptFunctions:
-        """Return f_τ(x) at the kept nodes and in between, without solving for any τ.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            As for `decision_function`.
-        """
+        """Return f_τ(x) at the kept nodes and in between, without solving for any τ."""
         return KeptFunctions(self._tracks, self._samples.features(self._samples.check_new(X)))
 
     def coefficients_at_kept(self, which: Any = slice(None), columns: Any = None) -> np.ndarray:
