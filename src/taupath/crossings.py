@@ -257,6 +257,7 @@ class KeptFunctions:
     def __init__(self, tracks: Tracks, features: Any) -> None:
         self._tracks, self._features = tracks, features
         self.taus, self.width = tracks.kept, tracks.coef.shape[1]
+        self.complete = tracks.complete
 
     def __len__(self) -> int:
         return int(self._features.shape[0])
