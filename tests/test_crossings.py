@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import taupath
 from platforms import needs_extended_sums
 from taupath import crossings
+from taupath.rows import with_fewer_columns
 from taupath.stretch import Stretch
 
 pytestmark = pytest.mark.core
@@ -143,6 +144,9 @@ def test_wide_samples_are_swept_once_for_everything(kind, intercept, monkeypatch
     assert sum(swept) <= len(taus) + n_blocks
     if kind == "sparse":
         assert path._samples.sweep_rows.n_cols < 301
+        narrow = with_fewer_columns(given)
+        assert narrow.shape[1] < np.unique(given.indices).size
+        assert_allclose((narrow @ narrow.T).toarray(), X @ X.T, rtol=0, atol=1e-12)
     coef = np.concatenate([part for _, part in parts])
     for k in range(0, len(taus), 7):
         assert_allclose(coef[k], path.coef(taus[k]), rtol=0, atol=1e-9)

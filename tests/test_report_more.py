@@ -14,7 +14,7 @@ import taupath.crossings
 from report_pages import functions_of, iris, payload_of, unpacked, wiggly
 from taupath import QuantileSVC, QuantileSVR
 from taupath.cli import main
-from taupath.report import lowrank, write_report
+from taupath.report import lowrank, quantiles, write_report
 from taupath.report.several import in_parts
 from taupath.stretch import Stretch
 
@@ -265,3 +265,31 @@ def test_aggregates_do_not_name_a_category_of_a_single_case(file, kind, as_given
     )
     assert PLANTED not in file.read_text(encoding="utf-8")
     assert sorted(payload_of(file)["coefficients"]["names"]) == ["age", "name=Smith"]
+
+
+def test_the_error_of_the_means_that_is_stated_holds_on_a_path_with_many_kinks(file, monkeypatch):
+    monkeypatch.setattr(quantiles, "MEAN_VALUES", 0)  # as few cells as there may be
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(800, 6)) @ rng.normal(size=(6, 6))
+    y = X[:, 0] + (1.0 + np.abs(X[:, 1])) * rng.standard_t(3, 800)
+    model = QuantileSVR(C=1.0).fit(X, y)
+    write_report(file, model, X, y)
+    means = payload_of(file)["means"]
+    assert means["usual"] < means["error"]
+    for tau in (0.01, 0.013, 0.02, 0.3, 0.5, 0.9, 0.977, 0.985, 0.99):
+        predicted = model.predict(X, quantile=tau)
+        for name, exact in (
+            ("over", np.maximum(predicted - y, 0.0).mean()),
+            ("under", np.maximum(y - predicted, 0.0).mean()),
+            ("quantile", predicted.mean()),
+        ):
+            found = np.interp(tau, unpacked(means["taus"]), unpacked(means[name]))
+            assert abs(found - exact) <= means["error"], (tau, name)
+
+
+@pytest.mark.parametrize("measured", [2_000_000, 0])
+def test_an_error_that_was_measured_on_a_sample_is_no_bound(file, monkeypatch, measured):
+    monkeypatch.setattr(lowrank, "MOST_MEASURED", measured)
+    model, X, y = wiggly()
+    write_report(file, model, X, y)
+    assert payload_of(file)["functions"]["sampled"] == (measured == 0)

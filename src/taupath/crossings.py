@@ -85,6 +85,16 @@ class Changes(NamedTuple):
     when: np.ndarray
     change: np.ndarray
 
+    @classmethod
+    def joined(cls, parts: "list[tuple[int, Changes]]") -> "Changes":
+        """Return the changes of all parts, each with the number of its first sample."""
+        return cls(
+            np.concatenate([part.begin for _, part in parts]),
+            np.concatenate([first + part.who for first, part in parts]),
+            np.concatenate([part.when for _, part in parts]),
+            np.concatenate([part.change for _, part in parts]),
+        )
+
 
 class Tracks:
     """The functions of a path: all of them if they fit into memory, else some.
@@ -246,6 +256,7 @@ class KeptFunctions:
     def __init__(self, tracks: Tracks, features: Any) -> None:
         self._tracks, self._features = tracks, features
         self.taus, self.width = tracks.kept, tracks.coef.shape[1]
+        self.complete = tracks.complete
 
     def __len__(self) -> int:
         return int(self._features.shape[0])

@@ -255,16 +255,11 @@ class SolutionPath:
         Changes
         """
         X = self._samples.check_new(X)
-        parts, blocks = [], self._row_blocks(X.shape[0])
-        for some in blocks:
+        found = []
+        for some in self._row_blocks(X.shape[0]):
             features, norms = self._samples.features(X[some]), self._samples.norms(X[some])
-            parts.append(self._tracks.changes(features, norms))
-        return Changes(
-            np.concatenate([part.begin for part in parts]),
-            np.concatenate([b.start + part.who for b, part in zip(blocks, parts, strict=True)]),
-            np.concatenate([part.when for part in parts]),
-            np.concatenate([part.change for part in parts]),
-        )
+            found.append((some.start, self._tracks.changes(features, norms)))
+        return Changes.joined(found)
 
     def values_at_nodes(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return all nodes, between which f_τ(x) is linear in τ, and its values there.
@@ -289,22 +284,11 @@ class SolutionPath:
         return np.asarray(self._tracks.kept)
 
     def kept_functions(self, X: Any) -> KeptFunctions:
-        """Return f_τ(x) at the kept nodes and in between, without solving for any τ.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            As for `decision_function`.
-        """
+        """Return f_τ(x) at the kept nodes and in between, without solving for any τ."""
         return KeptFunctions(self._tracks, self._samples.features(self._samples.check_new(X)))
 
     def coefficients_at_kept(self, which: Any = slice(None), columns: Any = None) -> np.ndarray:
-        """Return the weights of the features, or of some, at the kept nodes, or at some.
-
-        Returns
-        -------
-        ndarray of shape (n_nodes, n_features)
-        """
+        """Return the weights of the features, or of some, at the kept nodes, or at some."""
         return self._samples.weights(self._tracks.coef[which], columns)
 
     def coefficients_at_nodes(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:

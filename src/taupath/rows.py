@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from taupath._core._rows import DenseRows, Rows
 from taupath._core._sparse_rows import CsrRows, PatternRows
 
-__all__ = ["make_rows", "order_in_memory", "without_empty_columns"]
+__all__ = ["make_rows", "order_in_memory", "with_fewer_columns"]
 
 
 # Columns, from which on it pays to have those that are often needed side by side in memory.
@@ -62,11 +62,16 @@ def _by_frequency(indices: np.ndarray, n_cols: int) -> np.ndarray:
     return np.asarray(rank[indices])
 
 
-def without_empty_columns(X: sp.csr_array) -> sp.csr_array:
-    """Return a matrix without the columns that have no entries."""
-    present, place = np.unique(X.indices, return_inverse=True)
-    place = place.astype(np.int32)
-    return sp.csr_array((X.data, place, X.indptr), shape=(X.shape[0], len(present)))
+def with_fewer_columns(X: sp.csr_array) -> sp.csr_array:
+    """Return rows with the same products, where columns that one row has alone are made one."""
+    counts = np.bincount(X.indices, minlength=X.shape[1])
+    alone = np.where(counts[X.indices] == 1, np.square(X.data, dtype=np.float64), 0.0)
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    own = np.sqrt(np.bincount(row, alone, minlength=X.shape[0]))
+    there = np.flatnonzero(own)
+    column = np.arange(len(there))
+    apart = sp.csr_array((own[there], (there, column)), shape=(X.shape[0], len(there)))
+    return sp.csr_array(sp.hstack((X[:, counts > 1], apart), format="csr"))
 
 
 def order_in_memory(

@@ -23,7 +23,7 @@ from taupath.kernels import (
     warn_of_indefinite,
 )
 from taupath.problem import Line
-from taupath.rows import make_rows, order_in_memory, without_empty_columns
+from taupath.rows import make_rows, order_in_memory, with_fewer_columns
 from taupath.validation import check_new_features, check_positive, slices
 
 __all__ = [
@@ -203,10 +203,10 @@ class LinearSamples(Samples):
 
     @cached_property
     def sweep_rows(self) -> Rows:
-        """The z_i without the features that all of them lack."""
+        """Rows with the same products as the z_i, but fewer columns if there are zeros."""
         if isinstance(self.X, np.ndarray):
             return self.rows
-        X = without_empty_columns(self.X)
+        X = with_fewer_columns(self.X)
         return make_rows(X, self.sign, self.constant.bias, balanced=self.constant.free)
 
     def functions(

@@ -197,7 +197,7 @@ class Stretch:
     def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
         """Return the solutions at the nodes first, ..., last - 1.
 
-        With θ, w may lack coordinates that are always zero.
+        With θ, w may have fewer coordinates: its length and its last one are right.
         """
         t, over = (part[first:last] for part in self._nodes)
         rows = self.samples.sweep_rows if with_theta else self.samples.rows

@@ -112,7 +112,6 @@ def load_model(file: str, target: str | None = None) -> "Model":
     from dataclasses import replace
 
     from taupath.classifier import QuantileSVC
-    from taupath.from_sklearn import model_of
     from taupath.model import Model
     from taupath.regressor import QuantileSVR
     from taupath.storage import load
@@ -124,6 +123,8 @@ def load_model(file: str, target: str | None = None) -> "Model":
             "taupath.load in Python, or train with `taupath fit`"
         )
     if not isinstance(model, Model):
+        from taupath.from_sklearn import model_of  # takes a while, and is rarely needed
+
         try:
             model = model_of(model)
         except ValueError as error:

@@ -145,7 +145,7 @@ class CaseSections extends RangeSection {
     // how far its probability is on the wrong side of τ; below 0 where only f is
     const depth = (i) => (cases.positive[i] ? decides - cases.proba[i] : cases.proba[i] - decides);
     wrong.sort((i, j) => depth(j) - depth(i) || i - j);
-    const bound = cases.functions ? ` f is off by at most ${say(100 * cases.functions.error, 2)} % of its range; which cases are mistakes is exact.` : "";
+    const bound = cases.functions ? ` f is ${sayOff(cases.functions, "its")}; which cases are mistakes is exact.` : "";
     this.mistakes.show(wrong, this.columns.shown(), wrong.length
       ? `${sayCount(Math.min(wrong.length, this.mistakes.most))} of ${sayCount(wrong.length)}, the clearest mistakes first. Row 1 is the first case.${bound}${someOnly()}`
       : `None at your costs.${someOnly()}`);

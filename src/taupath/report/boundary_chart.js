@@ -67,7 +67,7 @@ function boundaryChart(state, boundary) {
     title: "Decision boundary",
     x: boundary.names[0], y: boundary.names[1], ratio: 0.74,
     xRange: () => [low[0], high[0]], yRange: () => [low[1], high[1]],
-    note: `Drawn from a ${size} × ${size} grid${functions ? ` of f, off by at most ${say(100 * functions.error, 2)} % of its range` : " of probabilities"}. Whether a case is on the right side is decided exactly.`,
+    note: `Drawn from a ${size} × ${size} grid${functions ? ` of f, ${sayOff(functions, "its")}` : " of probabilities"}. Whether a case is on the right side is decided exactly.`,
     base: (chart) => {
       ground = chart.add("g", { class: "ground" });
       for (let i = 0; i < ofPositive.length; i++) {

@@ -100,6 +100,7 @@ class LowRank {
     this.scales = unpack(packed.scales);
     this.weights = unpack(packed.weights);
     this.error = packed.error;
+    this.sampled = packed.sampled;
     this.now = new Float64Array(this.scales.length);
     this.tau = NaN;
   }
@@ -139,6 +140,11 @@ class LowRank {
     }
     this.tau = tau;
   }
+}
+
+/** "off by at most 0.1 % of their range": no bound where the error was measured on a sample. */
+function sayOff({ error, sampled }, whose = "their") {
+  return `off by ${sampled ? "about" : "at most"} ${say(100 * error, 2)} % of ${whose} range`;
 }
 
 function extent(values) {

@@ -4,7 +4,7 @@ All decision functions of a linear model are combinations of as many functions o
 coefficients, and those of a smooth kernel very nearly of a few dozen. Singular vectors find them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from taupath.crossings import KeptFunctions
 from taupath.report.encoding import packed
 from taupath.report.thinning import largest_error, thin_together
 
-__all__ = ["LowRank", "compress", "factor"]
+__all__ = ["LowRank", "chosen_of", "compress", "factor"]
 
 # Functions that say which nodes to keep for all, how often others may join them, and functions
 # that say which singular vectors.
@@ -48,6 +48,8 @@ class LowRank:
         How much of each.
     error : float
         How far a function is off, at most, as part of the range of them all.
+    sampled : bool
+        Whether that was measured for some functions or at some nodes only: then it is no bound.
     """
 
     taus: np.ndarray
@@ -55,6 +57,7 @@ class LowRank:
     scales: np.ndarray
     weights: np.ndarray
     error: float
+    sampled: bool = False
 
     def values(self) -> np.ndarray:
         """Return all functions at all nodes, as the page computes them."""
@@ -69,6 +72,7 @@ class LowRank:
             "scales": packed(self.scales, "f8"),
             "weights": packed(weights, "i2"),
             "error": self.error,
+            "sampled": self.sampled,
         }
 
 
@@ -103,7 +107,8 @@ def compress(functions: KeptFunctions, tolerance: float) -> LowRank:
             break
         asked = np.union1d(asked, np.argsort(-off)[: MOST_ASKED // 2])
     values = functions.values(nodes=kept)
-    return factor(taus[kept], values, (1.0 - part) * tolerance, float(off.max()))
+    found = factor(taus[kept], values, (1.0 - part) * tolerance, float(off.max()))
+    return replace(found, sampled=len(some) < len(functions) or not functions.complete)
 
 
 def _furthest(reach: np.ndarray, most: int) -> np.ndarray:

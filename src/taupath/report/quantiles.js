@@ -96,7 +96,7 @@ function showCases() {
   const order = Array.from(off.keys()).sort((i, j) => cost(j) - cost(i) || i - j);
   const some = m < n ? ` Of ${sayCount(n)} cases ${sayCount(m)} are listed, half of them those furthest from their medians; all are in the shares and means above.` : "";
   caseTable.show(order, columns.shown(),
-    `${sayCount(Math.min(m, caseTable.most))} of ${sayCount(m)}, those that cost most at your costs first. Predictions are off by at most ${say(100 * functions.error, 2)} % of their range. Row 1 is the first case.${some}`);
+    `${sayCount(Math.min(m, caseTable.most))} of ${sayCount(m)}, those that cost most at your costs first. Predictions are ${sayOff(functions)}. Row 1 is the first case.${some}`);
 }
 
 // -- taking it along ----------------------------------------------------------------------------
@@ -185,7 +185,7 @@ startPage([
   section("export", "Take it with you", element("div", { class: "card" },
     cases ? element("div", { class: "actions first-actions" },
       downloadButton("Save quantiles.csv", "quantiles.csv", quantilesFile, { id: "save-quantiles" }),
-      element("span", { class: "note" }, `The prediction at your costs and the ends of the interval, off by at most ${say(100 * functions.error, 2)} % of their range; the command gives them exactly${m < n ? `, and for all ${sayCount(n)} cases instead of the ${sayCount(m)} in this file` : ""}.`)) : null,
+      element("span", { class: "note" }, `The prediction at your costs and the ends of the interval, ${sayOff(functions)}; the command gives them exactly${m < n ? `, and for all ${sayCount(n)} cases instead of the ${sayCount(m)} in this file` : ""}.`)) : null,
     commandLine.node, pythonLine.node)),
   originSection(),
   glossary([

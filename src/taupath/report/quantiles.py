@@ -14,7 +14,7 @@ from taupath.report.changes import cost_ratios
 from taupath.report.encoding import packed
 from taupath.report.fans import find_fans
 from taupath.report.inputs import Case, Cells
-from taupath.report.lowrank import compress
+from taupath.report.lowrank import chosen_of, compress
 from taupath.report.thinning import largest_error, thin_together
 from taupath.validation import check_targets, slices
 
@@ -29,10 +29,11 @@ FEWEST_CELLS, MOST_CELLS = 512, 16384
 AT_A_TIME = 500_000
 # What means may be off by where nodes are left out, as part of their range.
 MEAN_TOLERANCE = 3e-5
-# The error of the means is stated for τ that are so far from 0 and 1, and for this share of them:
-# nearer to the ends, and where f jumps, means change within a cell.
+# The error of the means is stated for τ that are so far from 0 and 1: nearer to the ends, means
+# change a lot within a cell.
 STATED = 0.01
-USUAL = 0.99
+# Cases whose kinks within cells are looked at.
+MOST_INSIDE = 60
 # Points of τ at which the same quantile for all cases is looked at.
 CONSTANT = 1001
 # Cases whose mean is the least that a page of aggregates tells of y.
@@ -150,9 +151,8 @@ def _quantile_means(path: SolutionPath, X: Any, y: np.ndarray) -> tuple[dict[str
 
     [0, 1] is cut into cells of equal width. The values of f in each cell lie between those at its
     ends, as far as it has no kinks inside. Put in order, the lower ends are at most the quantiles
-    and the upper ends at least; means are taken in the middle. Where f increases these are its
-    values, up to the bend within a cell; where it does not, the two are further apart than the
-    quantiles rise from cell to cell, and half of that is added to the error.
+    and the upper ends at least: means are taken in the middle. Half the distance, what comes from
+    drawing lines between cells, and what kinks within them add are the error.
     """
     n_cells = int(np.clip(MEAN_VALUES // len(y), FEWEST_CELLS, MOST_CELLS))
     ends = np.linspace(0.0, 1.0, n_cells + 1)
@@ -171,15 +171,41 @@ def _quantile_means(path: SolutionPath, X: Any, y: np.ndarray) -> tuple[dict[str
         sums[1] += np.maximum(-over, 0.0).sum(axis=0)
         sums[2] += quantiles.sum(axis=0)
     means = sums / len(y)
-    rise = 0.5 * (means[2, 2:] - means[2, :-2])
-    bend = np.abs(means[:, 2:] - 2.0 * means[:, 1:-1] + means[:, :-2]).max(axis=0)
-    off = 0.5 * (np.maximum(apart / len(y) - rise, 0.0) + bend)
+    steps = np.abs(np.diff(means, axis=1)).max(axis=0)
+    off = 0.5 * (apart / len(y) + np.maximum(steps[1:], steps[:-1])) + _inside(path, X, ends)
     shown = thin_together(taus, means, MEAN_TOLERANCE * float(np.ptp(means[2])))
     inside = (taus[1:-1] >= STATED) & (taus[1:-1] <= 1.0 - STATED)
     names = ("over", "under", "quantile")
     found = {name: packed(row[shown], "f8") for name, row in zip(names, means, strict=True)}
-    error = float(np.quantile(off[inside], USUAL)) + float(largest_error(taus, means, shown).max())
-    return {"taus": packed(taus[shown], "f8"), "error": error, **found}, median
+    thinned = float(largest_error(taus, means, shown).max())
+    return {
+        "taus": packed(taus[shown], "f8"),
+        "error": float(off[inside].max()) + thinned,
+        "usual": float(np.median(off[inside])) + thinned,
+        **found,
+    }, median
+
+
+def _inside(path: SolutionPath, X: Any, ends: np.ndarray) -> np.ndarray:
+    """Return how far kinks within each cell lead out of the values at its ends.
+
+    The mean over some of the cases.
+    """
+    functions = path.kept_functions(X[chosen_of(X.shape[0], MOST_INSIDE)])
+    values, at_ends = functions.values(), functions.between(ends)
+    cell = np.clip(np.searchsorted(ends, functions.taus, side="right") - 1, 0, len(ends) - 2)
+    first = np.flatnonzero(np.diff(cell, prepend=-1))
+    low, high = (
+        np.minimum.reduceat(values, first, axis=1),
+        np.maximum.reduceat(values, first, axis=1),
+    )
+    there = cell[first]
+    least = np.minimum(at_ends[:, there], at_ends[:, there + 1])
+    most = np.maximum(at_ends[:, there], at_ends[:, there + 1])
+    out = np.maximum(least - low, 0.0) + np.maximum(high - most, 0.0)
+    found = np.zeros(len(ends) - 1)
+    found[there] = out.mean(axis=0)
+    return found
 
 
 def _chosen(distance: np.ndarray, most: int) -> np.ndarray:

@@ -97,7 +97,7 @@ function fanChart(state, changed) {
     }, { id: "fan" });
   }
   const few = data.fans && data.fans.names.length < data.fans.columns ? ` The ${data.fans.names.length} of ${sayCount(data.fans.columns)} columns that hold numbers and move the median most can be chosen, those first.` : "";
-  options.note = `Quantiles never cross. Curves are off by at most ${say(100 * functions.error, 2)} % of their range.${few} Columns are shown from their 1st to their 99th percentile.`;
+  options.note = `Quantiles never cross. Curves are ${sayOff(functions)}.${few} Columns are shown from their 1st to their 99th percentile.`;
   const chart = new Chart(options);
   return chart;
 }
@@ -169,7 +169,7 @@ function lossChart(state, setTau) {
       chart.dot(state.tau, pinball(state.tau), "cost");
       chart.explain([["cost", "this model", say(pinball(state.tau), 4)], ["faint dashed", "same number for all", say(same(state.tau), 4)]]);
     },
-    note: `Means are off by about ${say(data.means.error, 2)} at most, for τ from 1 % to 99 %; shares are exact.`,
+    note: `Shares are exact. Means are rounded: for τ from 1 % to 99 % by an estimated ${say(data.means.error, 2)} at most, at half of these by less than ${say(data.means.usual, 2)}.`,
     describe: () => `Mean pinball loss over τ. At τ = ${say(state.tau)} it is ${say(pinball(state.tau), 4)}, and ${say(same(state.tau), 4)} if all cases get the same number.`,
   });
 }

@@ -8,6 +8,7 @@ class Quantiles {
   constructor(packed) {
     this.functions = new LowRank(packed);
     this.error = packed.error;
+    this.sampled = packed.sampled;
     this.known = new Array(this.functions.length);
   }
 
