@@ -151,9 +151,9 @@ def test_c_is_chosen_inside_of_each_fold(monkeypatch):
     seen = []
     real = training._choose_for_classes
 
-    def choose(X, y, options, folds):
+    def choose(X, y, *how):
         seen.append(len(y))
-        return real(X, y, options, folds)
+        return real(X, y, *how)
 
     monkeypatch.setattr(training, "_choose_for_classes", choose)
     monkeypatch.setattr(training, "CS", np.array([0.01, 1.0]))
