@@ -17,6 +17,7 @@ from taupath.rounding import Rounding
 from taupath.smoothing import NodeSolver, Solved
 from taupath.stored import StoredSamples
 from taupath.validation import check_choice
+from taupath.work import along
 
 __all__ = [
     "approximate_stretch",
@@ -35,8 +36,6 @@ ROUNDED = 1e-9
 # The first step; and how much longer, at most, or shorter the next one is.
 FIRST_STEP = 5e-4
 LONGER, SHORTER = 3.0, 0.2
-# For progress: how near to 0 or 1 nodes are still dense on the scale of odds.
-NEAR_THE_ENDS = 1e-3
 
 
 # With method="auto": samples, from which on paths are approximate. The exact path of twice as many
@@ -167,7 +166,8 @@ def find_nodes(
             nodes.append(here.node)
             bounds.append(bound)
             if progress is not None:
-                progress(_work(here.node.tau, begin, end), len(nodes), here.node.tau)
+                done = (along(here.node.tau) - along(begin)) / (along(end) - along(begin))
+                progress(done, len(nodes), here.node.tau)
         else:
             halved += 1
             ahead.append(_halfway(solver, here, there, budget))
@@ -178,18 +178,6 @@ def find_nodes(
         "halved": halved,
     }
     return Found(nodes, np.array(bounds), counters)
-
-
-def _work(tau: float, begin: float, end: float) -> float:
-    """Return the share of the work that is done at τ: nodes are denser near 0 and 1."""
-
-    def odds(tau: float) -> float:
-        return float(np.log((tau + NEAR_THE_ENDS) / (1.0 - tau + NEAR_THE_ENDS)))
-
-    if tau >= end:
-        return 1.0
-    evenly = (tau - begin) / (end - begin)
-    return 0.5 * (evenly + (odds(tau) - odds(begin)) / (odds(end) - odds(begin)))
 
 
 def _next(bound: float, gap: float, other: float, tol: float) -> float:

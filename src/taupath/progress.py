@@ -23,7 +23,7 @@ PAUSE = 0.2
 # Seconds of work, after which the time left is told: by then it is right within a factor of two.
 EXPERIENCE = 2.0
 # Characters of the bar.
-WIDTH = 20
+WIDTH = 12
 
 
 def duration(seconds: float) -> str:

@@ -23,6 +23,7 @@ from taupath.metric import Metric, natural_metric
 from taupath.problem import Line, correction, rising_targets
 from taupath.progress import Tell
 from taupath.status import FREE, FREE_TO_LOWER, FREE_TO_UPPER, LOWER, UPPER, Outcome
+from taupath.work import WorkDone
 
 __all__ = ["COUNTED", "ORTHOGONAL_UP_TO", "RAISE", "Guess", "Record", "solve_path"]
 
@@ -69,14 +70,6 @@ GUESSED_BY = 1000
 PAUSE = 0.1
 # And where another walk is coming.
 SHORT_PAUSE = 0.01
-# What a walk over all τ has done, from its samples: KINKS_BY_MOVES of its kinks belong to those
-# that have gone over to the side where they end (the rest comes when they all have), and later
-# kinks take longer. Estimates of the whole time from this were right within a factor of two, from
-# 15 % of it on, on a9a, splice and Gaussian data, linear and RBF, from separable to noisy.
-KINKS_BY_MOVES = 0.75
-SLOWING = 1.2
-# The estimate is never more than this before the end.
-NEARLY_DONE = 0.95
 
 
 @dataclass
@@ -169,41 +162,6 @@ def solve_path(
     return record if order is None else record.in_order(order)
 
 
-class Done:
-    """How much of a walk is done.
-
-    Over all τ, kinks crowd near the ends: half of them can lie below τ = 0.001. Another clock is
-    then the share of samples that have gone over to the side where they end: those whose boxes
-    close become upper, those whose boxes open become lower. Past the middle it stands still, and
-    kinks are counted. On other lines kinks are spread evenly over t.
-    """
-
-    def __init__(self, line: Line, begin: float, end: float) -> None:
-        self._begin, self._end = begin, end
-        self._closing = line.upper_rate < 0.0
-        self._whole = (begin, end) == (0.0, 1.0) and bool(self._closing.any())
-        self._kinks_by_half = 0.0  # share of kinks, over their number, when the middle is reached
-        self._latest = 0.0
-
-    def share(self, walk: Walk, kinks: int) -> float:
-        """Return the share of the work that is done; it never falls."""
-        if walk.t >= self._end:
-            return 1.0
-        if not self._whole:
-            done = (walk.t - self._begin) / (self._end - self._begin)
-        else:
-            if walk.t < 0.5 or not self._kinks_by_half:
-                self._kinks_by_half = KINKS_BY_MOVES * self._moved(walk.statuses) / max(kinks, 1)
-            done = min(self._kinks_by_half * kinks, NEARLY_DONE) ** SLOWING
-        self._latest = max(self._latest, done)
-        return self._latest
-
-    def _moved(self, status: np.ndarray) -> float:
-        """Return the share of samples that have gone over; those on the margin are half-way."""
-        over = np.where(self._closing, status == UPPER, status == LOWER)
-        return float(over.mean() + 0.5 * (status == FREE).mean())
-
-
 @dataclass
 class _State:
     """A solution: index sets and the free θ."""
@@ -234,7 +192,7 @@ class _Solver:
         self.progress, self.meeting = progress, meeting
         self.budget = EVENTS_PER_SAMPLE * rows.n_rows + 1000
         self.counters = dict.fromkeys(COUNTED, 0)
-        self.done = Done(line, begin, end)
+        self.done = WorkDone(line, begin, end)
 
     def solve(self, guess: Guess | None = None) -> Record:
         state = None if guess is None else self._start_from(*guess)
