@@ -59,7 +59,7 @@ def test_other_kernels_have_none():
     for model in (QuantileSVC(), QuantileSVR()):
         assert not hasattr(model, "coef_")
         with pytest.raises(NotFittedError):
-            model.coef_  # noqa: B018
+            model.coef_  # noqa: B018  # reading it raises
 
 
 @pytest.mark.parametrize("model", [QuantileSVC(C=0.01), QuantileSVCCV([0.01], cv=3)])

@@ -97,7 +97,7 @@ def test_flags_say_where_cells_were_missing():
     ]
     X = prep.features(TABLE)
     np.testing.assert_array_equal(X[:, 1], np.isnan(AGE))
-    np.testing.assert_array_equal(X[:, 5], JOB == None)  # noqa: E711
+    np.testing.assert_array_equal(X[:, 5], JOB == None)  # noqa: E711  # elementwise
     np.testing.assert_array_equal(X[2, 2:6], [0, 0, 0, 1])
     with pytest.raises(ValueError, match="go with missing='impute' only"):
         Preparation.learn(TABLE, flag_missing=True)

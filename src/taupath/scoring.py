@@ -81,7 +81,7 @@ class CostScorer(BaseEstimator):
     """
 
     # what `score` takes can be routed to it, but for its first argument
-    __metadata_request__score = {"estimator": UNUSED}  # noqa: RUF012
+    __metadata_request__score = {"estimator": UNUSED}  # noqa: RUF012  # as scikit-learn reads it
 
     def __init__(self, cost_fp: Any = None, cost_fn: Any = None, *, pos_label: Any = None) -> None:
         self.cost_fp = cost_fp
