@@ -8,7 +8,8 @@ from sklearn.metrics import confusion_matrix
 from sklearn.svm import LinearSVC
 
 import taupath
-from taupath import cli, demo
+from taupath import cli
+from taupath.commands import demonstration as demo
 
 
 @pytest.fixture(scope="module")

@@ -499,7 +499,7 @@ def test_a_full_disk_leaves_nothing_behind(folder, tmp_path, monkeypatch, capsys
 
 
 def test_an_interrupt_ends_with_status_130(folder, tmp_path, monkeypatch, capsys):
-    from taupath import training
+    from taupath.models import training
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from taupath import QuantileSVR
-from taupath.conformal import _levels
+from taupath.estimators.conformal import _levels
 
 FOLDS = 4
 # follows its training samples closely

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import taupath as tp
-from taupath import constant
-from taupath.constant import ConstantDecisions
+from taupath.estimators import constant
+from taupath.estimators.constant import ConstantDecisions
 
 
 def overlapping(n=300, seed=0):

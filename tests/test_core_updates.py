@@ -13,9 +13,9 @@ from scipy import sparse
 from taupath._core._deadlines import Deadlines
 from taupath._core._factor import Factor, OrthogonalFactor, independent_rows
 
-from taupath.metric import Metric, natural_metric
-from taupath.problem import Line
-from taupath.rows import make_rows
+from taupath.engine.metric import Metric, natural_metric
+from taupath.engine.problem import Line
+from taupath.engine.rows import make_rows
 
 pytestmark = pytest.mark.core
 

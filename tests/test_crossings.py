@@ -10,9 +10,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import taupath
 from platforms import needs_extended_sums
-from taupath import crossings
-from taupath.rows import with_fewer_columns
-from taupath.stretch import Stretch
+from taupath.engine.rows import with_fewer_columns
+from taupath.paths.jobs import crossings
+from taupath.paths.walked import Stretch
 
 pytestmark = pytest.mark.core
 

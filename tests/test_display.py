@@ -37,7 +37,6 @@ from display_models import (
     Y,
 )
 from taupath import QuantileSVC, QuantileSVR
-from taupath import path as path_module
 from taupath.display import (
     BoundaryDisplay,
     CoefficientDisplay,
@@ -48,6 +47,7 @@ from taupath.display import (
     RocDisplay,
 )
 from taupath.display.drawing import PALETTE
+from taupath.paths.jobs import path as path_module
 
 matplotlib.use("Agg")
 

@@ -11,10 +11,10 @@ from sklearn.preprocessing import StandardScaler, scale
 
 import taupath as tp
 from taupath import QuantileSVC, QuantileSVR
-from taupath.certificate import Certificate
 from taupath.display.rates import rates_of_estimator
-from taupath.evaluation import pieces_of
-from taupath.training import certificate_of
+from taupath.models.evaluation import pieces_of
+from taupath.models.training import certificate_of
+from taupath.paths.certificate import Certificate
 
 
 def two_classes(n=80, seed=0, shift=1.0):

@@ -14,17 +14,18 @@ from sklearn.preprocessing import StandardScaler
 
 import taupath as tp
 from damage import ANYTHING, altered, entries, flipped
-from taupath import cli, training
+from taupath import cli
 from taupath.display.rates import rates_of_estimator
-from taupath.evaluation import scores_of
+from taupath.estimators.training_rows import share_seen
 from taupath.exceptions import ModelFileError
-from taupath.model import Model
-from taupath.outcomes import joined, outcomes_of
+from taupath.models import training
+from taupath.models.evaluation import scores_of
+from taupath.models.model import Model
+from taupath.models.training import hold_out, train
+from taupath.outcomes.held_out import joined, outcomes_of
 from taupath.preparation import Preparation
 from taupath.storage.container import read_container, write_container
 from taupath.tables import Table
-from taupath.training import hold_out, train
-from taupath.training_rows import share_seen
 
 TAUS = np.linspace(0.05, 0.95, 19)
 

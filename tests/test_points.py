@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from taupath._core import _descent
-from taupath.continuum import Boxes, Continuum, End, SampleLosses
-from taupath.points import Points
-from taupath.rounding import Rounding, in_blocks
+from taupath.approximate.gap_bound import Boxes, Continuum, End, SampleLosses
+from taupath.approximate.rounding import Rounding, in_blocks
+from taupath.approximate.stored_rows import Points
 
 pytestmark = pytest.mark.core
 

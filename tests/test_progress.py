@@ -11,8 +11,10 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 import taupath as tp
-from taupath import cli, forecast, progress, several, work
+from taupath import cli, progress
 from taupath.commands.progress import Bar
+from taupath.engine import work
+from taupath.estimators import forecast, several
 from taupath.progress import Display, Share, duration, share_of, telling
 
 
@@ -234,7 +236,7 @@ def test_the_share_of_kinks_is_known_on_the_papers_data(case, paper_data, monkey
 
 
 def check_shares(X, y, arguments, monkeypatch):
-    monkeypatch.setattr("taupath.solver.PAUSE", 0.0)  # as many reports as there can be
+    monkeypatch.setattr("taupath.engine.solver.PAUSE", 0.0)  # as many reports as there can be
     calls = []
     path = tp.quantile_path(X, y, progress=lambda *call: calls.append(call), **arguments)
     fractions, kinks = np.array(calls).T
@@ -291,7 +293,7 @@ class Listener(Display):
 
 @pytest.fixture
 def heard(monkeypatch):
-    monkeypatch.setattr("taupath.estimator.Display", Listener)
+    monkeypatch.setattr("taupath.estimators.base.Display", Listener)
     Listener.heard = []
     return lambda: Listener.heard
 

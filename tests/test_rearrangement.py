@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from taupath.rearrangement import increasing_rearrangement, sorted_quantiles
+from taupath.estimators.rearrangement import increasing_rearrangement, sorted_quantiles
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import taupath
 from taupath import QuantileSVR
-from taupath.rearrangement import sorted_quantiles
+from taupath.estimators.rearrangement import sorted_quantiles
 
 QUANTILES = [0.0, 0.05, 0.3, 0.5, 0.8, 0.95, 1.0]
 
@@ -75,7 +75,7 @@ def test_pieces_are_counted_a_few_at_a_time_the_same(monkeypatch):
     taus = np.sort(np.concatenate(([0.0, 1.0], rng.uniform(size=60))))
     values, q = rng.normal(size=62), np.linspace(0.0, 1.0, 33)
     expected = sorted_quantiles(taus, values, q)
-    monkeypatch.setattr(taupath.rearrangement, "GAPS_AT_A_TIME", 7)
+    monkeypatch.setattr(taupath.estimators.rearrangement, "GAPS_AT_A_TIME", 7)
     assert_allclose(sorted_quantiles(taus, values, q), expected, rtol=0, atol=1e-13)
 
 
@@ -199,8 +199,8 @@ def test_kernels_and_storage():
 def test_functions_that_are_not_kept_are_rearranged_the_same(monkeypatch):
     expected = FITTED.predict(NEW, quantile=[0.1, 0.6])
     again = pickle.loads(pickle.dumps(FITTED))
-    monkeypatch.setattr(taupath.crossings, "KEPT", 0)
-    monkeypatch.setattr(taupath.crossings, "MOST_BLOCKS", 10)
+    monkeypatch.setattr(taupath.paths.crossings, "KEPT", 0)
+    monkeypatch.setattr(taupath.paths.crossings, "MOST_BLOCKS", 10)
     assert_allclose(again.predict(NEW, quantile=[0.1, 0.6]), expected, rtol=0, atol=1e-9)
     assert not again.path_._tracks.complete
 

@@ -70,7 +70,7 @@ def rows_of(page: Page, table: str) -> list[list[str]]:
 
 def throughout(model: Any, X: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
     """Return who is positive at every τ in [low, high], and who at none: by predictions alone."""
-    from taupath.rates import sign_changes
+    from taupath.outcomes.rates import sign_changes
 
     when = sign_changes(model, X)[2]
     edges = np.unique(np.concatenate(([low, high], when[(when > low) & (when < high)])))

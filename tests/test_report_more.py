@@ -10,13 +10,13 @@ from sklearn.metrics import mean_pinball_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-import taupath.crossings
+import taupath.paths.crossings
 from report_pages import functions_of, iris, payload_of, unpacked, wiggly
 from taupath import QuantileSVC, QuantileSVR
 from taupath.cli import main
+from taupath.paths.walked import Stretch
 from taupath.report import lowrank, quantiles, write_report
 from taupath.report.several import in_parts
-from taupath.stretch import Stretch
 
 PLANTED = "Zbigniew-Planted"
 
@@ -181,7 +181,7 @@ def test_columns_that_are_no_numbers_do_not_stop_the_report(file, kind):
 def work(monkeypatch):
     """Count nodes solved for, and values of functions that are computed."""
     done = {"nodes": 0, "values": 0}
-    sweep, values_at = Stretch.sweep, taupath.crossings.Tracks.values_at
+    sweep, values_at = Stretch.sweep, taupath.paths.crossings.Tracks.values_at
 
     def counted_sweep(self, first, last, with_theta):
         done["nodes"] += last - first
@@ -193,7 +193,7 @@ def work(monkeypatch):
         return values
 
     monkeypatch.setattr(Stretch, "sweep", counted_sweep)
-    monkeypatch.setattr(taupath.crossings.Tracks, "values_at", counted_values)
+    monkeypatch.setattr(taupath.paths.crossings.Tracks, "values_at", counted_values)
     return done
 
 

@@ -117,7 +117,7 @@ def test_a_page_from_truth_and_decisions_alone_has_the_same_counts(file):
     model, X, y = moons(intercept="free")
     write_report(file, model, X, y, cases=False)
     whole = payload_of(file)
-    from taupath.rates import sign_changes
+    from taupath.outcomes.rates import sign_changes
 
     changes = sign_changes(model, np.asarray(X))
     told = {"class_names": ["no", "yes"], "title": "held out", "about": "Out of fold."}

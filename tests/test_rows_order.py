@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import taupath
-from taupath import samples
-from taupath.rows import NEARBY, order_in_memory
+from taupath.engine.rows import NEARBY, order_in_memory
+from taupath.paths.jobs import training_data as samples
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from scipy import sparse
 
 import taupath
 import verify
-from taupath import solver
-from taupath.problem import quantile_classification
-from taupath.rows import FAR_APART, make_rows
-from taupath.status import FREE, LOWER, UPPER, Outcome
+from taupath.engine import solver
+from taupath.engine.problem import quantile_classification
+from taupath.engine.rows import FAR_APART, make_rows
+from taupath.engine.status import FREE, LOWER, UPPER, Outcome
 
 pytestmark = pytest.mark.core
 

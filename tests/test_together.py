@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from sklearn.datasets import load_diabetes, make_classification
 
 import taupath as tp
-from taupath import together
-from taupath.meeting import Meeting, Passing, Stopped, walk_together
+from taupath.engine import two_threads as together
+from taupath.engine.meeting import Meeting, Passing, Stopped, walk_together
 
 pytestmark = pytest.mark.core
 
@@ -170,7 +170,7 @@ def test_a_bad_guess_of_the_middle_does_no_harm(monkeypatch):
 
         return right(*others, worse)
 
-    monkeypatch.setattr("taupath.classification.walk_in_two", misled)
+    monkeypatch.setattr("taupath.fitting.classification.walk_in_two", misled)
     same_solutions(path, tp.quantile_path(X, y, C=0.01, n_jobs=2), 5)
 
 

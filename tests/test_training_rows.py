@@ -12,10 +12,10 @@ from sklearn.preprocessing import StandardScaler
 
 import taupath as tp
 from damage import ANYTHING, altered, entries, flipped
-from taupath import training_rows
 from taupath.datasets import load_svm
+from taupath.estimators import training_rows
+from taupath.estimators.training_rows import TrainingRows, fingerprints, in_words, share_seen
 from taupath.storage.container import read_container, write_container
-from taupath.training_rows import TrainingRows, fingerprints, in_words, share_seen
 
 
 def two_classes(n=200, seed=0):

@@ -3,11 +3,13 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
+from taupath import upward as _upward
+
 if TYPE_CHECKING:
-    from taupath.certificate import Certificate
-    from taupath.classification import quantile_path, regularization_path
-    from taupath.classifier import QuantileSVC
-    from taupath.evaluation import evaluate
+    from taupath.estimators.classifier import QuantileSVC
+    from taupath.estimators.regressor import QuantileSVR
+    from taupath.estimators.scoring import make_cost_scorer
+    from taupath.estimators.selection import QuantileSVCCV
     from taupath.exceptions import (
         ClusterFailed,
         ConstantDecisionWarning,
@@ -15,12 +17,12 @@ if TYPE_CHECKING:
         ModelFileError,
         WalkFailed,
     )
-    from taupath.model import Model
-    from taupath.path import SolutionPath
-    from taupath.regression import quantile_regression_path
-    from taupath.regressor import QuantileSVR
-    from taupath.scoring import make_cost_scorer
-    from taupath.selection import QuantileSVCCV
+    from taupath.fitting.classification import quantile_path, regularization_path
+    from taupath.fitting.regression import quantile_regression_path
+    from taupath.models.evaluation import evaluate
+    from taupath.models.model import Model
+    from taupath.paths.certificate import Certificate
+    from taupath.paths.path import SolutionPath
     from taupath.storage import load, save
 
     __version__: str
@@ -28,23 +30,23 @@ if TYPE_CHECKING:
 # Where each public name is. It is imported when it is first asked for: the command line starts
 # without scikit-learn.
 _HOMES = {
-    "Certificate": "certificate",
+    "Certificate": "paths.certificate",
     "ClusterFailed": "exceptions",
     "ConstantDecisionWarning": "exceptions",
     "IndefiniteKernelWarning": "exceptions",
-    "Model": "model",
+    "Model": "models.model",
     "ModelFileError": "exceptions",
-    "QuantileSVC": "classifier",
-    "QuantileSVCCV": "selection",
-    "QuantileSVR": "regressor",
-    "SolutionPath": "path",
+    "QuantileSVC": "estimators.classifier",
+    "QuantileSVCCV": "estimators.selection",
+    "QuantileSVR": "estimators.regressor",
+    "SolutionPath": "paths.path",
     "WalkFailed": "exceptions",
-    "evaluate": "evaluation",
+    "evaluate": "models.evaluation",
     "load": "storage",
-    "make_cost_scorer": "scoring",
-    "quantile_path": "classification",
-    "quantile_regression_path": "regression",
-    "regularization_path": "classification",
+    "make_cost_scorer": "estimators.scoring",
+    "quantile_path": "fitting.classification",
+    "quantile_regression_path": "fitting.regression",
+    "regularization_path": "fitting.classification",
     "save": "storage",
 }
 
@@ -82,6 +84,21 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'taupath' has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+def _save(*arguments: Any) -> None:
+    from taupath.storage import save
+
+    save(*arguments)
+
+
+def _simplify(*arguments: Any) -> Any:
+    from taupath.approximate.simplify import simplify
+
+    return simplify(*arguments)
+
+
+_upward.provide(save=_save, simplify=_simplify)
 
 
 def __dir__() -> list[str]:

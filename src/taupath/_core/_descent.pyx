@@ -1,7 +1,7 @@
 """Passes over rows z_i = sign_i [x_i, bias] that lie as the user has stored them, and over margins.
 
 Rows are float32 or float64, dense or CSR; every product and sum is a double. Sums over rows are
-taken in blocks, so that their rounding grows with √n and not with n: `taupath.rounding` has the
+taken in blocks, so that their rounding grows with √n and not with n: `taupath.approximate.rounding` has the
 bounds. `members` of None are all rows. Where all stored entries of a sparse matrix are 1, `ones`,
 they are not read.
 """

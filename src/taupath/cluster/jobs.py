@@ -6,17 +6,17 @@ from typing import Any
 import distributed
 import numpy as np
 
-from taupath.approximate import check_tol, find_nodes, make_continuum
-from taupath.chords import NodeList
+from taupath.approximate.gap_bound import Boxes
+from taupath.approximate.interpolation import NodeList
+from taupath.approximate.node_search import check_tol, find_nodes, make_continuum
+from taupath.approximate.node_solver import NodeSolver
 from taupath.cluster.inputs import Table, check_survey
 from taupath.cluster.many import ManyParts
 from taupath.cluster.paths import ClusterClassificationPath, ClusterRegressionPath, make_path
 from taupath.cluster.requests import Setup
 from taupath.cluster.rounds import current_client
-from taupath.continuum import Boxes
-from taupath.intercept import Intercept, fixed_intercept, free_intercept
+from taupath.paths.intercept import Intercept, fixed_intercept, free_intercept
 from taupath.progress import Tell
-from taupath.smoothing import NodeSolver
 
 __all__ = ["classification_path", "gather", "regression_path"]
 

@@ -12,6 +12,11 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from taupath.approximate.all_rows import Place
+from taupath.approximate.gap_bound import N_PANELS, Boxes
+from taupath.approximate.node import Node, Smoothing
+from taupath.approximate.node_solver import MOST_FACTORED
+from taupath.approximate.row_sums import Facts, Sums
 from taupath.cluster.requests import (
     Chord,
     End,
@@ -25,11 +30,6 @@ from taupath.cluster.requests import (
     Update,
 )
 from taupath.cluster.rounds import Rounds
-from taupath.continuum import N_PANELS, Boxes
-from taupath.node import Node, Smoothing
-from taupath.part import Facts, Sums
-from taupath.passes import Place
-from taupath.smoothing import MOST_FACTORED
 
 __all__ = ["ManyParts"]
 

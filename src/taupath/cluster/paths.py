@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from taupath.approximate import make_continuum
-from taupath.approximate_path import (
+from taupath.approximate.gap_bound import Boxes, Continuum, End
+from taupath.approximate.interpolation import NodeList, make_end
+from taupath.approximate.node_search import make_continuum
+from taupath.approximate.path import (
     ApproximateClassificationPath,
     ApproximateRegressionPath,
     ByNodes,
 )
-from taupath.certificate import Certificate
-from taupath.chords import NodeList, make_end
+from taupath.approximate.training_data import AbsentSamples
 from taupath.cluster import is_dask
-from taupath.continuum import Boxes, Continuum, End
-from taupath.intercept import Intercept
-from taupath.path import SolutionPath
-from taupath.status import FREE, LOWER, UPPER
-from taupath.stored import AbsentSamples
+from taupath.engine.status import FREE, LOWER, UPPER
+from taupath.paths.certificate import Certificate
+from taupath.paths.intercept import Intercept
+from taupath.paths.path import SolutionPath
 from taupath.validation import one_or_several
 
 __all__ = ["ClusterClassificationPath", "ClusterRegressionPath", "make_path"]

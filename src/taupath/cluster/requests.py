@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from taupath.certificate import AT_BOUND
-from taupath.chords import dual_between
-from taupath.continuum import Boxes
-from taupath.node import Node, Smoothing
-from taupath.part import Part
-from taupath.points import Points
-from taupath.status import FREE, UPPER
+from taupath.approximate.gap_bound import Boxes
+from taupath.approximate.interpolation import dual_between
+from taupath.approximate.node import Node, Smoothing
+from taupath.approximate.row_sums import Part
+from taupath.approximate.stored_rows import Points
+from taupath.engine.status import FREE, UPPER
+from taupath.paths.certificate import AT_BOUND
 
 __all__ = [
     "Chord",

@@ -56,8 +56,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.points < 2:
         raise Failed("--points must be at least 2")
     from taupath.commands.progress import Bar
-    from taupath.evaluation import truth_of
-    from taupath.training import certificate_of, differences, has_data
+    from taupath.models.evaluation import truth_of
+    from taupath.models.training import certificate_of, differences, has_data
 
     model = load_model(arguments.model, arguments.target)
     table = read_rows(arguments, model, arguments.train)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from taupath.progress import duration
 
 if TYPE_CHECKING:
-    from taupath.certificate import Certificate
-    from taupath.model import Model
+    from taupath.models.model import Model
+    from taupath.paths.certificate import Certificate
     from taupath.tables import Table
 
 __all__ = [
@@ -111,9 +111,9 @@ def load_model(file: str, target: str | None = None) -> "Model":
     """
     from dataclasses import replace
 
-    from taupath.classifier import QuantileSVC
-    from taupath.model import Model
-    from taupath.regressor import QuantileSVR
+    from taupath.estimators.classifier import QuantileSVC
+    from taupath.estimators.regressor import QuantileSVR
+    from taupath.models.model import Model
     from taupath.storage import load
 
     model = load(file)
@@ -123,7 +123,7 @@ def load_model(file: str, target: str | None = None) -> "Model":
             "taupath.load in Python, or train with `taupath fit`"
         )
     if not isinstance(model, Model):
-        from taupath.from_sklearn import model_of  # takes a while, and is rarely needed
+        from taupath.models.from_sklearn import model_of  # takes a while, and is rarely needed
 
         try:
             model = model_of(model)
@@ -136,7 +136,7 @@ def load_model(file: str, target: str | None = None) -> "Model":
 
 def taus_of(arguments: argparse.Namespace, table: "Table | None" = None) -> Any:
     """Return the τ that the options ask for: None, a number, or one for each row of the table."""
-    from taupath.costs import costs_to_tau
+    from taupath.estimators.costs import costs_to_tau
 
     costs = (arguments.cost_fp, arguments.cost_fn)
     if arguments.tau is not None:

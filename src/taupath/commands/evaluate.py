@@ -18,8 +18,8 @@ from taupath.commands.common import (
 )
 
 if TYPE_CHECKING:
-    from taupath.model import Model
-    from taupath.outcomes import Outcomes
+    from taupath.models.model import Model
+    from taupath.outcomes.held_out import Outcomes
 
 __all__ = ["add"]
 
@@ -108,9 +108,9 @@ def run(arguments: argparse.Namespace) -> None:
 def _outcomes(arguments: argparse.Namespace, model: "Model") -> "tuple[Outcomes, dict[str, Any]]":
     """Return what is to be judged, and where it comes from."""
     from taupath.commands.progress import Bar
-    from taupath.evaluation import truth_of
-    from taupath.outcomes import outcomes_of
-    from taupath.training_rows import IN_SAMPLE, in_words, share_seen
+    from taupath.estimators.training_rows import IN_SAMPLE, in_words, share_seen
+    from taupath.models.evaluation import truth_of
+    from taupath.outcomes.held_out import outcomes_of
 
     held_out = model.held_out
     if arguments.data is None:
@@ -153,8 +153,8 @@ def _about(
 def _two_classes(
     arguments: argparse.Namespace, model: "Model", outcomes: "Outcomes", source: str
 ) -> tuple[dict[str, Any], Any, list[str]]:
-    from taupath.cost_table import amount, cost_table
-    from taupath.evaluation import at_taus, pieces_of, scores_of, usual_taus
+    from taupath.models.evaluation import at_taus, pieces_of, scores_of, usual_taus
+    from taupath.outcomes.cost_table import amount, cost_table
 
     if not 0 < outcomes.truth.sum() < outcomes.n_rows:
         raise Failed(f"{source} has rows of one class only; some of each are needed")
@@ -229,7 +229,7 @@ def _constant_at(model: "Model", columns: dict[str, Any]) -> list[Any]:
 
 def _constant_lines(constant: list[Any], taus: Any) -> list[str]:
     """Return where the model does not tell cases apart."""
-    from taupath.cost_table import ratio_of
+    from taupath.outcomes.cost_table import ratio_of
 
     lines = []
     for label in dict.fromkeys(label for label in constant if label is not None):
@@ -246,8 +246,8 @@ def _several_classes(
     arguments: argparse.Namespace, model: "Model", outcomes: "Outcomes"
 ) -> tuple[dict[str, Any], Any, list[str]]:
     from taupath.commands.predict import read_matrix
-    from taupath.cost_table import table_lines
-    from taupath.evaluation import of_classes, scores_of
+    from taupath.models.evaluation import of_classes, scores_of
+    from taupath.outcomes.cost_table import table_lines
 
     if taus_of(arguments) is not None:
         raise Failed(f"{arguments.model} has {len(model.labels)} classes: give a --cost-matrix")
@@ -277,8 +277,8 @@ def _regression(
 ) -> tuple[dict[str, Any], Any, list[str]]:
     import numpy as np
 
-    from taupath.cost_table import table_lines
-    from taupath.evaluation import QUANTILES
+    from taupath.models.evaluation import QUANTILES
+    from taupath.outcomes.cost_table import table_lines
 
     unfit = (arguments.tau, arguments.cost_fp, arguments.cost_fn, arguments.cost_matrix)
     if any(option is not None for option in unfit):

@@ -19,7 +19,7 @@ from taupath.commands.common import (
 )
 
 if TYPE_CHECKING:
-    from taupath.model import Model
+    from taupath.models.model import Model
     from taupath.preparation import Preparation
     from taupath.tables import Table
 
@@ -192,8 +192,8 @@ def run(arguments: argparse.Namespace) -> None:
     check_output(arguments.output, inputs=(arguments.train,))
     _check_options(arguments)
     from taupath.commands.progress import Bar
+    from taupath.models.training import train
     from taupath.preparation import Preparation
-    from taupath.training import train
 
     table = read_data(arguments, arguments.train)
     named = table.names is not None
@@ -251,7 +251,7 @@ def _with_held_out(
     from dataclasses import replace
 
     from taupath.commands.progress import Bar
-    from taupath.training import hold_out
+    from taupath.models.training import hold_out
 
     with Bar("holding rows out", arguments, unit="rows") as bar:
         held_out = hold_out(

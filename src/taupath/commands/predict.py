@@ -23,7 +23,7 @@ from taupath.commands.common import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from taupath.model import Model
+    from taupath.models.model import Model
     from taupath.tables import Table
 
 __all__ = ["add", "read_matrix"]

@@ -91,9 +91,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _write(arguments: argparse.Namespace, model: Any, table: "Table") -> None:
     """Write the page of the rows of a table."""
-    from taupath.evaluation import truth_of
+    from taupath.models.evaluation import truth_of
+    from taupath.models.training import name_of
     from taupath.report import write_report
-    from taupath.training import name_of
 
     X, y = truth_of(model, table)
     preparation = model.preparation
@@ -162,7 +162,7 @@ def _others(arguments: argparse.Namespace, model: Any) -> dict[str, Any] | None:
     import numpy as np
     from sklearn.linear_model import LogisticRegression
 
-    from taupath.training import has_data
+    from taupath.models.training import has_data
 
     if model.task != "classify" or len(model.labels) != 2:
         raise Failed("--compare is for models of two classes")
@@ -203,7 +203,7 @@ def provenance(model: Any) -> dict[str, str]:
 
 def certificate(model: Any) -> Any:
     """Return the certificate that was computed after training, None if there is none."""
-    from taupath.certificate import Certificate
+    from taupath.paths.certificate import Certificate
 
     found = dict(model.trained.get("certificate") or {})
     found.pop("holds", None)

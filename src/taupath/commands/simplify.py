@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Simplify, say what came out, write it."""
     check_output(arguments.output, inputs=(arguments.model,))
     from taupath.commands.progress import Bar
-    from taupath.training import has_data, simplified
+    from taupath.models.training import has_data, simplified
 
     model = load_model(arguments.model)
     if not has_data(model):

@@ -6,8 +6,6 @@ import numpy as np
 from scipy.ndimage import minimum_filter1d
 from scipy.spatial import cKDTree
 
-from taupath.classifier import QuantileSVC
-from taupath.costs import check_tau_columns
 from taupath.display.drawing import (
     FONT_SIZE,
     INK,
@@ -27,6 +25,8 @@ from taupath.display.inputs import (
     positive_of,
     positive_probability,
 )
+from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.costs import check_tau_columns
 
 __all__ = ["BoundaryDisplay"]
 

@@ -5,7 +5,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from taupath.classifier import QuantileSVC
 from taupath.display.drawing import (
     GREY,
     PALETTE,
@@ -15,8 +14,9 @@ from taupath.display.drawing import (
     label_ends,
 )
 from taupath.display.inputs import check_binary_classifier, last_step
-from taupath.path import SolutionPath
-from taupath.regressor import QuantileSVR
+from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.regressor import QuantileSVR
+from taupath.paths.path import SolutionPath
 
 __all__ = ["CoefficientDisplay", "feature_names_of", "largest_coefficients"]
 

@@ -16,7 +16,7 @@ from taupath.display.drawing import (
 )
 from taupath.display.inputs import name_of
 from taupath.display.rates import rates_of_estimator, rates_of_predictions
-from taupath.rates import Rates
+from taupath.outcomes.rates import Rates
 
 __all__ = ["DecisionCurveDisplay"]
 

@@ -14,7 +14,7 @@ from taupath.display.drawing import (
     label_ends,
 )
 from taupath.display.inputs import as_frame_of, column_names, columns_of, last_step
-from taupath.regressor import QuantileSVR
+from taupath.estimators.regressor import QuantileSVR
 from taupath.validation import check_targets
 
 __all__ = ["QuantileFanDisplay"]

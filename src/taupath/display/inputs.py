@@ -7,7 +7,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from taupath.steps import last_step, pos_label_of
+from taupath.estimators.steps import last_step, pos_label_of
 from taupath.validation import check_labels, check_weight, check_weighted_classes
 
 __all__ = [

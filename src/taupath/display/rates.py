@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from taupath.classifier import QuantileSVC
 from taupath.display.inputs import (
     check_binary_classifier,
     check_probabilities,
@@ -15,7 +14,8 @@ from taupath.display.inputs import (
     positive_probability,
     weights_of,
 )
-from taupath.rates import Rates, changes_of_probabilities, sign_changes
+from taupath.estimators.classifier import QuantileSVC
+from taupath.outcomes.rates import Rates, changes_of_probabilities, sign_changes
 
 __all__ = ["rates_of_estimator", "rates_of_predictions"]
 

@@ -4,7 +4,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from taupath.costs import costs_to_tau
 from taupath.display.drawing import (
     CURVE,
     FONT_SIZE,
@@ -17,7 +16,8 @@ from taupath.display.drawing import (
 )
 from taupath.display.inputs import name_of
 from taupath.display.rates import rates_of_estimator, rates_of_predictions
-from taupath.rates import Rates
+from taupath.estimators.costs import costs_to_tau
+from taupath.outcomes.rates import Rates
 from taupath.validation import check_real
 
 __all__ = ["RocDisplay"]

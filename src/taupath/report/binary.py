@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from taupath.classifier import QuantileSVC
-from taupath.crossings import Changes
 from taupath.display.inputs import as_frame_of, columns_of, positive_of
 from taupath.display.reliability import ReliabilityDisplay
-from taupath.rates import changes_of_probabilities, probabilities_of_changes, sign_changes
+from taupath.estimators.classifier import QuantileSVC
+from taupath.outcomes.rates import changes_of_probabilities, probabilities_of_changes, sign_changes
+from taupath.paths.crossings import Changes
 from taupath.report.changes import cost_ratios, counts_payload, joint
 from taupath.report.encoding import packed
 from taupath.report.inputs import Case, Cells

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from taupath.crossings import Changes
+from taupath.paths.crossings import Changes
 from taupath.report.encoding import packed
 
 __all__ = ["cost_ratios", "counts_payload", "joint"]

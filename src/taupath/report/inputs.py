@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from taupath.certificate import Certificate
-from taupath.classifier import QuantileSVC
 from taupath.display.coefficients import feature_names_of
 from taupath.display.inputs import check_probabilities, column_names
-from taupath.regressor import QuantileSVR
+from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.regressor import QuantileSVR
+from taupath.estimators.steps import last_step
+from taupath.paths.certificate import Certificate
 from taupath.report.weights import Weights, find_weights
-from taupath.steps import last_step
 
 __all__ = [
     "Case",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from taupath.crossings import KeptFunctions
+from taupath.paths.crossings import KeptFunctions
 from taupath.report.encoding import packed
 from taupath.report.thinning import largest_error, thin_together
 

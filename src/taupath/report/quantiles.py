@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from taupath.path import SolutionPath
+from taupath.paths.path import SolutionPath
 from taupath.report.binary import TOLERANCE, coefficient_payload
 from taupath.report.changes import cost_ratios
 from taupath.report.encoding import packed

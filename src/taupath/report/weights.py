@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from taupath.path import SolutionPath
+from taupath.paths.path import SolutionPath
 from taupath.report.encoding import packed, packed_functions
 from taupath.report.lowrank import chosen_of
 from taupath.report.thinning import join, thin_each

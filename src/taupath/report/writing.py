@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from taupath.atomic import replacing
-from taupath.crossings import Changes
-from taupath.regressor import QuantileSVR
+from taupath.estimators.regressor import QuantileSVR
+from taupath.estimators.training_rows import in_words, share_seen
+from taupath.paths.crossings import Changes
 from taupath.report.binary import binary_payload, outcomes_payload
 from taupath.report.inputs import (
     check_case,
@@ -21,7 +22,6 @@ from taupath.report.inputs import (
 from taupath.report.page import make_page
 from taupath.report.quantiles import quantile_payload
 from taupath.report.several import several_payload
-from taupath.training_rows import in_words, share_seen
 
 __all__ = ["write_outcomes", "write_report"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from taupath.path import SolutionPath
+from taupath.paths.path import SolutionPath
 from taupath.reference import ReferencePath, ReferenceStalled, dual_path_finding
 from taupath.reproduce.judge import Problem
 from taupath.reproduce.measuring import Stopwatch

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupath.classifier import QuantileSVC
 from taupath.display import BoundaryDisplay
+from taupath.estimators.classifier import QuantileSVC
 from taupath.reproduce.context import Check, Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv
 from taupath.reproduce.tables import table

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupath.classifier import QuantileSVC
 from taupath.datasets import PaperData
 from taupath.display import PerformanceDisplay
 from taupath.display.drawing import TAU_LABEL
+from taupath.estimators.classifier import QuantileSVC
 from taupath.reproduce.context import Check, Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv
 from taupath.reproduce.tables import percent, table

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from taupath.classification import quantile_path
 from taupath.datasets import PaperData
 from taupath.display.drawing import GREY, PALETTE
+from taupath.fitting.classification import quantile_path
 from taupath.reproduce import lemma
 from taupath.reproduce.context import Check, Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv

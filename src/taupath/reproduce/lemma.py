@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from taupath.classification import quantile_path
 from taupath.display.drawing import GREY, INK, PALETTE, POSITIVE
-from taupath.path import SolutionPath
+from taupath.fitting.classification import quantile_path
+from taupath.paths.path import SolutionPath
 from taupath.reproduce.context import Check, Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv
 from taupath.reproduce.tables import table

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_info
 
-from taupath.path import SolutionPath
+from taupath.paths.path import SolutionPath
 
 __all__ = ["Stopwatch", "Work", "machine", "n_threads", "work"]
 

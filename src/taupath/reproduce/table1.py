@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from taupath.classification import regularization_path
 from taupath.datasets import PaperData
 from taupath.display.drawing import GREY, INK, PALETTE
+from taupath.fitting.classification import regularization_path
 from taupath.reproduce.context import Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv
 from taupath.reproduce.tables import percent, table

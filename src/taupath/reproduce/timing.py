@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupath.classification import quantile_path
 from taupath.datasets import PaperData
-from taupath.path import SolutionPath
+from taupath.fitting.classification import quantile_path
+from taupath.paths.path import SolutionPath
 from taupath.reproduce.algorithm1 import Algorithm1, measure_algorithm1
 from taupath.reproduce.judge import Problem, kinks_and_midpoints
 from taupath.reproduce.measuring import Stopwatch, Work, work

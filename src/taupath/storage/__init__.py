@@ -37,12 +37,12 @@ def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -
     from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import check_is_fitted
 
-    from taupath.classifier import QuantileSVC
-    from taupath.from_sklearn import model_of
-    from taupath.frozen import FrozenClassifier
-    from taupath.model import Model
-    from taupath.path import SolutionPath
-    from taupath.regressor import QuantileSVR
+    from taupath.estimators.classifier import QuantileSVC
+    from taupath.estimators.frozen import FrozenClassifier
+    from taupath.estimators.regressor import QuantileSVR
+    from taupath.models.from_sklearn import model_of
+    from taupath.models.model import Model
+    from taupath.paths.path import SolutionPath
     from taupath.storage.estimators import pack_estimator
     from taupath.storage.held_out import pack_held_out
     from taupath.storage.paths import pack_path
@@ -97,7 +97,7 @@ def load(file: "str | os.PathLike[str]") -> Any:
         If it cannot be read.
     """
     content, arrays = read_container(file)
-    from taupath.model import Model
+    from taupath.models.model import Model
     from taupath.preparation import Preparation
     from taupath.storage.estimators import check_model, unpack_estimator
     from taupath.storage.held_out import unpack_held_out

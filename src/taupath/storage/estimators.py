@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from taupath.classifier import QuantileSVC
-from taupath.conformal import Calibration
-from taupath.costs import check_tau
+from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.conformal import Calibration
+from taupath.estimators.costs import check_tau
+from taupath.estimators.frozen import FrozenClassifier
+from taupath.estimators.regressor import QuantileSVR
+from taupath.estimators.selection import QuantileSVCCV
 from taupath.exceptions import ModelFileError
-from taupath.frozen import FrozenClassifier
-from taupath.model import Model
-from taupath.paths import ClassificationPath, RegressionPath
-from taupath.regressor import QuantileSVR
-from taupath.selection import QuantileSVCCV
+from taupath.models.model import Model
+from taupath.paths.jobs import ClassificationPath, RegressionPath
 from taupath.storage.frozen import pack_frozen, unpack_frozen
 from taupath.storage.labels import pack_labels, unpack_labels, unpack_positive
 from taupath.storage.paths import pack_path, unpack_path

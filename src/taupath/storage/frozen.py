@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from taupath.costs import check_tau
+from taupath.estimators.costs import check_tau
+from taupath.estimators.frozen import FrozenClassifier
 from taupath.exceptions import ModelFileError
-from taupath.frozen import FrozenClassifier
-from taupath.kernels import make_kernel
+from taupath.paths.kernels import make_kernel
 from taupath.storage.labels import pack_labels, unpack_labels, unpack_positive
 from taupath.storage.shelf import Shelf, Taken
 from taupath.validation import check_features, check_real

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from taupath.classifier import QuantileSVC
-from taupath.crossings import Changes
+from taupath.estimators.classifier import QuantileSVC
 from taupath.exceptions import ModelFileError
-from taupath.outcomes import HeldOut, Outcomes
+from taupath.outcomes.held_out import HeldOut, Outcomes
+from taupath.paths.crossings import Changes
 from taupath.storage.shelf import Shelf, Taken
 from taupath.validation import check_range, check_real
 

@@ -5,23 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from taupath.approximate_path import ApproximatePath, ByFunctions, ByNodes
-from taupath.certificate import Certificate
-from taupath.chords import Lines
-from taupath.detached import (
+from taupath.approximate.interpolation import Lines
+from taupath.approximate.node import Smoothing
+from taupath.approximate.path import ApproximatePath, ByFunctions, ByNodes
+from taupath.approximate.training_data import AbsentSamples
+from taupath.exceptions import ModelFileError
+from taupath.fitting.detached import (
     DetachedClassificationPath,
     DetachedPath,
     DetachedRegressionPath,
     DetachedRegularizationPath,
 )
-from taupath.exceptions import ModelFileError
-from taupath.intercept import Intercept
-from taupath.node import Smoothing
-from taupath.path import SolutionPath
-from taupath.paths import ClassificationPath, RegularizationPath
+from taupath.paths.certificate import Certificate
+from taupath.paths.intercept import Intercept
+from taupath.paths.jobs import ClassificationPath, RegularizationPath
+from taupath.paths.path import SolutionPath
 from taupath.storage.labels import pack_labels, unpack_labels
 from taupath.storage.shelf import Shelf, Taken
-from taupath.stored import AbsentSamples
 from taupath.validation import LARGEST, check_C, check_choice, check_positive, check_real
 
 __all__ = ["check_nodes", "pack_functions", "unpack_functions"]

@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from taupath.approximate_path import ApproximatePath
-from taupath.classification import TwoClasses
-from taupath.detached import DetachedPath
+from taupath.approximate.path import ApproximatePath
+from taupath.approximate.simplify import Simplified, simplified
+from taupath.engine.solver import Record
 from taupath.exceptions import IndefiniteKernelWarning, ModelFileError
-from taupath.path import SolutionPath
-from taupath.paths import ClassificationPath, RegressionPath, RegularizationPath
-from taupath.regression import Responses
-from taupath.samples import MEGABYTE, KernelSamples, Samples
-from taupath.simplify import Simplified, simplified
-from taupath.solver import Record
+from taupath.fitting.classification import TwoClasses
+from taupath.fitting.detached import DetachedPath
+from taupath.fitting.regression import Responses
+from taupath.paths.jobs import ClassificationPath, RegressionPath, RegularizationPath
+from taupath.paths.path import SolutionPath
+from taupath.paths.training_data import MEGABYTE, KernelSamples, Samples
+from taupath.paths.walked import Stretch
 from taupath.storage.labels import pack_labels, unpack_labels
 from taupath.storage.nodes import check_nodes, pack_functions, unpack_functions
 from taupath.storage.records import pack_record, unpack_record
 from taupath.storage.shelf import Shelf, Taken
-from taupath.stretch import Stretch
 from taupath.validation import check_C, check_positive, check_range, check_real
 
 __all__ = ["pack_path", "unpack_path"]

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from taupath.engine.solver import COUNTED, Record
+from taupath.engine.status import AFTER, BEFORE, FREE, LOWER, UPPER
 from taupath.exceptions import ModelFileError
-from taupath.solver import COUNTED, Record
-from taupath.status import AFTER, BEFORE, FREE, LOWER, UPPER
 from taupath.storage.shelf import Shelf, Taken
 
 __all__ = ["pack_record", "unpack_record"]

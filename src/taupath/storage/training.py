@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from taupath.classifier import QuantileSVC
-from taupath.constant import ConstantDecisions
+from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.constant import ConstantDecisions
+from taupath.estimators.training_rows import TrainingRows, rows_of
 from taupath.exceptions import ModelFileError
 from taupath.storage.shelf import Shelf, Taken
-from taupath.training_rows import TrainingRows, rows_of
 from taupath.validation import check_real
 
 __all__ = ["pack_training", "unpack_training"]

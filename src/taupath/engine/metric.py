@@ -1,0 +1,80 @@
+"""In which metric w is measured: the tighter, the fewer points have to be looked at.
+
+For every invertible R, |<z_i, Δw>| ≤ ‖R⁻ᵀ z_i‖ ‖R Δw‖. With RᵀR the second moments of the rows,
+‖R Δw‖ is the root mean square of what Δw does to the margins, and the bound is about √d times
+what really happens, however the columns are scaled and however they depend on each other. Plain
+lengths are worse by the spread of the eigenvalues, where w moves in the narrow directions.
+
+Where targets move, too, slacks change by <(z_i, -ṗ_i), (Δw, Δt)>: t is one more column.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from taupath._core._rows import Rows
+from taupath.engine.problem import Line
+
+__all__ = ["Metric", "natural_metric"]
+
+# Rows at a time.
+BLOCK = 8192
+# Part of the mean diagonal entry that is added to it, once columns are scaled: it keeps R far
+# from singular, and 1 + UPWARD covers what rounding can then do to a length.
+RIDGE = 1e-8
+UPWARD = 1e-6
+# Of its largest entry: the least size of a column.
+ABSENT = 1e-30
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A way to measure (w, t), and the rows' lengths that go with it.
+
+    Attributes
+    ----------
+    R : ndarray of shape (n_cols + 1, n_cols + 1)
+        Upper triangular; (w, t) is as long as ‖R (w, t)‖. Zero for t where targets rest.
+    length : ndarray of shape (n_rows,)
+        ‖R⁻ᵀ (z_i, -ṗ_i)‖, rounded up.
+    """
+
+    R: np.ndarray
+    length: np.ndarray
+
+
+def natural_metric(rows: Rows, line: Line) -> Metric:
+    """Return the metric of the second moments of the rows that can meet the margin at all."""
+    moving = bool(np.any(line.target_rate))
+    size = rows.n_cols + moving
+    used = (line.upper0 > line.lower0) | (line.upper1 > line.lower1)
+    moments = np.zeros((size, size))
+    largest = np.zeros(size)
+    # where there is only one block, it need not be made twice
+    only = list(_blocks(rows, line, moving)) if rows.n_rows <= BLOCK else None
+    for some, block in only or _blocks(rows, line, moving):
+        largest = np.maximum(largest, np.abs(block).max(axis=0))
+        block = block[used[some]]
+        moments += block.T @ block
+    # a column that only other rows have must not become so long for those that numbers overflow
+    scale = np.maximum(np.sqrt(np.diag(moments)), ABSENT * largest)
+    scale[scale == 0.0] = 1.0
+    moments /= np.outer(scale, scale)
+    moments.flat[:: size + 1] += RIDGE
+    R = np.linalg.cholesky(moments).T * scale
+    inverse = np.linalg.inv(R)
+    length = np.empty(rows.n_rows)
+    for some, block in only or _blocks(rows, line, moving):
+        length[some] = np.sqrt(np.square(block @ inverse).sum(axis=1))
+    with_time = np.zeros((rows.n_cols + 1, rows.n_cols + 1))
+    with_time[:size, :size] = R
+    return Metric(with_time, (1.0 + UPWARD) * length)
+
+
+def _blocks(rows: Rows, line: Line, moving: bool) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield the rows (z_i, -ṗ_i), some at a time."""
+    for first in range(0, rows.n_rows, BLOCK):
+        some = slice(first, min(first + BLOCK, rows.n_rows))
+        block = rows.block(np.arange(some.start, some.stop, dtype=np.int32))
+        yield some, np.column_stack([block, -line.target_rate[some]]) if moving else block

@@ -1,0 +1,98 @@
+"""How much of a path is done, for progress and the time left: kinks are not spread evenly over τ.
+
+Half of them can lie below τ = 0.001. The constants are from the times of walks on a9a, splice,
+spam, diabetes and Gaussian data, linear and RBF, with either class in the majority: estimates of
+the whole time were right within a factor of two from 15 % of it on, with few exceptions.
+"""
+
+from math import log
+
+import numpy as np
+
+from taupath._core._walk import Walk
+from taupath.engine.problem import Line
+from taupath.engine.status import FREE, LOWER, UPPER
+
+__all__ = ["WorkDone", "along"]
+
+# How near to 0 and 1 kinks and nodes are still dense on the scale of odds.
+NEAR_THE_ENDS = 1e-4
+# Kinks that belong to samples on their way to the other side; the rest comes when all are there.
+KINKS_BY_MOVES = 0.75
+# Kinks of a sample of one class while the other class moves, for each one while its own does.
+KINKS_BESIDE = 0.3
+# The share of work is the share of kinks to this power: later kinks take longer if few samples
+# are on the margin at first, and less long if most are.
+SLOWING, QUICKENING = 1.2, 0.7
+# The estimate is never more than this before the end.
+NEARLY_DONE = 0.95
+
+
+def along(tau: float) -> float:
+    """Return τ on a scale between even and that of odds, from 0 to 1."""
+
+    def odds(tau: float) -> float:
+        return log((tau + NEAR_THE_ENDS) / (1.0 - tau + NEAR_THE_ENDS))
+
+    return 0.5 * (tau + (odds(tau) - odds(0.0)) / (odds(1.0) - odds(0.0)))
+
+
+class WorkDone:
+    """How much of a walk is done.
+
+    Over all τ, a clock is the share of samples that have gone over to the side where they end:
+    those whose boxes close become upper, those whose boxes open become lower. If most boxes open,
+    this goes with kinks up to the middle; then it stands still, and kinks are counted. If most
+    close, it is the other way round: up to the middle there is only τ. On other lines kinks are
+    spread evenly.
+
+    Parameters
+    ----------
+    line : Line
+        What is walked.
+    begin, end : float
+        From where to where.
+    """
+
+    def __init__(self, line: Line, begin: float, end: float) -> None:
+        self._begin, self._end = begin, end
+        self._closing = line.upper_rate < 0.0
+        closing = float(self._closing.mean())
+        self._whole = (begin, end) == (0.0, 1.0) and closing > 0.0
+        self._mostly_closing = closing > 0.5
+        # share of kinks before the middle
+        self._half = (1.0 - closing + KINKS_BESIDE * closing) / (1.0 + KINKS_BESIDE)
+        self._at_half = 0.0
+        self._latest = 0.0
+
+    def share(self, walk: Walk, kinks: int) -> float:
+        """Return the share of the work that is done; it never falls."""
+        if walk.t >= self._end:
+            return 1.0
+        if not self._whole:
+            done = (walk.t - self._begin) / (self._end - self._begin)
+        elif self._mostly_closing:
+            done = min(self._late(walk), NEARLY_DONE) ** QUICKENING
+        else:
+            done = min(self._early(walk, kinks), NEARLY_DONE) ** SLOWING
+        self._latest = max(self._latest, done)
+        return self._latest
+
+    def _early(self, walk: Walk, kinks: int) -> float:
+        """Return the share of kinks, where most are before the middle."""
+        if walk.t < 0.5 or not self._at_half:
+            self._at_half = KINKS_BY_MOVES * self._moved(walk.statuses) / max(kinks, 1)
+        return self._at_half * kinks
+
+    def _late(self, walk: Walk) -> float:
+        """Return the share of kinks, where most are after the middle."""
+        if walk.t < 0.5:
+            self._at_half = self._moved(walk.statuses)
+            return 2.0 * along(walk.t) * self._half
+        moved = (self._moved(walk.statuses) - self._at_half) / (1.0 - self._at_half)
+        return self._half + (1.0 - self._half) * max(moved, 0.0)
+
+    def _moved(self, status: np.ndarray) -> float:
+        """Return the share of samples that have gone over; those on the margin are half-way."""
+        over = np.where(self._closing, status == UPPER, status == LOWER)
+        return float(over.mean() + 0.5 * (status == FREE).mean())

@@ -1,0 +1,298 @@
+"""The classifier: costs are chosen when it predicts, and probabilities agree with predictions."""
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from taupath.approximate.node_search import choose_method
+from taupath.estimators.constant import ConstantDecisions
+from taupath.estimators.costs import check_tau
+from taupath.estimators.decisions import PathClassifier
+from taupath.estimators.forecast import advise
+from taupath.estimators.several import run_all
+from taupath.fitting.classification import quantile_path
+from taupath.paths.jobs import ClassificationPath
+from taupath.validation import check_choice, check_range, check_weight, check_within
+
+__all__ = ["QuantileSVC"]
+
+DEFAULT_C = 1.0
+
+
+class QuantileSVC(PathClassifier):
+    """Support vector classifier for every misclassification cost at once.
+
+    `fit` follows the exact solution of the asymmetric-cost SVM over τ = cost_fp / (cost_fp +
+    cost_fn), so that costs are arguments of `predict`, one for all samples or one for each, and
+    the probability of the positive class is the part of [0, 1] in which a sample is taken for
+    positive.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the loss, as in `sklearn.svm.SVC`.
+    lam : float, default=None
+        λ instead of C, which then is 1 / (n_samples λ).
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="linear"
+        As in `sklearn.svm.SVC`.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of "rbf", "poly" and "sigmoid".
+    degree : int, default=3
+        Of "poly".
+    coef0 : float, default=0.0
+        Of "poly" and "sigmoid".
+    intercept : {"augmented", "free", "none"}, default="augmented"
+        "augmented": a constant feature, regularised like the others. "free": not regularised, as
+        in `sklearn.svm.SVC`. "none": no intercept.
+    tau : float, default=0.5
+        The τ of `predict` where no costs are given; two classes only. At 0.5 this is the ordinary
+        SVM.
+    pos_label : label, default=None
+        The positive class, of two: the one that a false negative misses. `cost_fp`, `cost_fn`,
+        τ, `path_` and `predict_proba_interval` refer to it. None: the larger label. The order of
+        `classes_`, the columns of `predict_proba` and the sign of `decision_function` do not
+        depend on it.
+    tau_range : pair of float, default=(0.0, 1.0)
+        The part of [0, 1] that is walked. Of another τ nothing is known then, and a probability
+        beyond an end of the part is that end.
+    monotone : bool, default=False
+        False: `predict` decides for the positive class where f_τ(x) ≥ 0, as the SVM of these costs
+        does. True: where its probability is at least τ, so that a sample that is positive at some
+        τ is so at every smaller one. The two differ only where boundaries of different τ cross.
+    class_weight : dict or "balanced", default=None
+        Factors of the samples' costs by class. They change probabilities like other shares of the
+        classes would.
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        For three classes or more: a path for each pair of classes, whose probabilities are
+        coupled, or one for each class against the rest.
+    cache_size : float, default=1000.0
+        Megabytes for a kernel matrix.
+    method : {"exact", "approximate", "auto"}, default="exact"
+        "approximate", for the linear kernel and large data: a path whose duality gaps are at most
+        `tol` at every τ, certified. Features of float32 stay as they are. "auto" takes this from
+        20 000 samples on; `method_` says which it was.
+    tol : float, default=1e-3
+        Of approximate paths: largest gap, as part of the objective at w = 0 and τ = ½.
+    n_jobs : int, default=None
+        Paths of several classes that are walked at a time (joblib). Of two classes, 2 or more
+        walk the path from both ends, in two threads.
+    verbose : int, default=0
+        1 shows progress, with the time left, on a terminal or in a notebook, and before a long
+        exact fit what the approximate method would take.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    pos_label_ : label
+        The positive class, where there are two classes.
+    path_ : ClassificationPath
+        The path, where there are two classes: f_τ(x) ≥ 0 decides for `pos_label_`.
+    paths_ : list of ClassificationPath
+        All paths: of pairs (0, 1), (0, 2), ..., (1, 2), ... of classes, the second one positive;
+        with "ovr" of each class, positive, against the rest.
+    coef_, intercept_ : ndarray of shape (1, n_features), ndarray of shape (1,)
+        Of the linear kernel, at `tau`; above 0 for ``classes_[1]``, as in scikit-learn. For
+        several classes, one row for each of `paths_`.
+    method_ : str
+        "exact" or "approximate": what the paths are.
+    n_iter_ : ndarray of int
+        Kinks, or nodes, of each path.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Their names, where `fit` was given any.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> import taupath
+    >>> X, y = load_breast_cancer(return_X_y=True)  # 0 is malignant, 1 is benign
+    >>> X = StandardScaler().fit_transform(X)
+    >>> model = taupath.QuantileSVC(C=0.1, pos_label=0).fit(X, y)
+
+    Alarms, by what a missed malignant tumour costs:
+
+    >>> [int((model.predict(X, cost_fp=1, cost_fn=cost) == 0).sum()) for cost in (0.01, 1, 100)]
+    [144, 208, 337]
+    """
+
+    def __init__(
+        self,
+        C: float = DEFAULT_C,
+        *,
+        lam: float | None = None,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        intercept: str = "augmented",
+        tau: float = 0.5,
+        pos_label: Any = None,
+        tau_range: tuple[float, float] = (0.0, 1.0),
+        monotone: bool = False,
+        class_weight: Any = None,
+        multi_class: str = "ovo",
+        cache_size: float = 1000.0,
+        method: str = "exact",
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.lam = lam
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.intercept = intercept
+        self.tau = tau
+        self.pos_label = pos_label
+        self.tau_range = tau_range
+        self.monotone = monotone
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.cache_size = cache_size
+        self.method = method
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # -- training ------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVC":
+        """Follow the path, or the paths.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; with ``kernel="precomputed"`` the kernel matrix.
+        y : array-like of shape (n_samples,)
+            Labels of two classes or more.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors of the samples' costs: weight 2 is two copies, weight 0 is absence.
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._check_training(X, y)
+        C = None if self.lam is not None and self.C == DEFAULT_C else self.C
+        with self._watched() as progress:
+            self._follow(X, y, sample_weight, C, self.lam, progress)
+        return self
+
+    def _follow(self, X: Any, y: Any, sample_weight: Any, C: Any, lam: Any, progress: Any) -> None:
+        """Follow the paths of checked samples."""
+        check_classification_targets(y)
+        check_choice(self.multi_class, "multi_class", ("ovo", "ovr"))
+        weight = check_weight(sample_weight, X.shape[0])
+        present = np.unique(y[weight > 0.0])
+        if len(present) < 2:
+            raise ValueError(
+                f"y has one class only: {present.tolist()[0]!r}, of samples with a weight above 0; "
+                "give samples of at least two classes"
+            )
+        if self.class_weight is not None:
+            weight = weight * compute_sample_weight(self.class_weight, y)
+        self.classes_ = present
+        self._set_positive()
+        check_tau(self.tau)
+        if len(present) > 2 and self.tau != 0.5:
+            raise ValueError(
+                f"tau={self.tau!r} is for two classes, y has {len(present)}; "
+                "give predict a cost_matrix instead"
+            )
+        begin_and_end = check_range(self.tau_range)
+        if len(present) == 2:
+            check_within(self.tau, "tau", begin_and_end)
+        method = choose_method(self.method, self.kernel, X.shape[0])
+        # samples of each path; None for all
+        self._members = [self._members_of(y, classes) for classes, _ in self._tasks()]
+        jobs = [
+            self._job(X, y, weight, members, positive) | {"C": C, "lam": lam, "method": method}
+            for members, (_, positive) in zip(self._members, self._tasks(), strict=True)
+        ]
+        if len(jobs) == 1:
+            advise(progress, quantile_path, jobs[0])
+            jobs[0] |= {"n_jobs": self.n_jobs}
+        self._set_paths(run_all(quantile_path, jobs, self.n_jobs, progress))
+
+    def _set_positive(self) -> None:
+        """Find the positive class among two."""
+        classes = self.classes_.tolist()
+        if len(classes) > 2:
+            if self.pos_label is not None:
+                raise ValueError(
+                    f"pos_label={self.pos_label!r} is for two classes, y has {len(classes)}; leave "
+                    "it out and give predict a cost_matrix"
+                )
+            if hasattr(self, "pos_label_"):
+                del self.pos_label_
+            return
+        if self.pos_label is None:
+            self.pos_label_ = classes[1]
+        elif np.ndim(self.pos_label) == 0 and self.pos_label in classes:
+            self.pos_label_ = classes[classes.index(self.pos_label)]
+        else:
+            raise ValueError(
+                f"pos_label={self.pos_label!r} is not a label of y, which has {classes[0]!r} and "
+                f"{classes[1]!r}"
+            )
+
+    def _all_paths(self) -> list[ClassificationPath]:
+        return self.paths_
+
+    def _set_paths(self, paths: Sequence[ClassificationPath]) -> None:
+        self.paths_ = list(paths)
+        self._constant = ConstantDecisions()
+        if len(self.classes_) == 2:
+            self.path_ = self.paths_[0]
+        elif hasattr(self, "path_"):
+            del self.path_
+        self.n_iter_ = np.array([path.n_kinks for path in self.paths_])
+        self.method_ = self.paths_[0].method
+
+    def _tasks(self) -> list[tuple[np.ndarray, int]]:
+        """Return for each path its classes and which of them is positive."""
+        k = len(self.classes_)
+        if k == 2:
+            return [(np.arange(2), self._positive)]
+        if self.multi_class == "ovo":
+            return [(np.array(pair), pair[1]) for pair in combinations(range(k), 2)]
+        return [(np.arange(k), positive) for positive in range(k)]
+
+    def _members_of(self, y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
+        """Return the samples of these classes; None if these are all."""
+        members = np.isin(y, self.classes_[classes])
+        return None if members.all() else np.flatnonzero(members)
+
+    def _job(
+        self, X: Any, y: np.ndarray, weight: np.ndarray, members: np.ndarray | None, positive: int
+    ) -> dict[str, Any]:
+        """Return the arguments of one path."""
+        if members is not None:
+            X, y, weight = self._columns(X[members], members), y[members], weight[members]
+        return {
+            "X": X,
+            "y": (y == self.classes_[positive]).astype(int),
+            "sample_weight": weight,
+            **{
+                name: getattr(self, name)
+                for name in (
+                    "kernel",
+                    "gamma",
+                    "degree",
+                    "coef0",
+                    "intercept",
+                    "tau_range",
+                    "cache_size",
+                    "tol",
+                )
+            },
+        }

@@ -1,0 +1,175 @@
+"""Intervals that hold what they promise: widened by what held-out samples ask for."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import KFold, check_cv
+
+from taupath.estimators.rearrangement import rearranged_quantiles
+from taupath.paths.jobs import RegressionPath
+
+__all__ = ["Calibration", "calibrate", "make_folds"]
+
+# Levels of intervals that are tried: those of all ranks of few samples; of many, so many evenly
+# spaced ones, and as many more, ever closer to 1, as it takes to tell large coverages apart.
+EVEN_LEVELS, TAIL_LEVELS, TAIL = 300, 100, 0.02
+# A sum of squares of weights gives the number of samples without weights up to this.
+ROUNDING = 1e-6
+# Shares of samples are the same up to rounding.
+SAME_SHARE = 1e-12
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Which intervals hold which share of held-out samples.
+
+    The intervals of level t reach from the quantile (1-t)/2 to the quantile (1+t)/2 of the path,
+    and a step further on both sides. Levels and steps grow together, so that one interval lies
+    within the next, whatever the sample.
+
+    Attributes
+    ----------
+    level : ndarray of shape (n_levels,)
+        In (0, 1], increasing.
+    step : ndarray of shape (n_levels,)
+        How far both ends are moved outwards, in units of y; never decreasing.
+    share : ndarray of shape (n_levels,)
+        Of held-out samples, by weight, that lie within; never decreasing.
+    n_effective : float
+        Number of held-out samples; (Σ weight)² / Σ weight² if they have weights.
+    """
+
+    level: np.ndarray
+    step: np.ndarray
+    share: np.ndarray
+    n_effective: float
+
+    def at(self, coverage: float) -> tuple[float, float]:
+        """Return level and step of the narrowest intervals with (1 + 1/n) coverage held out.
+
+        The 1/n is for the sample to come. Where this is more than all, the step is infinite.
+        """
+        wanted = coverage * (1.0 + 1.0 / self.n_effective)
+        if wanted > 1.0 + SAME_SHARE:
+            return 1.0, np.inf
+        k = int(np.argmax(self.share >= wanted - SAME_SHARE))
+        return float(self.level[k]), float(self.step[k])
+
+
+def make_folds(conformal: Any, weight: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return training and held-out samples of each fold, those without weight left out.
+
+    A number of folds is drawn in a fixed order, as samples may be sorted.
+    """
+    present = np.flatnonzero(weight > 0.0)
+    if isinstance(conformal, (int, np.integer)):
+        if isinstance(conformal, bool) or conformal < 2:
+            raise ValueError(f"conformal must be 2 folds or more, or None, got {conformal!r}")
+        if conformal > len(present):
+            raise ValueError(
+                f"conformal={conformal!r} asks for more folds than there are samples, n_samples="
+                f"{len(present)} (of a weight above 0); use fewer folds"
+            )
+        drawn = KFold(int(conformal), shuffle=True, random_state=0)
+        return [(present[train], present[test]) for train, test in drawn.split(present)]
+    try:
+        given = list(check_cv(conformal).split(np.empty((len(weight), 1))))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "conformal must be None, a number of folds, or tell the training and the held-out "
+            f"samples of each fold as cv does in scikit-learn, got {conformal!r}: {error}"
+        ) from None
+    folds = [tuple(np.intersect1d(part, present) for part in fold) for fold in given]
+    if not folds or any(len(part) == 0 for fold in folds for part in fold):
+        raise ValueError(
+            "conformal must tell of each fold samples (of a weight above 0) to train on and to "
+            f"hold out, got {len(folds)} folds, not all of them with both"
+        )
+    return [(train, test) for train, test in folds]
+
+
+def calibrate(
+    follow: Callable[[Any, np.ndarray, np.ndarray], RegressionPath],
+    X: Any,
+    y: np.ndarray,
+    weight: np.ndarray,
+    folds: Sequence[tuple[np.ndarray, np.ndarray]],
+    pairwise: bool,
+) -> Calibration:
+    """Return which intervals hold which share of samples that their path has not seen.
+
+    For every level t, the step s(t) is that of conformal quantile regression (Romano, Patterson &
+    Candès 2019), with what all folds hold out in place of a second sample: the least one with
+    (1 + 1/n) t of the samples in their intervals. Intervals moved by it need not lie within each
+    other. Those moved by the largest s of all smaller levels, and by 0 at least, do; of them,
+    `Calibration.at` takes the first that covers enough.
+
+    Parameters
+    ----------
+    follow : callable
+        ``follow(X, y, weight)`` returns the path of some samples.
+    X : ndarray or sparse array of shape (n_samples, n_features)
+        All samples.
+    y, weight : ndarray of shape (n_samples,)
+        Targets, and weights ≥ 0.
+    folds : sequence of pairs of ndarray
+        Samples to train on and to hold out, as `make_folds` returns them.
+    pairwise : bool
+        Whether X is a kernel matrix.
+    """
+    held_out = np.concatenate([test for _, test in folds])
+    importance = weight[held_out] / weight[held_out].sum()
+    n = 1.0 / float((importance**2).sum())
+    level = _levels(n)
+    # how far each sample is outside its interval of each level; inside it, less than 0
+    outside = np.empty((len(held_out), len(level)))
+    done = 0
+    for train, test in folds:
+        columns = train if pairwise else slice(None)
+        path = follow(X[train][:, columns], y[train], weight[train])
+        ends = rearranged_quantiles(path, X[test][:, columns], _ends(level))
+        outside[done : done + len(test)] = _outside(ends, y[test])
+        done += len(test)
+    wanted = np.minimum((1.0 + 1.0 / n) * level, 1.0)
+    least = _weighted_quantiles(outside, importance, wanted)
+    step = np.maximum(np.maximum.accumulate(least), 0.0)
+    share = np.maximum.accumulate(importance @ (outside <= step))
+    # of all samples, rounding aside
+    share[np.all(outside <= step, axis=0)] = 1.0
+    return Calibration(level, step, share, n)
+
+
+def _levels(n: float) -> np.ndarray:
+    """Return the levels to try, the last one is 1."""
+    if n <= EVEN_LEVELS + TAIL_LEVELS:
+        ranks = np.arange(1, int(n + ROUNDING) + 1)
+        return np.append(ranks / (n + 1.0), 1.0)
+    even = np.arange(1, EVEN_LEVELS) / EVEN_LEVELS
+    tail = 1.0 - np.geomspace(TAIL, 1.0 / (n + 1.0), TAIL_LEVELS)
+    return np.unique(np.concatenate((even, tail, [1.0])))
+
+
+def _ends(level: np.ndarray) -> np.ndarray:
+    """Return the quantiles of lower ends, then those of upper ends."""
+    return np.concatenate((0.5 - 0.5 * level, 0.5 + 0.5 * level))
+
+
+def _outside(ends: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the distance of each y to its intervals, negative inside."""
+    low, high = np.split(ends, 2, axis=1)
+    return np.asarray(np.maximum(low - y[:, np.newaxis], y[:, np.newaxis] - high))
+
+
+def _weighted_quantiles(
+    values: np.ndarray, importance: np.ndarray, wanted: np.ndarray
+) -> np.ndarray:
+    """Return for each column the least value up to which the wanted share of importance lies."""
+    found = np.empty(len(wanted))
+    for k, share in enumerate(wanted):
+        order = np.argsort(values[:, k], kind="stable")
+        reached = np.cumsum(importance[order]) >= share - SAME_SHARE
+        reached[-1] = True
+        found[k] = values[order[np.argmax(reached)], k]
+    return found

@@ -1,0 +1,388 @@
+"""What a fitted classifier answers: labels for costs of your choice, probabilities, one τ alone."""
+
+import warnings
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from taupath.estimators.base import PathEstimator
+from taupath.estimators.constant import ConstantDecisions
+from taupath.estimators.costs import (
+    check_cost_matrix,
+    check_tau,
+    check_tau_columns,
+    check_taus,
+    costs_to_tau,
+    least_cost_class,
+    matrix_to_costs,
+    negative_cost,
+)
+from taupath.estimators.coupling import couple_pairs, normalize_rest
+from taupath.estimators.frozen import FrozenClassifier
+from taupath.exceptions import ConstantDecisionWarning
+from taupath.paths.jobs import ClassificationPath
+from taupath.validation import check_within
+
+__all__ = ["PathClassifier"]
+
+
+class PathClassifier(ClassifierMixin, PathEstimator):
+    """A classifier that knows a path, or several; how they came about, its subclass knows."""
+
+    tau: float
+    monotone: bool
+    multi_class: str
+    classes_: np.ndarray
+    pos_label_: Any
+    path_: ClassificationPath
+    paths_: list[ClassificationPath]
+    _members: list[np.ndarray | None]  # training samples of each path; None for all
+    _constant: ConstantDecisions  # of `path_`
+    _names: Sequence[Any] | None = None  # what users call the classes, where these are codes
+
+    @property
+    def _positive(self) -> int:
+        """The place of the positive class in `classes_`."""
+        return int(self.pos_label_ == self.classes_[1])
+
+    @property
+    def _towards(self) -> float:
+        """The factor that makes functions of paths point to ``classes_[1]``, of two classes."""
+        return -1.0 if len(self.classes_) == 2 and self._positive == 0 else 1.0
+
+    def _columns(self, X: Any, members: np.ndarray | None) -> Any:
+        """Return X as the path of these training samples takes it."""
+        return X if members is None or self.kernel != "precomputed" else X[:, members]
+
+    # -- decisions -----------------------------------------------------------------------------
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        tau: Any = None,
+        taus: Any = None,
+        cost_fp: Any = None,
+        cost_fn: Any = None,
+        cost_matrix: Any = None,
+    ) -> np.ndarray:
+        """Predict the class of each sample, for costs of your choice.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        tau : float or array-like of shape (n_samples,), optional
+            τ = cost_fp / (cost_fp + cost_fn), for all samples or for each. Two classes only.
+        taus : array-like of shape (n_taus,), optional
+            Several τ, for all samples: one column each. Two classes only.
+        cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
+            What a false positive (a false alarm) and a false negative (a miss) cost; positive is
+            `pos_label_`. Two classes only.
+        cost_matrix : array-like of shape (n_classes, n_classes), optional
+            [i, j] is what predicting ``classes_[j]`` costs where ``classes_[i]`` is true: the
+            class with the least expected cost is predicted. Shape (n_samples, n_classes,
+            n_classes) for one matrix per sample.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_taus)
+            Labels. Where nothing is given, those of `self.tau`, or the most probable ones of
+            several classes.
+
+        Warns
+        -----
+        ConstantDecisionWarning
+            If all samples get the same label at one τ, and all training samples do, too.
+        """
+        X = self._check_new(X)
+        given = [
+            name
+            for name, value in (
+                ("tau", tau),
+                ("taus", taus),
+                ("cost_fp and cost_fn", cost_fp if cost_fp is not None else cost_fn),
+                ("cost_matrix", cost_matrix),
+            )
+            if value is not None
+        ]
+        if len(given) > 1:
+            raise ValueError(
+                f"give one of tau, taus, costs and cost_matrix, got {' and '.join(given)}"
+            )
+        n, k = X.shape[0], len(self.classes_)
+        if cost_matrix is not None:
+            return self._predict_by_matrix(X, check_cost_matrix(cost_matrix, n, k))
+        if k > 2:
+            if given:
+                raise ValueError(f"{given[0]} is for two classes, not {k}; give a cost_matrix")
+            return np.asarray(self.classes_[self._proba(X).argmax(axis=1)])
+        if taus is not None:
+            return self._labels(self._decide_columns(X, taus) >= 0.0)
+        if given == ["cost_fp and cost_fn"]:
+            each = costs_to_tau(cost_fp, cost_fn, n)
+        else:
+            each = check_taus(self.tau if tau is None else tau, "tau", n)
+        positive = self._decide(X, each) >= 0.0
+        if each.ndim == 0 and (positive.all() or not positive.any()):
+            self._warn_of_constant(float(each))
+        return self._labels(positive)
+
+    def _predict_for_costs(self, X: Any, cost_fp: Any, cost_fn: Any) -> np.ndarray:
+        """Return what `predict` does, of two classes and without a word if it is constant."""
+        X = self._check_new(X)
+        return self._labels(self._decide(X, costs_to_tau(cost_fp, cost_fn, X.shape[0])) >= 0.0)
+
+    def _constant_at(self, tau: float) -> Any:
+        """Return the label that all training samples get at τ, None if they differ."""
+        positive = self._constant.at(self.path_, tau, self.monotone)
+        return None if positive is None else self._labels(np.array(positive))[()]
+
+    def _warn_of_constant(self, tau: float) -> None:
+        if not 0.0 < tau < 1.0:
+            return  # one of the mistakes costs nothing: then this is right
+        label = self._constant_at(tau)
+        if label is not None:
+            shown = np.asarray(label).item() if self._names is None else self._names[int(label)]
+            warnings.warn(
+                f"at τ = {tau:.3g} the model decides {shown!r} for every case, "
+                "those it was trained on included: at these costs it does not tell cases apart; "
+                "try a larger C, or costs that are closer to each other",
+                ConstantDecisionWarning,
+                stacklevel=3,
+            )
+
+    def _labels(self, positive: np.ndarray) -> np.ndarray:
+        """Return the label of each decision for or against the positive class."""
+        return np.asarray(self.classes_[np.where(positive, self._positive, 1 - self._positive)])
+
+    def _decide(self, X: Any, taus: np.ndarray) -> np.ndarray:
+        """Return for each sample what tells, by its sign, whether it is positive at its τ."""
+        self._check_walked(taus)
+        if self.monotone:
+            return np.asarray(self._proba(X)[:, self._positive] - taus)
+        X = self._columns(X, self._members[0])
+        if taus.ndim == 0:
+            return np.asarray(self.path_.decision_function(X, float(taus)))
+        return np.asarray(self.path_.decide_each(X, taus))
+
+    def _decide_columns(self, X: Any, taus: Any) -> np.ndarray:
+        """Return the same with a column for each τ."""
+        taus = check_tau_columns(taus)
+        self._check_walked(taus)
+        if self.monotone:
+            return np.asarray(np.subtract.outer(self._proba(X)[:, self._positive], taus))
+        X = self._columns(X, self._members[0])
+        return np.asarray(self.path_.decision_function(X, taus=taus))
+
+    def _check_walked(self, taus: np.ndarray) -> None:
+        for end in (taus.min(), taus.max()) if taus.size else ():
+            check_within(float(end), "tau", self.path_.tau_range)
+
+    def _predict_by_matrix(self, X: Any, costs: np.ndarray) -> np.ndarray:
+        if len(self.classes_) > 2:
+            return np.asarray(self.classes_[least_cost_class(self._proba(X), costs)])
+        ordered = costs if self._positive == 1 else costs[..., ::-1, ::-1]
+        cost_fp, cost_fn = (np.broadcast_to(c, X.shape[0]) for c in matrix_to_costs(ordered))
+        # a "mistake" that costs less than the right decision is always, or never, made
+        positive = cost_fp <= 0.0
+        usual = (cost_fp >= 0.0) & (cost_fn >= 0.0) & (np.maximum(cost_fp, cost_fn) > 0.0)
+        if usual.any():
+            taus = costs_to_tau(cost_fp[usual], cost_fn[usual], int(usual.sum()))
+            taus = taus[0] if costs.ndim == 2 else taus
+            positive[usual] = self._decide(X[usual], np.asarray(taus)) >= 0.0
+        mixed = (cost_fp < 0.0) & (cost_fn < 0.0)
+        if mixed.any():
+            proba = self._proba(X[mixed])
+            each = costs if costs.ndim == 2 else costs[mixed]
+            positive[mixed] = least_cost_class(proba, each) == self._positive
+        return self._labels(positive)
+
+    def decision_function(self, X: Any, tau: Any = None, *, taus: Any = None) -> np.ndarray:
+        """Return what decides: ``classes_[1]`` is predicted where it is > 0.
+
+        Exactly 0 decides for the positive class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        tau : float or array-like of shape (n_samples,), optional
+            One τ for all samples or one for each; that of the constructor if not given. Two
+            classes only.
+        taus : array-like of shape (n_taus,), optional
+            Several τ, for all samples: one column each. Two classes only.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_taus) or (n_samples, n_classes)
+            f_τ(x), or -f_τ(x) where `pos_label_` is ``classes_[0]``; with ``monotone=True`` the
+            probability of the positive class less τ in place of f_τ(x). For three classes or
+            more, what `predict` compares: the probabilities.
+        """
+        X = self._check_new(X)
+        if len(self.classes_) > 2:
+            if tau is not None or taus is not None:
+                raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
+            return self._proba(X)
+        if tau is not None and taus is not None:
+            raise ValueError("give tau or taus, not both")
+        if taus is not None:
+            return self._towards * self._decide_columns(X, taus)
+        each = check_taus(self.tau if tau is None else tau, "tau", X.shape[0])
+        return self._towards * self._decide(X, each)
+
+    # -- probabilities -------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class, read off the path.
+
+        For two classes that of the positive one is the length of {τ : f_τ(x) ≥ 0}, exactly.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return self._proba(self._check_new(X))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def predict_proba_interval(self, X: Any) -> np.ndarray:
+        """Return the first and the last τ where a sample's prediction changes.
+
+        Both are the probability of the positive class, where boundaries of different τ do not
+        cross at this sample; how far they are apart says how much they do.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            For two classes. For several, with ``multi_class="ovr"``, shape (n_samples, n_classes,
+            2), of each class against the rest.
+        """
+        X = self._check_new(X)
+        if len(self.classes_) > 2 and self.multi_class == "ovo":
+            raise ValueError(
+                'pairs of classes have no interval in common; use multi_class="ovr" for one of '
+                "each class against the rest"
+            )
+        found = [
+            path.crossings(self._columns(X, members))
+            for path, members in zip(self.paths_, self._members, strict=True)
+        ]
+        intervals = [np.column_stack((each.first, each.last)) for each in found]
+        return intervals[0] if len(intervals) == 1 else np.stack(intervals, axis=1)
+
+    def _proba(self, X: Any) -> np.ndarray:
+        k = len(self.classes_)
+        positive = [
+            path.tau_range[0] + path.crossings(self._columns(X, members)).length
+            for path, members in zip(self.paths_, self._members, strict=True)
+        ]
+        if k == 2:
+            both = (1.0 - positive[0], positive[0])
+            return np.column_stack(both if self._positive == 1 else both[::-1])
+        if self.multi_class == "ovr":
+            return normalize_rest(np.column_stack(positive))
+        pairwise = np.zeros((X.shape[0], k, k))
+        for (i, j), p in zip(combinations(range(k), 2), positive, strict=True):
+            pairwise[:, j, i], pairwise[:, i, j] = p, 1.0 - p
+        return couple_pairs(pairwise)
+
+    # -- one classifier of all -----------------------------------------------------------------
+
+    def at(self, tau: float) -> FrozenClassifier:
+        """Return the classifier of one τ by itself, without the path. Two classes only.
+
+        Parameters
+        ----------
+        tau : float
+            Whose classifier to return.
+
+        Returns
+        -------
+        FrozenClassifier
+            A scikit-learn classifier that predicts as this one does at τ (with ``monotone=True``,
+            as it would without). It has `coef_` and `intercept_`, or support vectors, and can be
+            saved; it has no `predict_proba`, which takes the whole path.
+        """
+        check_is_fitted(self)
+        if len(self.classes_) > 2:
+            raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
+        tau = check_tau(tau)
+        intercept, parts = self.path_.parts(tau)
+        if self._members[0] is not None and "support" in parts:
+            parts["support"] = self._members[0][parts["support"]]
+        for name in {"coef", "dual_coef"} & parts.keys():
+            parts[name] = self._towards * parts[name]
+        return FrozenClassifier._made(
+            tau,
+            self.classes_,
+            self.pos_label_,
+            self.n_features_in_,
+            getattr(self, "feature_names_in_", None),
+            self._towards * intercept,
+            **parts,
+        )
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the features at `tau`, one row for each path; of the linear kernel only.
+
+        Of two classes there is one row, and ``X @ coef_.T + intercept_`` is above 0 where
+        ``classes_[1]`` is decided for (unless ``monotone=True``).
+        """
+        self._check_linear("coef_")
+        return self._towards * np.array([path.coef(self.tau) for path in self.paths_])
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Constants that go with `coef_`, one for each path."""
+        self._check_linear("intercept_")
+        return self._towards * np.array([path.intercept(self.tau) for path in self.paths_])
+
+    # -- how good they are ---------------------------------------------------------------------
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, cost_fp: Any = None, cost_fn: Any = None
+    ) -> float:
+        """Return the accuracy of `predict`, or with costs minus the mean cost of a decision.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            What each sample counts.
+        cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
+            What a false positive and a false negative cost. Decisions are those of `predict` at
+            these costs, and the score is minus what they cost on average. Two classes only.
+
+        Returns
+        -------
+        float
+        """
+        if cost_fp is None and cost_fn is None:
+            return float(super().score(X, y, sample_weight))
+        predicted = self.predict(X, cost_fp=cost_fp, cost_fn=cost_fn)
+        return negative_cost(
+            y, predicted, self.classes_, self.pos_label_, cost_fp, cost_fn, sample_weight
+        )

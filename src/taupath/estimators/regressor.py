@@ -1,0 +1,328 @@
+"""The regressor: quantiles are chosen when it predicts, and they never cross."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import d2_pinball_score
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from taupath.approximate.node_search import choose_method
+from taupath.estimators.base import PathEstimator
+from taupath.estimators.conformal import Calibration, calibrate, make_folds
+from taupath.estimators.forecast import advise
+from taupath.estimators.rearrangement import rearranged_quantiles
+from taupath.fitting.regression import quantile_regression_path
+from taupath.paths.jobs import RegressionPath
+from taupath.progress import share_of
+from taupath.validation import check_real, check_weight, slices
+
+__all__ = ["QuantileSVR"]
+
+# For more draws than these, functions are computed at all kinks.
+FEW_DRAWS = 8
+# Samples at a time, then.
+ROWS_AT_A_TIME = 256
+
+
+class QuantileSVR(RegressorMixin, PathEstimator):
+    """Kernel quantile regression for every quantile at once.
+
+    `fit` follows the exact solution over the quantile, so that quantiles, intervals and whole
+    distributions are asked for afterwards. Where fitted quantiles cross, they are rearranged: the
+    predicted quantile function of each sample is the increasing one with the same values.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the loss against ½‖w‖².
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="linear"
+        As in `sklearn.svm.SVR`.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of "rbf", "poly" and "sigmoid".
+    degree : int, default=3
+        Of "poly".
+    coef0 : float, default=0.0
+        Of "poly" and "sigmoid".
+    intercept : {"augmented", "free", "none"}, default="free"
+        "free": not regularised, as in `sklearn.svm.SVR`. "augmented": a constant feature,
+        regularised like the others. "none": no intercept.
+    quantile : float, default=0.5
+        What `predict` returns where nothing else is asked for.
+    conformal : int, cross-validation generator or iterable, default=None
+        Of how many folds, held out in turn, `predict_interval` learns how far intervals must be
+        moved to hold their share of samples that were not trained on: paths that follow their
+        training samples closely have intervals that are too narrow. 10 is a good number; each
+        fold takes as long as the path itself, or longer. Folds are drawn in a fixed order; for
+        groups, time or a single held-out part, tell the samples of each fold as `cv` does in
+        scikit-learn. None: intervals are those of the path. Nothing else changes: quantiles,
+        `cdf`, `sample` and `score` are those of the path in any case.
+    cache_size : float, default=1000.0
+        Megabytes for a kernel matrix.
+    method, tol, verbose
+        As in `QuantileSVC`.
+
+    Attributes
+    ----------
+    path_ : RegressionPath
+        The path, of all samples.
+    calibration_ : Calibration or None
+        Which intervals hold which share of held-out samples: `level`, `step`, `share`.
+    coef_, intercept_ : ndarray of shape (n_features,), float
+        Of the linear kernel, at `quantile`.
+    method_ : str
+        "exact" or "approximate": what the path is.
+    n_iter_ : int
+        Its kinks, or its nodes.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Their names, where `fit` was given any.
+
+    Examples
+    --------
+    >>> import numpy as np, taupath
+    >>> X = np.arange(6.0).reshape(-1, 1)
+    >>> model = taupath.QuantileSVR(C=100.0).fit(X, [0.0, 1.0, 5.0, 3.0, 4.0, 5.0])
+    >>> model.predict([[2.0]], quantile=[0.1, 0.5, 0.9]).round(6)
+    array([[2., 2., 5.]])
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        intercept: str = "free",
+        quantile: float = 0.5,
+        conformal: Any = None,
+        cache_size: float = 1000.0,
+        method: str = "exact",
+        tol: float = 1e-3,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.intercept = intercept
+        self.quantile = quantile
+        self.conformal = conformal
+        self.cache_size = cache_size
+        self.method = method
+        self.tol = tol
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVR":
+        """Follow the path.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; with ``kernel="precomputed"`` the kernel matrix.
+        y : array-like of shape (n_samples,)
+            What is to be predicted.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors of the samples' losses: weight 2 is two copies, weight 0 is absence. With
+            `conformal`, intervals cover shares of the weight, as much as (Σ w)² / Σ w² samples
+            without weights can tell.
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._check_training(X, y, y_numeric=True)
+        _check_quantiles(self.quantile)
+        weight = check_weight(sample_weight, X.shape[0])
+        method = choose_method(self.method, self.kernel, X.shape[0])
+        self.calibration_: Calibration | None = None
+        folds = [] if self.conformal is None else make_folds(self.conformal, weight)
+        n = len(folds) + 1
+        with self._watched() as progress:
+            if folds:
+                parts = iter([share_of(progress, k / n, 1.0 / n) for k in range(n - 1)])
+                self.calibration_ = calibrate(
+                    lambda *of: quantile_regression_path(
+                        **self._job(method, *of), progress=next(parts)
+                    ),
+                    X,
+                    y,
+                    weight,
+                    folds,
+                    self.kernel == "precomputed",
+                )
+                progress = share_of(progress, (n - 1) / n, 1.0 / n)
+            job = self._job(method, X, y, weight)
+            advise(progress, quantile_regression_path, job)
+            self._set_paths([quantile_regression_path(**job, progress=progress)])
+        return self
+
+    def _all_paths(self) -> list[RegressionPath]:
+        return [self.path_]
+
+    def _set_paths(self, paths: Sequence[RegressionPath]) -> None:
+        (self.path_,) = paths
+        self.n_iter_, self.method_ = self.path_.n_kinks, self.path_.method
+
+    def _job(self, method: str, X: Any, y: np.ndarray, weight: np.ndarray) -> dict[str, Any]:
+        """Return the arguments of the path of checked samples."""
+        names = ("C", "kernel", "gamma", "degree", "coef0", "intercept", "cache_size", "tol")
+        own = {name: getattr(self, name) for name in names}
+        return {"X": X, "y": y, "sample_weight": weight, "method": method, **own}
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the features at `quantile`, shape (n_features,); of the linear kernel only.
+
+        ``X @ coef_ + intercept_`` is what `predict` returns where fitted quantiles do not cross.
+        """
+        self._check_linear("coef_")
+        return self.path_.coef(self.quantile)
+
+    @property
+    def intercept_(self) -> float:
+        """The constant that goes with `coef_`."""
+        self._check_linear("intercept_")
+        return self.path_.intercept(self.quantile)
+
+    def predict(self, X: Any, quantile: Any = None) -> np.ndarray:
+        """Predict quantiles of y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        quantile : float or array-like of shape (n_quantiles,), optional
+            One quantile, or several; that of the constructor if not given.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_quantiles)
+            Never decreasing from a quantile to a larger one.
+        """
+        X = self._check_new(X)
+        quantiles = _check_quantiles(self.quantile if quantile is None else quantile)
+        found = rearranged_quantiles(self.path_, X, np.atleast_1d(quantiles))
+        return found[:, 0] if quantiles.ndim == 0 else found
+
+    def predict_interval(self, X: Any, coverage: float = 0.8) -> np.ndarray:
+        """Predict an interval that `coverage` of y should lie in.
+
+        Where C is so large that the path follows its training samples closely, fewer of what is to
+        come do; with `conformal` they do. Intervals of a smaller coverage lie within those of a
+        larger one.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        coverage : float, default=0.8
+            As much probability remains on either side, by the path.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            The quantiles (1 - coverage) / 2 and (1 + coverage) / 2. With `conformal`, those of
+            another coverage, and a step further on both sides; infinite for coverages above
+            n / (n + 1), of which n held-out samples tell nothing.
+
+        Notes
+        -----
+        `conformal` is conformalised quantile regression (Romano, Patterson & Candès 2019), with
+        scores pooled over folds in place of a second sample, and the path of all samples in place
+        of theirs. Its coverage is right as far as that path predicts as well as those of the folds
+        do: slightly more than asked for, as a rule, since it has seen more samples, and the more
+        so the fewer the folds are. For finite samples this is no bound.
+        """
+        number = check_real(coverage, "coverage")
+        if not 0.0 < number < 1.0:
+            raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}")
+        check_is_fitted(self)
+        level, step = number, 0.0
+        if self.calibration_ is not None:
+            level, step = self.calibration_.at(number)
+        interval = self.predict(X, quantile=[0.5 - 0.5 * level, 0.5 + 0.5 * level])
+        return np.asarray(interval + np.array([-step, step]))
+
+    def cdf(self, X: Any, y: Any) -> np.ndarray:
+        """Return the predicted probability of values up to y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : float or array-like of shape (n_samples,)
+            One value for all samples, or one for each.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The length of {τ : f_τ(x) ≤ y}, exactly.
+        """
+        X = self._check_new(X)
+        levels = np.nextafter(np.asarray(y, dtype=np.float64), np.inf)
+        return 1.0 - self.path_.crossings(X, levels).length
+
+    def sample(self, X: Any, n: int = 1, random_state: Any = None) -> np.ndarray:
+        """Draw from the predicted distribution of y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        n : int, default=1
+            How many values to draw for each.
+        random_state : int, RandomState instance or None
+            As everywhere in scikit-learn.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n)
+        """
+        X = self._check_new(X)
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
+            raise ValueError(f"n must be a number of values to draw, got {n!r}")
+        taus = check_random_state(random_state).uniform(size=(X.shape[0], n))
+        drawn = np.empty((X.shape[0], n))
+        if n <= FEW_DRAWS:
+            for k in range(n):
+                drawn[:, k] = self.path_.decide_each(X, taus[:, k])
+            return drawn
+        for some in slices(X.shape[0], ROWS_AT_A_TIME):
+            nodes, values = self.path_.values_at_nodes(X[some])
+            for i, row in enumerate(values, start=some.start):
+                drawn[i] = np.interp(taus[i], nodes, row)
+        return drawn
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return D² of the pinball loss at the constructor's quantile.
+
+        1 for predictions without loss, 0 for those of a constant (`sklearn.metrics.
+        d2_pinball_score`).
+        """
+        predicted = self.predict(X)
+        return float(
+            d2_pinball_score(y, predicted, sample_weight=sample_weight, alpha=self.quantile)
+        )
+
+
+def _check_quantiles(quantile: Any) -> np.ndarray:
+    """Return one quantile (no dimension) or several."""
+    try:
+        quantiles = np.asarray(quantile, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"quantile must be a number, or several, got {quantile!r}") from None
+    if quantiles.ndim > 1:
+        raise ValueError(
+            f"quantile must be a number or have one dimension, got shape {quantiles.shape}"
+        )
+    outside = ~((quantiles >= 0.0) & (quantiles <= 1.0))  # true of NaN, too
+    if outside.any():
+        raise ValueError(f"quantile must lie in [0, 1], got {float(quantiles[outside].flat[0])!r}")
+    return quantiles

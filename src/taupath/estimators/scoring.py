@@ -1,0 +1,136 @@
+"""Scores in money: what the decisions of a classifier cost."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.metadata_routing import UNUSED
+
+from taupath.estimators.costs import costs_to_tau, negative_cost
+from taupath.estimators.decisions import PathClassifier
+from taupath.estimators.steps import last_step, pos_label_of
+
+__all__ = ["make_cost_scorer"]
+
+
+def make_cost_scorer(
+    cost_fp: float | None = None, cost_fn: float | None = None, *, pos_label: Any = None
+) -> "CostScorer":
+    """Return a scorer: minus the mean cost of a classifier's decisions at these costs.
+
+    For `scoring=` of scikit-learn's `cross_val_score`, `cross_validate`, `GridSearchCV` and so
+    on, and of `QuantileSVCCV`. The larger, the better; 0 is free of mistakes.
+
+    Parameters
+    ----------
+    cost_fp, cost_fn : float, optional
+        What a false positive (a false alarm) and a false negative (a miss) cost. Leave them out
+        where each sample has costs of its own, and have these routed, see below.
+    pos_label : label, optional
+        The positive class; by default that of the classifier, its `pos_label_`, or else the
+        larger label.
+
+    Returns
+    -------
+    CostScorer
+        Called as ``scorer(estimator, X, y)``.
+
+    Notes
+    -----
+    What is scored are the decisions for these costs: `predict` of a `QuantileSVC`, also as the
+    last step of a pipeline, with `cost_fp` and `cost_fn`; of another classifier of two classes,
+    positive where its probability is at least cost_fp / (cost_fp + cost_fn), so that the two can
+    be compared; of one without `predict_proba`, whatever it predicts. A search tries models that
+    decide the same for all samples, and here none of them warns of it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> import taupath
+    >>> X, y = load_breast_cancer(return_X_y=True)  # 0 is malignant, 1 is benign
+    >>> model = make_pipeline(StandardScaler(), taupath.QuantileSVC(C=0.1, pos_label=0))
+    >>> scorer = taupath.make_cost_scorer(cost_fp=1, cost_fn=20)
+    >>> bool(cross_val_score(model, X, y, scoring=scorer).mean() > -0.5)
+    True
+
+    A cost of its own for each sample, cut by folds as X and y are:
+
+    >>> from sklearn import config_context
+    >>> from sklearn.model_selection import cross_validate
+    >>> with config_context(enable_metadata_routing=True):
+    ...     scorer = taupath.make_cost_scorer(cost_fp=1).set_score_request(cost_fn=True)
+    ...     found = cross_validate(model, X, y, scoring=scorer, params={"cost_fn": X[:, 0]})
+    >>> len(found["test_score"])
+    5
+    """
+    return CostScorer(cost_fp, cost_fn, pos_label=pos_label)
+
+
+class CostScorer(BaseEstimator):
+    """What `make_cost_scorer` returns; `set_score_request` says which costs are routed.
+
+    Parameters
+    ----------
+    cost_fp, cost_fn : float, optional
+        What a false positive and a false negative cost where nothing else is routed.
+    pos_label : label, optional
+        The positive class.
+    """
+
+    # what `score` takes can be routed to it, but for its first argument
+    __metadata_request__score = {"estimator": UNUSED}  # noqa: RUF012  # as scikit-learn reads it
+
+    def __init__(self, cost_fp: Any = None, cost_fn: Any = None, *, pos_label: Any = None) -> None:
+        self.cost_fp = cost_fp
+        self.cost_fn = cost_fn
+        self.pos_label = pos_label
+
+    def score(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        cost_fp: Any = None,
+        cost_fn: Any = None,
+    ) -> float:
+        """Return minus the mean cost of a fitted classifier's decisions.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted to two classes.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            What each sample counts.
+        cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
+            In place of those of the constructor.
+        """
+        model, before = last_step(estimator)
+        if len(estimator.classes_) != 2:
+            raise ValueError(
+                f"cost_fp and cost_fn are for two classes, not {len(estimator.classes_)}"
+            )
+        cost_fp = self.cost_fp if cost_fp is None else cost_fp
+        cost_fn = self.cost_fn if cost_fn is None else cost_fn
+        classes, positive = estimator.classes_, pos_label_of(estimator, self.pos_label)
+        if isinstance(model, PathClassifier):
+            for step in before:
+                X = step.transform(X)
+            predicted = model._predict_for_costs(X, cost_fp, cost_fn)
+        elif hasattr(estimator, "predict_proba"):
+            place = classes.tolist().index(positive)
+            proba = np.asarray(estimator.predict_proba(X))[:, place]
+            alarm = proba >= costs_to_tau(cost_fp, cost_fn, len(proba))
+            predicted = classes[np.where(alarm, place, 1 - place)]
+        else:
+            predicted = np.asarray(estimator.predict(X))
+        return negative_cost(y, predicted, classes, positive, cost_fp, cost_fn, sample_weight)
+
+    __call__ = score  # as scikit-learn calls scorers

@@ -1,0 +1,321 @@
+"""Choice of C by cross-validation, for every τ at once."""
+
+import inspect
+import math
+import numbers
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from taupath.approximate.node_search import choose_method
+from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.costs import check_tau_columns
+from taupath.estimators.several import run_all
+from taupath.progress import share_of
+from taupath.validation import check_C, check_weight
+
+__all__ = ["QuantileSVCCV"]
+
+
+class QuantileSVCCV(QuantileSVC):
+    """`QuantileSVC` whose C is chosen by cross-validation.
+
+    On each fold, one path for each C gives the loss of held-out samples at every τ:
+
+        2 (1-τ) for a positive sample that is predicted negative, 2 τ for a negative one that is
+        predicted positive
+
+    (a sample is predicted positive where its probability is at least τ). Over all τ this averages
+    to the Brier score, which decides on the C of the final path, unless `scoring` does; `best_C`
+    tells the best C of a single τ.
+
+    Parameters
+    ----------
+    Cs : iterable of float or int, default=10
+        Values of C to choose from, or how many, between 1e-4 and 1e4 on a logarithmic scale.
+    cv : int, cross-validation generator or iterable, default=5
+        As in scikit-learn; for an integer, folds are stratified.
+    scoring : str or callable, default=None
+        What to choose C by, as in scikit-learn: the name of a score, or a scorer such as
+        `make_cost_scorer` returns. The mean over held-out samples is to be large. None: the Brier
+        score.
+    kernel, gamma, degree, coef0, intercept, tau, pos_label, tau_range, monotone
+        As in `QuantileSVC`.
+    class_weight, multi_class, cache_size, method, tol
+        As in `QuantileSVC`. Paths of folds are what the path of all samples is.
+    n_jobs : int, default=None
+        Paths that are walked at a time (joblib).
+    verbose : int, default=0
+        1 shows progress, with the time left, on a terminal or in a notebook.
+
+    Attributes
+    ----------
+    C_ : float
+        The C with the least Brier score, or the best of `scores_`; of several, the smallest.
+    Cs_ : ndarray of shape (n_Cs,)
+        The values of C.
+    brier_ : ndarray of shape (n_Cs, n_folds)
+        Mean squared distance of held-out probabilities to the truth, summed over classes and
+        halved.
+    scores_ : ndarray of shape (n_Cs, n_folds)
+        Where `scoring` is given, the scores of held-out samples.
+    probabilities_ : list of ndarray
+        For two classes: the probability of the positive class of all held-out samples, fold after
+        fold, for each C.
+    path_, paths_, classes_, pos_label_, coef_, intercept_
+        As in `QuantileSVC`, for C_ and all samples.
+    method_, n_iter_, n_features_in_, feature_names_in_
+        As in `QuantileSVC`, for C_ and all samples.
+    """
+
+    def __init__(
+        self,
+        Cs: int | Iterable[float] = 10,
+        *,
+        cv: Any = 5,
+        scoring: Any = None,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        intercept: str = "augmented",
+        tau: float = 0.5,
+        pos_label: Any = None,
+        tau_range: tuple[float, float] = (0.0, 1.0),
+        monotone: bool = False,
+        class_weight: Any = None,
+        multi_class: str = "ovo",
+        cache_size: float = 1000.0,
+        method: str = "exact",
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.intercept = intercept
+        self.tau = tau
+        self.pos_label = pos_label
+        self.tau_range = tau_range
+        self.monotone = monotone
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.cache_size = cache_size
+        self.method = method
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVCCV":
+        """Choose C, then follow the path of all samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; with ``kernel="precomputed"`` the kernel matrix.
+        y : array-like of shape (n_samples,)
+            Labels of two classes or more.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors of the samples' costs, in training and in the losses.
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._check_training(X, y)
+        check_classification_targets(y)
+        weight = check_weight(sample_weight, X.shape[0])
+        self.Cs_ = self._check_Cs()
+        folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
+        single = QuantileSVC(
+            **{
+                name: value
+                for name, value in self.get_params(deep=False).items()
+                if name not in ("Cs", "cv", "scoring")
+            }
+        ).set_params(
+            n_jobs=None, verbose=0, method=choose_method(self.method, self.kernel, X.shape[0])
+        )
+        score = None
+        if self.scoring is not None:
+            score = _Score(check_scoring(single, self.scoring), sample_weight is not None)
+        n = len(self.Cs_) * len(folds)
+        done = n / (n + 1.0)  # then one path more
+        common = {"single": single, "X": X, "y": y, "weight": weight, "score": score}
+        with self._watched() as progress:
+            held_out = self._hold_out(common, folds, share_of(progress, 0.0, done))
+            self._choose(held_out, weight, folds)
+            self._follow(X, y, sample_weight, self.C_, None, share_of(progress, done, 1.0 - done))
+        tests = np.concatenate([test for _, test in folds])
+        self._truth, self._test_weight = y[tests], weight[tests]
+        if len(self.classes_) == 2:
+            k = len(folds)
+            self.probabilities_ = [
+                np.concatenate(
+                    [each.proba[:, self._positive] for each in held_out[c * k : (c + 1) * k]]
+                )
+                for c in range(len(self.Cs_))
+            ]
+        elif hasattr(self, "probabilities_"):
+            del self.probabilities_
+        return self
+
+    def loss(self, tau: Any) -> np.ndarray:
+        """Return the mean loss of held-out samples, exactly, for any τ. Two classes only.
+
+        Parameters
+        ----------
+        tau : float or array-like of shape (n_taus,)
+            One τ, or several.
+
+        Returns
+        -------
+        ndarray of shape (n_Cs,) or (n_Cs, n_taus)
+        """
+        check_is_fitted(self)
+        if len(self.classes_) > 2:
+            raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
+        taus = check_tau_columns(np.atleast_1d(tau), "tau")
+        positive = self._truth == self.pos_label_
+        weight = self._test_weight
+        losses = np.empty((len(self.Cs_), len(taus)))
+        for row, proba in zip(losses, self.probabilities_, strict=True):
+            # sorted probabilities tell, for any τ, who is below it
+            missed = _weight_below(proba[positive], weight[positive], taus)
+            alarms = weight[~positive].sum() - _weight_below(
+                proba[~positive], weight[~positive], taus
+            )
+            row[:] = (2.0 * (1.0 - taus) * missed + 2.0 * taus * alarms) / weight.sum()
+        return losses[:, 0] if np.ndim(tau) == 0 else losses
+
+    def best_C(self, tau: Any) -> Any:
+        """Return the C with the least loss of held-out samples at τ; of several, the smallest.
+
+        Parameters
+        ----------
+        tau : float or array-like of shape (n_taus,)
+            One τ, or several.
+
+        Returns
+        -------
+        float or ndarray of shape (n_taus,)
+        """
+        best = self.Cs_[self.loss(tau).argmin(axis=0)]
+        return float(best) if np.ndim(tau) == 0 else best
+
+    def _hold_out(
+        self, common: dict[str, Any], folds: Sequence[tuple[np.ndarray, np.ndarray]], progress: Any
+    ) -> "list[_HeldOut]":
+        """Return what comes of every C, and of every fold with it."""
+        # fold after fold: paths of large C take longer, and those of a fold make up a fair share
+        jobs = [
+            common | {"C": float(C), "train": train, "test": test}
+            for train, test in folds
+            for C in self.Cs_
+        ]
+        found = run_all(_held_out, jobs, self.n_jobs, progress)
+        k = len(self.Cs_)
+        return [found[fold * k + c] for c in range(k) for fold in range(len(folds))]
+
+    def _choose(
+        self,
+        held_out: "Sequence[_HeldOut]",
+        weight: np.ndarray,
+        folds: Sequence[tuple[np.ndarray, np.ndarray]],
+    ) -> None:
+        """Choose the C with the least loss of held-out samples."""
+        self.brier_ = np.array([each.brier for each in held_out]).reshape(-1, len(folds))
+        losses = self.brier_
+        if self.scoring is not None:
+            self.scores_ = np.array([each.score for each in held_out]).reshape(-1, len(folds))
+            losses = -self.scores_
+        elif hasattr(self, "scores_"):
+            del self.scores_
+        sizes = np.array([weight[test].sum() for _, test in folds])
+        self.C_ = float(self.Cs_[(losses @ sizes).argmin()])
+
+    def _check_Cs(self) -> np.ndarray:
+        if isinstance(self.Cs, (int, np.integer)):
+            if self.Cs < 1:
+                raise ValueError(f"Cs must be at least 1, got {self.Cs}")
+            return np.logspace(-4.0, 4.0, int(self.Cs))
+        Cs = np.unique([check_C(C, "Cs") for C in self.Cs])
+        if len(Cs) == 0:
+            raise ValueError("Cs is empty")
+        return np.asarray(Cs)
+
+
+class _Score:
+    """A scorer, which is given weights if there are any and if it takes them."""
+
+    def __init__(self, scorer: Callable[..., Any], weighted: bool) -> None:
+        takes = inspect.signature(scorer).parameters.values()
+        named = any(each.name == "sample_weight" or each.kind == each.VAR_KEYWORD for each in takes)
+        self.scorer, self.weighted = scorer, weighted and named
+
+    def __call__(self, model: QuantileSVC, X: Any, y: np.ndarray, weight: np.ndarray) -> float:
+        found = self.scorer(model, X, y, **({"sample_weight": weight} if self.weighted else {}))
+        if not (isinstance(found, numbers.Real) and math.isfinite(found)):
+            raise ValueError(f"scoring must return a finite number, got {found!r}")
+        return float(found)
+
+
+@dataclass(frozen=True)
+class _HeldOut:
+    """Probabilities of held-out samples, their Brier score, and their score if asked for."""
+
+    proba: np.ndarray
+    brier: float
+    score: float | None
+
+
+def _held_out(
+    single: QuantileSVC,
+    C: float,
+    X: Any,
+    y: np.ndarray,
+    weight: np.ndarray,
+    score: _Score | None,
+    train: np.ndarray,
+    test: np.ndarray,
+    progress: Any = None,
+) -> _HeldOut:
+    """Return what a model of the other samples says of held-out ones."""
+    pairwise = single.kernel == "precomputed"
+    missing = np.setdiff1d(y[weight > 0.0], y[train][weight[train] > 0.0])
+    if len(missing) > 0:
+        raise ValueError(
+            f"cv leaves a training fold no samples of class {missing.tolist()[0]!r}; use fewer, or "
+            "stratified, folds"
+        )
+    model = clone(single).set_params(C=C)
+    model._progress = progress
+    model.fit(X[train][:, train] if pairwise else X[train], y[train], weight[train])
+    held_out = X[test][:, train] if pairwise else X[test]
+    proba = model.predict_proba(held_out)
+    truth = y[test][:, np.newaxis] == model.classes_
+    squares = 0.5 * ((proba - truth) ** 2).sum(axis=1)
+    return _HeldOut(
+        proba,
+        float(np.average(squares, weights=weight[test])),
+        None if score is None else score(model, held_out, y[test], weight[test]),
+    )
+
+
+def _weight_below(proba: np.ndarray, weight: np.ndarray, taus: np.ndarray) -> np.ndarray:
+    """Return the total weight of probabilities below each τ."""
+    order = np.argsort(proba)
+    total = np.append(0.0, np.cumsum(weight[order]))
+    return np.asarray(total[np.searchsorted(proba[order], taus, side="left")])

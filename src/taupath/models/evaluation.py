@@ -1,0 +1,240 @@
+"""How a model does: mistakes and what they cost at every τ, or losses at every quantile."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import confusion_matrix
+
+from taupath.display.rates import rates_of_estimator
+from taupath.estimators.costs import check_taus, costs_to_tau
+from taupath.estimators.regressor import QuantileSVR
+from taupath.estimators.steps import last_step
+from taupath.models.model import Model
+from taupath.outcomes.held_out import Outcomes, at_quantiles
+from taupath.outcomes.rates import Rates
+from taupath.tables import Table, TableError
+from taupath.validation import check_within
+
+__all__ = [
+    "QUANTILES",
+    "RATIOS",
+    "at_taus",
+    "evaluate",
+    "of_classes",
+    "pieces_of",
+    "scores_of",
+    "truth_of",
+    "usual_taus",
+]
+
+# What a miss costs, and what a false alarm, in the rows of a table.
+RATIOS = (
+    (100, 1),
+    (50, 1),
+    (20, 1),
+    (10, 1),
+    (5, 1),
+    (2, 1),
+    (1, 1),
+    (1, 2),
+    (1, 5),
+    (1, 10),
+    (1, 20),
+    (1, 50),
+    (1, 100),
+)
+# Quantiles that a table shows.
+QUANTILES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+
+
+def evaluate(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    taus: Any = None,
+    cost_fp: float | None = None,
+    cost_fn: float | None = None,
+    sample_weight: Any = None,
+) -> dict[str, np.ndarray]:
+    """Return how a model does on some cases: a table, as columns, with a row for each τ.
+
+    ``pandas.DataFrame(taupath.evaluate(model, X, y))`` shows it.
+
+    Parameters
+    ----------
+    model : QuantileSVC, QuantileSVCCV, QuantileSVR or Model
+        Fitted; also as the last step of a pipeline, or in a search.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Cases, best such that the model was not trained on. For a `Model`, which `load` returns, a
+        data frame, a dict of columns or the name of a file.
+    y : array-like of shape (n_samples,)
+        Their labels, of two classes, or the numbers to be predicted. For a `Model` None means the
+        target column of X.
+    taus : array-like of shape (n_taus,), optional
+        One row for each; of a regression these are the quantiles. By default the τ of `cost_fp`
+        and `cost_fn`, or some between 1/101 (a miss costs 100 false alarms) and 100/101.
+    cost_fp, cost_fn : float, optional
+        What a false alarm and a miss cost, in a unit of your own. Costs of all rows are in this
+        unit, so that decisions made at different τ can be compared.
+    sample_weight : array-like of shape (n_samples,), optional
+        How often each case counts.
+
+    Returns
+    -------
+    dict of ndarray
+        For a classifier ``tau``; ``cost_fp`` and ``cost_fn``, what the mistakes of the row cost: as
+        given, or else τ and 1 - τ in units of the cheaper one; ``tp``, ``fp``, ``fn`` and ``tn``,
+        the numbers of true positives (found), false positives (false alarms), false negatives
+        (missed) and true negatives (cleared); ``tpr``, ``tnr``, ``precision`` (NaN without alarms)
+        and ``accuracy``; ``cost``, of all mistakes; ``cost_per_case``; and ``cost_without_model``,
+        of deciding the same for all cases, whichever is cheaper.
+
+        For a regression ``quantile``; ``pinball``, the mean loss; ``d2``, the part of the loss of
+        a constant that is saved; and ``below``, the share of y up to the predicted quantile.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> import taupath
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X, malignant = scale(X), y == 0
+    >>> model = taupath.QuantileSVC(C=0.1).fit(X[::2], malignant[::2])
+    >>> found = taupath.evaluate(model, X[1::2], malignant[1::2], taus=[1 / 21, 0.5])
+    >>> found["fn"], found["fp"]  # misses fall when a miss costs more
+    (array([5., 9.]), array([18.,  3.]))
+    """
+    if isinstance(model, Model):
+        _, X, y = model._judged(X, y)
+        model = model.estimator
+    last = last_step(model)[0]
+    if isinstance(last, QuantileSVR):
+        if cost_fp is not None or cost_fn is not None:
+            raise ValueError("costs are for classifiers, this is a regression: give taus only")
+        quantiles = _check_list(QUANTILES if taus is None else taus)
+        predicted = model.predict(X, quantile=quantiles)
+        return at_quantiles(np.asarray(y, dtype=float), predicted, quantiles, sample_weight)
+    costs = None
+    if cost_fp is not None or cost_fn is not None:
+        asked = costs_to_tau(cost_fp, cost_fn, 0)
+        costs = float(cost_fp), float(cost_fn)  # type: ignore[arg-type]  # checked just now
+        taus = [asked] if taus is None else taus
+    rates = rates_of_estimator(model, X, y, sample_weight)
+    walked = last.path_.tau_range if hasattr(last, "path_") else (0.0, 1.0)
+    if taus is None:
+        taus = usual_taus(walked)
+    taus = _check_list(taus)
+    for tau in taus:
+        check_within(float(tau), "taus", walked)
+    return at_taus(rates, taus, costs)
+
+
+def usual_taus(walked: tuple[float, float]) -> list[float]:
+    """Return the τ of a table, as far as they are known."""
+    taus = (alarm / (alarm + miss) for miss, alarm in RATIOS)
+    return [tau for tau in taus if walked[0] <= tau <= walked[1]]
+
+
+def _check_list(taus: Any) -> np.ndarray:
+    if np.ndim(taus) != 1:
+        raise ValueError(f"taus must have one dimension, got shape {np.shape(taus)}")
+    return check_taus(taus, "taus", len(taus))
+
+
+def truth_of(model: Model, table: Table) -> tuple[Any, np.ndarray]:
+    """Return features and truth of a table that has both."""
+    X = model.preparation.features(table)
+    target = model.preparation.target
+    unknown = target is None and model.preparation.column_names is not None
+    if not unknown and not model.preparation.has_response(table):
+        what = f"no column {target!r}" if target else "no labels"
+        if model.preparation.target_in(table) is not None:
+            what = f"nothing in column {target!r}"
+        raise TableError(f"{table.source} has {what}: the truth is needed to compare with")
+    return X, model.preparation.response(table)
+
+
+def at_taus(
+    rates: Rates, taus: Any, costs: tuple[float, float] | None = None
+) -> dict[str, np.ndarray]:
+    """Return a column for each measure and a row for each τ, as `evaluate` does.
+
+    `costs` are those of a false alarm and of a miss. By default each row has its own, τ and 1 - τ,
+    in units of the cheaper one.
+    """
+    taus = np.asarray(taus, dtype=float)
+    tp, fp = rates.at(taus)
+    if costs is None:
+        cheaper = np.minimum(taus, 1.0 - taus)
+        cheaper[cheaper == 0.0] = 1.0
+        cost_fp, cost_fn = taus / cheaper, (1.0 - taus) / cheaper
+    else:
+        cost_fp, cost_fn = (np.full(len(taus), cost) for cost in costs)
+    cost = cost_fp * fp + cost_fn * (rates.n_positive - tp)
+    return {
+        "tau": taus,
+        "cost_fp": cost_fp,
+        "cost_fn": cost_fn,
+        **_measures(rates, tp, fp),
+        "cost": cost,
+        "cost_per_case": cost / (rates.n_positive + rates.n_negative),
+        "cost_without_model": np.minimum(cost_fp * rates.n_negative, cost_fn * rates.n_positive),
+    }
+
+
+def pieces_of(
+    rates: Rates, walked: tuple[float, float], costs: tuple[float, float] | None = None
+) -> dict[str, np.ndarray]:
+    """Return all pieces of what was walked on which decisions stay the same, with their measures.
+
+    With the costs of a false alarm and of a miss, ``cost`` is what all mistakes cost.
+    """
+    edges, tp, fp = rates.pieces()
+    begin, end = np.clip(edges[:-1], *walked), np.clip(edges[1:], *walked)
+    known = begin < end
+    tp, fp = tp[known], fp[known]
+    columns = {"tau_from": begin[known], "tau_to": end[known], **_measures(rates, tp, fp)}
+    if costs is not None:
+        columns["cost"] = costs[0] * fp + costs[1] * (rates.n_positive - tp)
+    return columns
+
+
+def _measures(rates: Rates, tp: np.ndarray, fp: np.ndarray) -> dict[str, np.ndarray]:
+    fn, tn = rates.n_positive - tp, rates.n_negative - fp
+    with np.errstate(invalid="ignore"):
+        precision = np.where(tp + fp > 0.0, tp / (tp + fp), np.nan)
+    return {
+        "tp": tp,
+        "fp": fp,
+        "fn": fn,
+        "tn": tn,
+        "tpr": tp / rates.n_positive,
+        "tnr": tn / rates.n_negative,
+        "precision": precision,
+        "accuracy": (tp + tn) / (rates.n_positive + rates.n_negative),
+    }
+
+
+def scores_of(outcomes: Outcomes) -> dict[str, float]:
+    """Return Brier score and log-loss of the probabilities."""
+    proba = outcomes.probabilities()
+    truth = outcomes.truth[:, np.newaxis] == np.arange(proba.shape[1])
+    tiny = np.finfo(float).eps
+    return {
+        "brier": float(0.5 * ((proba - truth) ** 2).sum(axis=1).mean()),
+        "log_loss": float(-np.log(np.maximum(proba[truth], tiny)).mean()),
+    }
+
+
+def of_classes(outcomes: Outcomes, cost_matrix: Any = None) -> dict[str, Any]:
+    """Return accuracy, confusion matrix and, where costs are given, the mean cost."""
+    truth, decided = outcomes.truth, outcomes.decided(cost_matrix)
+    k = outcomes.probabilities().shape[1]
+    found = {
+        "accuracy": float((decided == truth).mean()),
+        "confusion": confusion_matrix(truth, decided, labels=np.arange(k)),
+    }
+    if cost_matrix is not None:
+        found["cost"] = float(np.asarray(cost_matrix)[truth, decided].mean())
+    return found

@@ -1,0 +1,213 @@
+"""How predictions turned out: the truth beside what a model says of each row at every τ."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import d2_pinball_score, mean_pinball_loss
+
+from taupath.estimators.costs import least_cost_class
+from taupath.estimators.regressor import QuantileSVR
+from taupath.outcomes.rates import (
+    Rates,
+    changes_of_probabilities,
+    probabilities_of_changes,
+    sign_changes,
+)
+from taupath.paths.crossings import Changes
+
+__all__ = ["HeldOut", "Outcomes", "at_quantiles", "joined", "outcomes_of"]
+
+# Quantiles whose losses are kept.
+QUANTILES = np.round(np.linspace(0.01, 0.99, 99), 2)
+# Central intervals whose coverage is counted.
+COVERAGES = (0.5, 0.8, 0.9)
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """The truth, and what was predicted, without the features.
+
+    Attributes
+    ----------
+    truth : ndarray of shape (n_samples,)
+        Of two classes whether a row is positive, of several the place of its class, else numbers.
+    walked : pair of float
+        The part of [0, 1] that is known.
+    changes : Changes, optional
+        Of two classes: decisions at every τ, as in `Rates`.
+    proba : ndarray of shape (n_samples, n_classes), optional
+        Of several classes.
+    quantiles : dict of ndarray, optional
+        Of a regression: loss, D² and the share of the truth below, quantile by quantile.
+    coverage : dict from float to float, optional
+        Of a regression: the share of the truth in central intervals of some coverages.
+    """
+
+    truth: np.ndarray
+    walked: tuple[float, float]
+    changes: Changes | None = None
+    proba: np.ndarray | None = None
+    quantiles: dict[str, np.ndarray] | None = None
+    coverage: dict[float, float] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.truth)
+
+    def rates(self) -> Rates:
+        """Return true and false positives at every τ, for two classes."""
+        assert self.changes is not None
+        return Rates(self.truth, np.ones(self.n_rows), *self.changes)
+
+    def probabilities(self) -> np.ndarray:
+        """Return the probability of each class, of two the positive one last."""
+        if self.proba is not None:
+            return self.proba
+        assert self.changes is not None
+        positive = probabilities_of_changes(self.changes, self.walked)
+        return np.column_stack((1.0 - positive, positive))
+
+    def decided(self, cost_matrix: Any = None) -> np.ndarray:
+        """Return the place of the class that is predicted, of several classes."""
+        assert self.proba is not None
+        if cost_matrix is None:
+            return np.asarray(self.proba.argmax(axis=1))
+        return least_cost_class(self.proba, np.asarray(cost_matrix, dtype=float))
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Outcomes for rows that were held out when the model that judges them was trained.
+
+    Attributes
+    ----------
+    outcomes : Outcomes
+        In no particular order: a row cannot be told by its place.
+    folds : int
+        Number of folds, each of which was held out once; 0 for a single part.
+    share : float
+        Share of the rows that were held out at a time.
+    seconds : float
+        How long it took.
+    """
+
+    outcomes: Outcomes
+    folds: int
+    share: float
+    seconds: float
+
+    def in_words(self) -> str:
+        """Return what was done."""
+        n = self.outcomes.n_rows
+        if self.folds:
+            return (
+                f"out-of-fold figures from training: {n} rows, each judged by a model that was "
+                f"trained without it ({self.folds} folds)"
+            )
+        return (
+            f"held-out figures from training: {n} rows, {self.share:.0%} of the file, judged by a "
+            "model of the others; the stored model was trained on all"
+        )
+
+
+def outcomes_of(estimator: Any, X: Any, y: np.ndarray) -> Outcomes:
+    """Return how a model does on rows; y has labels that the estimator knows, or numbers."""
+    walked = estimator._all_paths()[0].tau_range
+    if isinstance(estimator, QuantileSVR):
+        grid = QUANTILES[(walked[0] <= QUANTILES) & (walked[1] >= QUANTILES)]
+        predicted = estimator.predict(X, quantile=grid)
+        return Outcomes(
+            y,
+            walked,
+            quantiles=at_quantiles(y, predicted, grid),
+            coverage=_covered(estimator, X, y),
+        )
+    if len(estimator.classes_) > 2:
+        places = np.searchsorted(estimator.classes_, y)
+        return Outcomes(places, walked, proba=estimator.predict_proba(X))
+    positive = y == estimator.pos_label_
+    if estimator.monotone:
+        proba = estimator.predict_proba(X)[:, estimator._positive]
+        return Outcomes(positive, walked, changes_of_probabilities(proba))
+    return Outcomes(positive, walked, sign_changes(estimator, estimator._check_new(X)))
+
+
+def at_quantiles(
+    y: np.ndarray, predicted: np.ndarray, quantiles: np.ndarray, sample_weight: Any = None
+) -> dict[str, np.ndarray]:
+    """Return, for each quantile, its loss, D², and the share of the truth below it."""
+    columns = list(zip(quantiles, predicted.T, strict=True))
+    given = {"sample_weight": sample_weight}
+    return {
+        "quantile": np.asarray(quantiles),
+        "pinball": np.array([mean_pinball_loss(y, f, alpha=q, **given) for q, f in columns]),
+        "d2": np.array([d2_pinball_score(y, f, alpha=q, **given) for q, f in columns]),
+        "below": np.array([np.average(y <= f, weights=sample_weight) for _, f in columns]),
+    }
+
+
+def _covered(estimator: QuantileSVR, X: Any, y: np.ndarray) -> dict[float, float] | None:
+    """Return how often central intervals hold the truth, None where quantiles are missing."""
+    if estimator.path_.tau_range != (0.0, 1.0):
+        return None
+    found = {}
+    for coverage in COVERAGES:
+        low, high = estimator.predict_interval(X, coverage).T
+        found[coverage] = float(((low <= y) & (y <= high)).mean())
+    return found
+
+
+def joined(parts: Sequence[Outcomes]) -> Outcomes:
+    """Return the outcomes of several models for rows of their own, in another order than theirs."""
+    truth, walked = np.concatenate([part.truth for part in parts]), parts[0].walked
+    sizes = np.array([part.n_rows for part in parts])
+    if parts[0].quantiles is not None:
+        return _joined_quantiles(parts, truth, sizes)
+    if parts[0].proba is not None:
+        proba = np.concatenate([part.probabilities() for part in parts])
+        order = np.lexsort((*proba.T, truth))
+        return Outcomes(truth[order], walked, proba=proba[order])
+    begin, who, when, change = (
+        np.concatenate([part.changes[k] for part in parts if part.changes]) for k in range(4)
+    )
+    counts = [len(part.changes[1]) for part in parts if part.changes]
+    who = who + np.repeat(np.cumsum(sizes) - sizes, counts)
+    proba = np.concatenate([part.probabilities()[:, 1] for part in parts])
+    order = np.lexsort((proba, truth))
+    place = np.argsort(order)
+    by_place = np.argsort(place[who], kind="stable")
+    changes = Changes(begin[order], place[who][by_place], when[by_place], change[by_place])
+    return Outcomes(truth[order], walked, changes)
+
+
+def _joined_quantiles(parts: Sequence[Outcomes], truth: np.ndarray, sizes: np.ndarray) -> Outcomes:
+    tables = [part.quantiles for part in parts if part.quantiles]
+    quantiles = tables[0]["quantile"]
+    pinball, below = (
+        np.average([table[name] for table in tables], axis=0, weights=sizes)
+        for name in ("pinball", "below")
+    )
+    # D² is 1 - loss / loss of the best constant, which follows from the D² of any constant
+    constant = np.full(len(truth), truth.max() + 1.0)
+    known = at_quantiles(truth, np.tile(constant[:, np.newaxis], len(quantiles)), quantiles)
+    least = known["pinball"] / (1.0 - known["d2"])
+    coverage = None
+    if parts[0].coverage is not None:
+        coverage = {
+            wanted: float(
+                np.average(
+                    [part.coverage[wanted] for part in parts if part.coverage], weights=sizes
+                )
+            )
+            for wanted in parts[0].coverage
+        }
+    columns = {
+        "quantile": quantiles,
+        "pinball": pinball,
+        "d2": 1.0 - pinball / least,
+        "below": below,
+    }
+    return Outcomes(np.sort(truth), parts[0].walked, quantiles=columns, coverage=coverage)

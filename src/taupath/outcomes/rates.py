@@ -1,0 +1,117 @@
+"""True and false positives as functions of τ, exactly: they are steps, and all steps are found."""
+
+from typing import Any
+
+import numpy as np
+
+from taupath.estimators.classifier import QuantileSVC
+from taupath.paths.crossings import Changes, Crossings
+
+__all__ = ["Rates", "changes_of_probabilities", "probabilities_of_changes", "sign_changes"]
+
+
+class Rates:
+    """How many samples of either class are taken for positive, at every τ in [0, 1].
+
+    Parameters
+    ----------
+    positive : ndarray of bool of shape (n_samples,)
+        The truth.
+    weight : ndarray of shape (n_samples,)
+        What each sample counts.
+    begin : ndarray of bool of shape (n_samples,)
+        Whether a sample is taken for positive at τ = 0.
+    who, when, change : ndarray of shape (n_changes,)
+        A sample whose prediction changes, after which τ, and to what: 1 for positive, -1 for
+        negative.
+    """
+
+    def __init__(
+        self,
+        positive: np.ndarray,
+        weight: np.ndarray,
+        begin: np.ndarray,
+        who: np.ndarray,
+        when: np.ndarray,
+        change: np.ndarray,
+    ) -> None:
+        self.n_positive = float(weight[positive].sum())
+        self.n_negative = float(weight[~positive].sum())
+        self._when, which = np.unique(when, return_inverse=True)
+        self._counts = []
+        for own, total in ((positive, self.n_positive), (~positive, self.n_negative)):
+            mine = own[who]
+            steps = np.bincount(
+                which[mine], (weight[who] * change)[mine], minlength=len(self._when)
+            )
+            counts = np.cumsum(np.append(weight[own & begin].sum(), steps))
+            self._counts.append(np.clip(counts, 0.0, total))
+
+    @property
+    def prevalence(self) -> float:
+        """The share of the positive class."""
+        return self.n_positive / (self.n_positive + self.n_negative)
+
+    def at(self, taus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers of true and of false positives at several τ."""
+        steps = np.searchsorted(self._when, taus, side="left")
+        return self._counts[0][steps], self._counts[1][steps]
+
+    def pieces(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the τ where they change, 0 and 1 included, and the two numbers in between."""
+        inside = (self._when > 0.0) & (self._when < 1.0)
+        steps = np.searchsorted(self._when, 0.0, side="right") + np.arange(inside.sum() + 1)
+        edges = np.concatenate(([0.0], self._when[inside], [1.0]))
+        return edges, self._counts[0][steps], self._counts[1][steps]
+
+
+def changes_of_probabilities(proba: np.ndarray) -> Changes:
+    """Return the changes of the rule: positive where the probability is at least τ."""
+    n = len(proba)
+    return Changes(np.ones(n, dtype=bool), np.arange(n), proba, np.full(n, -1))
+
+
+def probabilities_of_changes(
+    changes: Changes, walked: tuple[float, float] = (0.0, 1.0)
+) -> np.ndarray:
+    """Return the length of {τ : positive} of each sample, all τ before `walked` included."""
+    begin, who, when, change = changes
+    first, last = walked
+    at_end = begin + np.bincount(who, change, minlength=len(begin))
+    # each fall ends a piece, each rise begins one
+    pieces = np.bincount(who, change * np.clip(when, first, last), minlength=len(begin))
+    return np.clip(first - first * begin - pieces + last * at_end, first, last)
+
+
+def sign_changes(model: QuantileSVC, X: Any, found: Crossings | None = None) -> Changes:
+    """Return which samples have f_τ(x) ≥ 0 at τ = 0, and all changes of that.
+
+    Parameters
+    ----------
+    model : QuantileSVC
+        Of two classes.
+    X : ndarray or sparse array of shape (n_samples, n_features)
+        Samples, checked.
+    found : Crossings, optional
+        Of these samples, if they are known.
+
+    Returns
+    -------
+    Changes
+    """
+    path, X = model.path_, model._columns(X, model._members[0])
+    if found is None:
+        found = path.crossings(X)
+    # Most samples change once, from positive to negative: nothing else to be found for these.
+    begin = found.first > path.tau_range[0]
+    once = found.first >= found.last
+    falls = np.flatnonzero(once & begin)
+    who, when, change = [falls], [found.first[falls]], [np.full(len(falls), -1)]
+    others = np.flatnonzero(~once)
+    if len(others):
+        all_changes = path.changes(X[others])
+        begin[others] = all_changes.begin
+        who.append(others[all_changes.who])
+        when.append(all_changes.when)
+        change.append(all_changes.change)
+    return Changes(begin, np.concatenate(who), np.concatenate(when), np.concatenate(change))

@@ -1,0 +1,27 @@
+"""Methods of lower rooms whose work is done in a room above: `save` and `simplify`.
+
+A room must not import those above it, and a path or an estimator must have these methods all the
+same. The package's `__init__`, which is above every room, says which functions do the work.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["provide", "save", "simplify"]
+
+_work: dict[str, Callable[..., Any]] = {}
+
+
+def provide(**functions: Callable[..., Any]) -> None:
+    """Say which functions do the work."""
+    _work.update(functions)
+
+
+def save(model: Any, file: Any, data: bool | None = None) -> None:
+    """Write a model to a file, see `taupath.storage.save`."""
+    _work["save"](model, file, data)
+
+
+def simplify(path: Any, tol: float) -> Any:
+    """Return a path with fewer nodes, see `taupath.approximate.simplify.simplify`."""
+    return _work["simplify"](path, tol)
