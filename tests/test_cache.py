@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from taupath._core._kernel_rows import CachedRows
 
 import taupath
-from taupath.paths.jobs import training_data as samples
+from taupath.paths import training_data as samples
 
 pytestmark = pytest.mark.core
 N = 40

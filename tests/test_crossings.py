@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import taupath
 from platforms import needs_extended_sums
 from taupath.engine.rows import with_fewer_columns
-from taupath.paths.jobs import crossings
+from taupath.paths import crossings
 from taupath.paths.walked import Stretch
 
 pytestmark = pytest.mark.core

@@ -47,7 +47,7 @@ from taupath.display import (
     RocDisplay,
 )
 from taupath.display.drawing import PALETTE
-from taupath.paths.jobs import path as path_module
+from taupath.paths import path as path_module
 
 matplotlib.use("Agg")
 

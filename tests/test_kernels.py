@@ -24,7 +24,7 @@ from agreement import assert_same_function, blobs, low_rank
 from canonical import Task, assert_optimal, assert_quantile_path, judge
 from platforms import needs_extended_sums
 from real_data import load_dense, slow
-from taupath.paths.jobs import training_data as samples
+from taupath.paths import training_data as samples
 
 TAUS = np.array([0.0, 1e-6, 0.05, 0.25, 0.5, 0.65, 0.9, 1.0 - 1e-6, 1.0])
 NAN, INF = float("nan"), float("inf")

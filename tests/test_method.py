@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 import taupath as tp
-from taupath.approximate.node_search import node_search as approximate
+from taupath.approximate import node_search as approximate
 
 rng = np.random.default_rng(2)
 X = rng.standard_normal((400, 5))

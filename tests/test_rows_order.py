@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import taupath
 from taupath.engine.rows import NEARBY, order_in_memory
-from taupath.paths.jobs import training_data as samples
+from taupath.paths import training_data as samples
 
 
 @pytest.fixture
