@@ -93,9 +93,9 @@ class _Version(argparse.Action):
     """Print the version, which takes a look at the installed packages."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        import taupath
+        from importlib.metadata import version
 
-        print(f"taupath {taupath.__version__}")
+        print(f"taupath {version('taupath')}")
         parser.exit()
 
 
