@@ -1,4 +1,4 @@
-"""Passes over stored rows and over margins: each equals the same thing written in NumPy."""
+"""AllRows over stored rows and over margins: each equals the same thing written in NumPy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from taupath._core import _descent
-from taupath.approximate.gap_bound import Boxes, Continuum, End, SampleLosses
+from taupath.approximate.gap_bound import Boxes, GapBound, PrimalDualPoint, SampleLosses
 from taupath.approximate.rounding import Rounding, in_blocks
 from taupath.approximate.stored_rows import Points
 
@@ -173,16 +173,16 @@ def test_the_bound_is_above_every_point_of_any_chord(seed, regression):
     reach = float(weight @ np.linalg.norm(Z, axis=1))
     rounding = Rounding(d + 1, n, n, d + 1, reach, float(weight @ np.abs(target)))
     losses = SampleLosses(target, weight, sign.astype(np.int8))
-    continuum = Continuum(losses, boxes, rounding)
+    continuum = GapBound(losses, boxes, rounding)
 
     def box(t: float) -> tuple[np.ndarray, np.ndarray]:
         return weight * boxes.lower(t)[own], weight * boxes.upper(t)[own]
 
-    def end(t: float) -> tuple[End, np.ndarray, np.ndarray]:
+    def end(t: float) -> tuple[PrimalDualPoint, np.ndarray, np.ndarray]:
         lower, upper = box(t)
         theta = lower + (upper - lower) * rng.choice([0.0, 1.0, rng.random()], n)
         w, v = rng.standard_normal(d + 1), Z.T @ theta
-        return End(t, Z @ w, float(target @ theta), (w, w), (v, v)), w, theta
+        return PrimalDualPoint(t, Z @ w, float(target @ theta), (w, w), (v, v)), w, theta
 
     t0, t1 = np.sort(rng.random(2))
     (begin, w0, theta0), (last, w1, theta1) = end(t0), end(t1)

@@ -14,11 +14,11 @@ from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.rounding import in_blocks
 from taupath.approximate.stored_rows import Points
 
-__all__ = ["Facts", "Part", "Sums"]
+__all__ = ["DualSums", "RowSummary", "RowSums"]
 
 
 @dataclass(frozen=True)
-class Facts:
+class RowSummary:
     """What does not change while w moves. Of each class where there are two entries.
 
     Attributes
@@ -57,7 +57,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Sums:
+class DualSums:
     """What the shares a of samples add up to, in each class.
 
     Attributes
@@ -76,7 +76,7 @@ class Sums:
     n_between: int
 
 
-class Part(SampleLosses):
+class RowSums(SampleLosses):
     """Samples that lie together.
 
     Parameters
@@ -93,7 +93,7 @@ class Part(SampleLosses):
         self.one_class = bool((points.sign > 0).all())
         self._share: np.ndarray | None = None
 
-    def facts(self) -> Facts:
+    def summary(self) -> RowSummary:
         """Return what does not change."""
         points, weight, target = self.points, self.weight, self.target
         norms = points.norms()
@@ -102,7 +102,7 @@ class Part(SampleLosses):
             points.total(np.where(own, weight, 0.0), None, all_rows[k])
             all_aims[k] = _descent.inner(weight[own], target[own])
             all_weights[k] = weight[own].sum()
-        return Facts(
+        return RowSummary(
             n_rows=points.n_rows,
             n_cols=points.n_cols,
             one_class=self.one_class,
@@ -133,7 +133,7 @@ class Part(SampleLosses):
         self.between = self._between[:0]
         return self._share
 
-    def update(self, margin: np.ndarray, smoothing: Smoothing, afresh: bool = False) -> Sums:
+    def update(self, margin: np.ndarray, smoothing: Smoothing, afresh: bool = False) -> DualSums:
         """Bring the shares up to date with these margins, and return what they add up to.
 
         Parameters
@@ -170,7 +170,7 @@ class Part(SampleLosses):
             negative = self.sign[rows] < 0
             for k, own in enumerate((~negative, negative)):
                 self.points.total(change[own], rows[own], self._totals[k])
-        return Sums(self._totals, self._sums, n_between)
+        return DualSums(self._totals, self._sums, n_between)
 
     # -- Newton's equations, over the samples with shares between 0 and 1 ------------------------
 

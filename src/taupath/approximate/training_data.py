@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from taupath.approximate.row_sums import Part
+from taupath.approximate.row_sums import RowSums
 from taupath.approximate.stored_rows import Points
 from taupath.engine.problem import Line
 from taupath.paths.certificate import Measure, measure
@@ -35,9 +35,9 @@ class StoredSamples(LinearSamples):
         """The z_i."""
         return Points(self.X, self.sign, self.constant.bias)
 
-    def part(self, target: np.ndarray, weight: np.ndarray) -> Part:
+    def row_sums(self, target: np.ndarray, weight: np.ndarray) -> RowSums:
         """Return all samples with these p and factors of their boxes."""
-        return Part(self.points, target, weight)
+        return RowSums(self.points, target, weight)
 
     def check_new(self, X: Any) -> Any:
         """Return the features of other samples, checked."""

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from taupath.approximate.all_rows import OnePart
+from taupath.approximate.all_rows import LocalRows
 from taupath.approximate.gap_bound import Boxes, SampleLosses
 from taupath.approximate.interpolation import Chords
-from taupath.approximate.node_search import approximate_stretch, choose_method, make_continuum
+from taupath.approximate.node_search import approximate_stretch, choose_method, make_gap_bound
 from taupath.approximate.node_solver import NodeSolver
 from taupath.approximate.path import ApproximateClassificationPath
 from taupath.approximate.training_data import StoredSamples
@@ -342,9 +342,9 @@ class TwoClasses(Labels):
             X, target = self.samples.X, np.ones(len(self.sign))
             samples = StoredSamples(X, self.sign, self.samples.constant)
             boxes, free = Boxes.of_classification(C), self.samples.constant.free
-            passes = OnePart(samples.part(target, self.weight))
+            passes = LocalRows(samples.row_sums(target, self.weight))
             losses = SampleLosses(target, self.weight, samples.points.sign)
-            continuum = make_continuum(passes.facts, losses, boxes, free)
+            continuum = make_gap_bound(passes.summary, losses, boxes, free)
             solver = NodeSolver(passes, continuum, samples.constant.bias, free)
             node = solver.solve_afresh(1.0 - t if flipped else t, GUESSED_WITHIN).node
             return Chords(samples, continuum, losses, [node, node], {}).at_node(0)

@@ -12,26 +12,26 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from taupath.approximate.all_rows import Place
+from taupath.approximate.all_rows import Iterate
 from taupath.approximate.gap_bound import N_PANELS, Boxes
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.node_solver import MOST_FACTORED
-from taupath.approximate.row_sums import Facts, Sums
+from taupath.approximate.row_sums import DualSums, RowSummary
 from taupath.cluster.requests import (
-    Chord,
-    End,
-    Margins,
-    Move,
+    ChordLosses,
+    LineSearch,
+    MarginRef,
+    NewtonMatrix,
+    NodeSums,
     Reply,
     Request,
-    Step,
-    Take,
-    Times,
-    Update,
+    SmoothingChange,
+    Summarize,
+    UpdateDual,
 )
 from taupath.cluster.rounds import Rounds
 
-__all__ = ["ManyParts"]
+__all__ = ["ClusterRows"]
 
 # Besides a length, what multiples of it are looked at in the same round: steps that are not taken
 # as they are, are mostly shorter.
@@ -41,16 +41,16 @@ NEARBY = (0.6, 0.35, 0.15, 0.03, 1.6, 3.0)
 N_WITHIN, SHORT = 6, 1e-4
 
 
-class ManyParts:
-    """All samples, in partitions; `Passes` and `Losses` at once."""
+class ClusterRows:
+    """All samples, in partitions; `AllRows` and `Losses` at once."""
 
     def __init__(self, rounds: Rounds) -> None:
         self.rounds = rounds
         self._numbers = count()
-        self._alive: WeakValueDictionary[int, Margins] = WeakValueDictionary()
-        taken = self._ask(Take())
+        self._alive: WeakValueDictionary[int, MarginRef] = WeakValueDictionary()
+        taken = self._ask(Summarize())
         sums, peaks = taken.sums, taken.peaks
-        self.facts = Facts(
+        self.summary = RowSummary(
             n_rows=int(sums["n_rows"]),
             n_cols=int(peaks["n_cols"]),
             one_class=not peaks["two_classes"],
@@ -67,30 +67,30 @@ class ManyParts:
             all_weights=sums["all_weights"],
             at_rest=sums["at_rest"],
         )
-        self._factored = self.facts.n_cols <= MOST_FACTORED
+        self._factored = self.summary.n_cols <= MOST_FACTORED
         # where shares were made, and what they add up to
-        self._at: tuple[Margins, Smoothing, np.ndarray] | None = None
+        self._at: tuple[MarginRef, Smoothing, np.ndarray] | None = None
         self._reply = Reply()
         self._width = 1.0
         # the step, its end, and what is known of it
-        self._step = self._end = self._margins(np.zeros(self.facts.n_cols))
+        self._step = self._end = self._margins(np.zeros(self.summary.n_cols))
         self._ahead: tuple[Smoothing, np.ndarray, Reply] | None = None
         # places at the other ends of chords, and losses on the way
-        self._since: tuple[Margins, ...] = ()
-        self._until: tuple[Margins, ...] = ()
+        self._since: tuple[MarginRef, ...] = ()
+        self._until: tuple[MarginRef, ...] = ()
         self._losses: dict[tuple[int, int], np.ndarray] = {}
 
     def _ask(self, request: Request) -> Reply:
         return self.rounds.ask(request, frozenset(self._alive))
 
-    def _margins(self, w: np.ndarray, *made_of: tuple[Margins, float]) -> Margins:
+    def _margins(self, w: np.ndarray, *made_of: tuple[MarginRef, float]) -> MarginRef:
         of = tuple((margins.number, factor) for margins, factor in made_of)
-        found = Margins(next(self._numbers), w, of)
+        found = MarginRef(next(self._numbers), w, of)
         self._alive[found.number] = found
         return found
 
-    def _place(self, w: np.ndarray, *made_of: tuple[Margins, float]) -> Place:
-        return Place(w, self._margins(w, *made_of))
+    def _place(self, w: np.ndarray, *made_of: tuple[MarginRef, float]) -> Iterate:
+        return Iterate(w, self._margins(w, *made_of))
 
     @property
     def visits(self) -> int:
@@ -99,11 +99,11 @@ class ManyParts:
 
     # -- places ----------------------------------------------------------------------------------
 
-    def rest(self) -> Place:
+    def rest(self) -> Iterate:
         """Return w = 0."""
-        return self._place(np.zeros(self.facts.n_cols))
+        return self._place(np.zeros(self.summary.n_cols))
 
-    def onward(self, here: Place, before: Place | None, part: float) -> Place:
+    def onward(self, here: Iterate, before: Iterate | None, part: float) -> Iterate:
         """Return the place beyond `here`."""
         self._since, self._until = (here.margin,), ()
         if before is None:
@@ -111,34 +111,36 @@ class ManyParts:
         made_of = (here.margin, 1.0 + part), (before.margin, -part)
         return self._place(here.w + part * (here.w - before.w), *made_of)
 
-    def halfway(self, one: Place, other: Place) -> Place:
+    def halfway(self, one: Iterate, other: Iterate) -> Iterate:
         """Return the middle."""
         self._since, self._until = (one.margin,), (other.margin,)
         return self._place(0.5 * (one.w + other.w), (one.margin, 0.5), (other.margin, 0.5))
 
-    def kept(self, place: Place) -> Place:
+    def kept(self, place: Iterate) -> Iterate:
         """Return the place: margins have numbers, and none is changed."""
         return place
 
-    def from_data(self, place: Place) -> Place:
+    def from_data(self, place: Iterate) -> Iterate:
         """Return the place with margins that are made of no others."""
         return self._place(place.w)
 
     # -- shares ----------------------------------------------------------------------------------
 
-    def update(self, place: Place, smoothing: Smoothing, box: np.ndarray, afresh: bool) -> Sums:
+    def update(
+        self, place: Iterate, smoothing: Smoothing, box: np.ndarray, afresh: bool
+    ) -> DualSums:
         """Bring shares up to date."""
-        at: Margins = place.margin
+        at: MarginRef = place.margin
         self._at, self._width = (at, smoothing, box), smoothing.width
         if not afresh and at is self._end and self._ahead is not None:
             assert self._ahead[0] is smoothing and self._ahead[1] is box
             self._reply, self._ahead = self._ahead[2], None
         elif not afresh:
-            self._reply = self._ask(Update(at, smoothing, box, False, self._factored))
+            self._reply = self._ask(UpdateDual(at, smoothing, box, False, self._factored))
         else:
             # likely to be a node: then there is no step from here, but there are chords
             ends = self._since, self._until
-            self._reply = self._ask(Update(at, smoothing, box, True, False, *ends, N_PANELS))
+            self._reply = self._ask(UpdateDual(at, smoothing, box, True, False, *ends, N_PANELS))
             self._losses = {
                 (one.number, at.number): self._reply.sums[f"since {k}"]
                 for k, one in enumerate(self._since)
@@ -147,7 +149,7 @@ class ManyParts:
                 for k, one in enumerate(self._until)
             }
         sums = self._reply.sums
-        return Sums(sums["totals"], sums["sums"], int(sums["n_between"]))
+        return DualSums(sums["totals"], sums["sums"], int(sums["n_between"]))
 
     def weigh(self, width: float) -> float:
         """Return the sum of the factors weight box / width."""
@@ -160,32 +162,34 @@ class ManyParts:
         assert self._at is not None
         place, smoothing, box = self._at
         if "squares" not in self._reply.sums:
-            matrix = self._ask(Times(place, smoothing, box, smoothing.width, None))
+            matrix = self._ask(NewtonMatrix(place, smoothing, box, smoothing.width, None))
             self._reply.sums["squares"] = matrix.sums["squares"]
         out += smoothing.width / self._width * self._reply.sums["squares"]
 
     def times(self, p: np.ndarray, out: np.ndarray) -> None:
         """Add Σ factor z <z, p>."""
         assert self._at is not None
-        out += self._ask(Times(*self._at, self._width, p)).sums["product"]
+        out += self._ask(NewtonMatrix(*self._at, self._width, p)).sums["product"]
 
     def moved(
-        self, place: Place, smoothing: Smoothing, narrower: Smoothing, out: np.ndarray
+        self, place: Iterate, smoothing: Smoothing, narrower: Smoothing, out: np.ndarray
     ) -> None:
         """Add what Σ θ z would change by."""
         assert self._at is not None
-        out += self._ask(Move(place.margin, smoothing, narrower, self._at[2])).sums["moved"]
+        out += self._ask(SmoothingChange(place.margin, smoothing, narrower, self._at[2])).sums[
+            "moved"
+        ]
 
     # -- steps -----------------------------------------------------------------------------------
 
-    def set_out(self, place: Place, step: np.ndarray) -> None:
+    def set_out(self, place: Iterate, step: np.ndarray) -> None:
         """Give the step and its end a number; rows are multiplied when slopes are asked for."""
         self._step = self._margins(step)
         self._end = self._margins(place.w + step, (place.margin, 1.0), (self._step, 1.0))
         self._ahead = None
 
     def slopes(
-        self, place: Place, length: float, smoothing: Smoothing, within: tuple[float, float]
+        self, place: Iterate, length: float, smoothing: Smoothing, within: tuple[float, float]
     ) -> Sequence[tuple[float, float, float]]:
         """Look there and nearby; the first time, also at the shares at the end of the step."""
         assert self._at is not None
@@ -198,17 +202,19 @@ class ManyParts:
         lengths = (length, *others)
         end = self._end if first else None
         squares = first and self._factored
-        reply = self._ask(Step(place.margin, self._step, lengths, smoothing, box, end, squares))
+        reply = self._ask(
+            LineSearch(place.margin, self._step, lengths, smoothing, box, end, squares)
+        )
         slopes = reply.sums.pop("slopes")
         if first:
             self._ahead = smoothing, box, reply
         pulls, bends = slopes.T.tolist()
         return list(zip(lengths, pulls, bends, strict=True))
 
-    def advance(self, place: Place, length: float) -> Place:
+    def advance(self, place: Iterate, length: float) -> Iterate:
         """Go."""
         if length == 1.0:
-            return Place(self._end.w, self._end)
+            return Iterate(self._end.w, self._end)
         w = place.w + length * self._step.w
         return self._place(w, (place.margin, 1.0), (self._step, length))
 
@@ -217,23 +223,23 @@ class ManyParts:
     @property
     def highest(self) -> float:
         """Largest |p|."""
-        return self.facts.highest
+        return self.summary.highest
 
     def at_rest(self) -> np.ndarray:
         """Return those at w = 0."""
-        return self.facts.at_rest
+        return self.summary.at_rest
 
-    def along(self, begin: Margins, end: Margins, n_panels: int) -> np.ndarray:
+    def along(self, begin: MarginRef, end: MarginRef, n_panels: int) -> np.ndarray:
         """Return those on the way."""
         known = self._losses.get((begin.number, end.number))
         if known is not None and known.shape[2] == n_panels + 1:
             return known
-        return self._ask(Chord(begin, end, n_panels)).sums["losses"]
+        return self._ask(ChordLosses(begin, end, n_panels)).sums["losses"]
 
     # -- nodes -----------------------------------------------------------------------------------
 
     def end_at(self, node: Node, boxes: Boxes) -> tuple[Any, np.ndarray, float, float]:
         """Return margins, Σ θ z, Σ p θ and the largest violation of a condition at a node."""
         place = self._margins(node.w)
-        reply = self._ask(End(node, place, boxes))
+        reply = self._ask(NodeSums(node, place, boxes))
         return place, reply.sums["v"], float(reply.sums["aim"]), reply.peaks["off"]
