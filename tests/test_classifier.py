@@ -22,7 +22,7 @@ from sklearn.svm import SVC, LinearSVC
 import taupath
 from taupath import QuantileSVC
 from taupath.estimators.costs import costs_to_tau, least_cost_class
-from taupath.estimators.coupling import couple_pairs, normalize_rest
+from taupath.estimators.multiclass import couple_pairs, normalize_rest
 
 TAUS = [0.0, 0.1, 0.35, 0.5, 0.8, 1.0]
 

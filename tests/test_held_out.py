@@ -15,14 +15,14 @@ from sklearn.preprocessing import StandardScaler
 import taupath as tp
 from damage import ANYTHING, altered, entries, flipped
 from taupath import cli
-from taupath.display.rates import rates_of_estimator
-from taupath.estimators.training_rows import share_seen
+from taupath.estimators.fingerprints import share_seen
 from taupath.exceptions import ModelFileError
 from taupath.models import training
 from taupath.models.evaluation import scores_of
 from taupath.models.model import Model
 from taupath.models.training import hold_out, train
 from taupath.outcomes.held_out import joined, outcomes_of
+from taupath.outcomes.rates import rates_of_estimator
 from taupath.preparation import Preparation
 from taupath.storage.container import read_container, write_container
 from taupath.tables import Table

@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _outcomes(arguments: argparse.Namespace, model: "Model") -> "tuple[Outcomes, dict[str, Any]]":
     """Return what is to be judged, and where it comes from."""
     from taupath.commands.progress import Bar
-    from taupath.estimators.training_rows import IN_SAMPLE, in_words, share_seen
+    from taupath.estimators.fingerprints import IN_SAMPLE, in_words, share_seen
     from taupath.models.evaluation import truth_of
     from taupath.outcomes.held_out import outcomes_of
 

@@ -15,18 +15,17 @@ from taupath.display.drawing import (
     check_matplotlib,
     shades,
 )
-from taupath.display.inputs import (
+from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.costs import check_tau_columns
+from taupath.estimators.pipelines import last_step, pos_label_of
+from taupath.outcomes.inputs import (
     as_frame_of,
     check_binary_classifier,
     column_names,
     columns_of,
-    last_step,
-    pos_label_of,
     positive_of,
     positive_probability,
 )
-from taupath.estimators.classifier import QuantileSVC
-from taupath.estimators.costs import check_tau_columns
 
 __all__ = ["BoundaryDisplay"]
 

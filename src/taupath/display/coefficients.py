@@ -3,7 +3,6 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 
 from taupath.display.drawing import (
     GREY,
@@ -13,12 +12,13 @@ from taupath.display.drawing import (
     check_matplotlib,
     label_ends,
 )
-from taupath.display.inputs import check_binary_classifier, last_step
 from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.pipelines import feature_names_of, last_step
 from taupath.estimators.regressor import QuantileSVR
+from taupath.outcomes.inputs import check_binary_classifier
 from taupath.paths.path import SolutionPath
 
-__all__ = ["CoefficientDisplay", "feature_names_of", "largest_coefficients"]
+__all__ = ["CoefficientDisplay"]
 
 
 class CoefficientDisplay:
@@ -176,21 +176,3 @@ def largest_coefficients(
     parts = [(taus, coef[:, shown].T) for taus, coef in path.coefficients_at_nodes()]
     taus = np.concatenate([part for part, _ in parts])
     return taus, np.concatenate([part for _, part in parts], axis=1), shown
-
-
-def feature_names_of(model: Any, before: list[Any], feature_names: Any) -> list[str]:
-    """Return the names of all features as the path knows them."""
-    n = model.n_features_in_
-    if feature_names is not None:
-        names = [str(name) for name in feature_names]
-        if len(names) != n:
-            raise ValueError(f"feature_names has {len(names)} names, the estimator {n} features")
-        return names
-    if hasattr(model, "feature_names_in_"):
-        return [str(name) for name in model.feature_names_in_]
-    if before:
-        try:
-            return [str(name) for name in before[-1].get_feature_names_out()]
-        except (AttributeError, ValueError, NotFittedError):
-            pass  # a step that knows no names
-    return [f"feature {j}" for j in range(n)]

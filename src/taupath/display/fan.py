@@ -13,8 +13,9 @@ from taupath.display.drawing import (
     check_matplotlib,
     label_ends,
 )
-from taupath.display.inputs import as_frame_of, column_names, columns_of, last_step
+from taupath.estimators.pipelines import last_step
 from taupath.estimators.regressor import QuantileSVR
+from taupath.outcomes.inputs import as_frame_of, column_names, columns_of
 from taupath.validation import check_targets
 
 __all__ = ["QuantileFanDisplay"]

@@ -13,9 +13,8 @@ from taupath.display.drawing import (
     check_matplotlib,
     label_ends,
 )
-from taupath.display.inputs import name_of
-from taupath.display.rates import rates_of_estimator, rates_of_predictions
-from taupath.outcomes.rates import Rates
+from taupath.estimators.pipelines import name_of
+from taupath.outcomes.rates import Rates, rates_of_estimator, rates_of_predictions
 
 __all__ = ["PerformanceDisplay"]
 

@@ -14,15 +14,15 @@ from taupath.display.drawing import (
     merge_style,
     next_color,
 )
-from taupath.display.inputs import (
+from taupath.estimators.pipelines import name_of
+from taupath.outcomes.inputs import (
     check_binary_classifier,
     check_probabilities,
     find_positive,
-    name_of,
     positive_of,
     positive_probability,
 )
-from taupath.validation import check_choice
+from taupath.outcomes.reliability import reliability_bins
 
 __all__ = ["ReliabilityDisplay"]
 
@@ -30,8 +30,6 @@ __all__ = ["ReliabilityDisplay"]
 BAND = (-0.28, -0.08)
 # Counts are written where there are no more bins.
 MOST_LABELS = 12
-# Standard deviations of a normal variable that 95 % lie within.
-Z_95 = 1.959963984540054
 
 
 class ReliabilityDisplay:
@@ -128,7 +126,10 @@ class ReliabilityDisplay:
         check_binary_classifier(estimator)
         positive = positive_of(estimator, X, y, pos_label)
         proba = positive_probability(estimator, X, pos_label)
-        display = cls.of(positive, proba, n_bins, strategy, name or name_of(estimator))
+        display = cls(
+            *reliability_bins(positive, proba, n_bins, strategy),
+            estimator_name=name or name_of(estimator),
+        )
         return display.plot(ax=ax, histogram=histogram, **kwargs)
 
     @classmethod
@@ -165,35 +166,8 @@ class ReliabilityDisplay:
         check_matplotlib(f"{cls.__name__}.from_predictions")
         positive = find_positive(y_true, pos_label)
         proba = check_probabilities(y_proba, len(positive))
-        display = cls.of(positive, proba, n_bins, strategy, name)
+        display = cls(*reliability_bins(positive, proba, n_bins, strategy), estimator_name=name)
         return display.plot(ax=ax, histogram=histogram, **kwargs)
-
-    @classmethod
-    def of(
-        cls, positive: np.ndarray, proba: np.ndarray, n_bins: Any, strategy: Any, name: str | None
-    ) -> Self:
-        """Return the display of checked arrays, not drawn yet."""
-        if isinstance(n_bins, bool) or not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
-            raise ValueError(f"n_bins must be a number of bins, got {n_bins!r}")
-        check_choice(strategy, "strategy", ("uniform", "quantile"))
-        edges = np.linspace(0.0, 1.0, n_bins + 1)
-        if strategy == "quantile":
-            edges = np.unique(np.quantile(proba, edges))
-        # Bins include their right end, as in `sklearn.calibration.calibration_curve`.
-        which = np.searchsorted(edges[1:-1], proba)
-        counts = np.bincount(which, minlength=max(len(edges) - 1, 1))
-        filled = counts > 0
-        n = counts[filled]
-        share = np.bincount(which, positive, minlength=len(counts))[filled] / n
-        bounds = np.column_stack((edges[:-1], edges[1:])) if len(edges) > 1 else edges[[[0, 0]]]
-        return cls(
-            share,
-            np.bincount(which, proba, minlength=len(counts))[filled] / n,
-            _wilson(share, n),
-            n,
-            bounds[filled],
-            estimator_name=name,
-        )
 
     def plot(
         self, ax: Any = None, *, name: str | None = None, histogram: bool = True, **kwargs: Any
@@ -266,11 +240,3 @@ class ReliabilityDisplay:
         ax.set_ylim(low, 1.02)
         ax.set_yticks(np.linspace(0.0, 1.0, 6))
         ax.spines["left"].set_bounds(0.0, 1.02)
-
-
-def _wilson(share: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Return Wilson's 95 % interval of a probability that was seen as a share of n."""
-    z2 = Z_95**2 / n
-    middle = (share + 0.5 * z2) / (1.0 + z2)
-    half = np.sqrt(share * (1.0 - share) * z2 + 0.25 * z2**2) / (1.0 + z2)
-    return np.clip(np.column_stack((middle - half, middle + half)), 0.0, 1.0)

@@ -14,10 +14,9 @@ from taupath.display.drawing import (
     merge_style,
     next_color,
 )
-from taupath.display.inputs import name_of
-from taupath.display.rates import rates_of_estimator, rates_of_predictions
 from taupath.estimators.costs import costs_to_tau
-from taupath.outcomes.rates import Rates
+from taupath.estimators.pipelines import name_of
+from taupath.outcomes.rates import Rates, rates_of_estimator, rates_of_predictions
 from taupath.validation import check_real
 
 __all__ = ["RocDisplay"]

@@ -9,11 +9,11 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from taupath.approximate.node_search import choose_method
-from taupath.estimators.constant import ConstantDecisions
+from taupath.estimators.constant_decisions import ConstantDecisions
 from taupath.estimators.costs import check_tau
 from taupath.estimators.decisions import PathClassifier
-from taupath.estimators.forecast import advise
-from taupath.estimators.several import run_all
+from taupath.estimators.fit_time import advise
+from taupath.estimators.parallel import run_all
 from taupath.fitting.classification import quantile_path
 from taupath.paths.jobs import ClassificationPath
 from taupath.validation import check_choice, check_range, check_weight, check_within

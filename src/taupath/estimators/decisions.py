@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from taupath.estimators.base import PathEstimator
-from taupath.estimators.constant import ConstantDecisions
+from taupath.estimators.constant_decisions import ConstantDecisions
 from taupath.estimators.costs import (
     check_cost_matrix,
     check_tau,
@@ -21,8 +21,8 @@ from taupath.estimators.costs import (
     matrix_to_costs,
     negative_cost,
 )
-from taupath.estimators.coupling import couple_pairs, normalize_rest
-from taupath.estimators.frozen import FrozenClassifier
+from taupath.estimators.frozen_classifier import FrozenClassifier
+from taupath.estimators.multiclass import couple_pairs, normalize_rest
 from taupath.exceptions import ConstantDecisionWarning
 from taupath.paths.jobs import ClassificationPath
 from taupath.validation import check_within

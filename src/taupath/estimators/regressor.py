@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from taupath.approximate.node_search import choose_method
 from taupath.estimators.base import PathEstimator
 from taupath.estimators.conformal import Calibration, calibrate, make_folds
-from taupath.estimators.forecast import advise
+from taupath.estimators.fit_time import advise
 from taupath.estimators.rearrangement import rearranged_quantiles
 from taupath.fitting.regression import quantile_regression_path
 from taupath.paths.jobs import RegressionPath

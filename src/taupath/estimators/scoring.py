@@ -8,7 +8,7 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from taupath.estimators.costs import costs_to_tau, negative_cost
 from taupath.estimators.decisions import PathClassifier
-from taupath.estimators.steps import last_step, pos_label_of
+from taupath.estimators.pipelines import last_step, pos_label_of
 
 __all__ = ["make_cost_scorer"]
 

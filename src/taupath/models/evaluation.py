@@ -5,13 +5,12 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
-from taupath.display.rates import rates_of_estimator
 from taupath.estimators.costs import check_taus, costs_to_tau
+from taupath.estimators.pipelines import last_step
 from taupath.estimators.regressor import QuantileSVR
-from taupath.estimators.steps import last_step
 from taupath.models.model import Model
 from taupath.outcomes.held_out import Outcomes, at_quantiles
-from taupath.outcomes.rates import Rates
+from taupath.outcomes.rates import Rates, rates_of_estimator
 from taupath.tables import Table, TableError
 from taupath.validation import check_within
 

@@ -5,9 +5,25 @@ from typing import Any
 import numpy as np
 
 from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.pipelines import last_step
+from taupath.outcomes.inputs import (
+    check_binary_classifier,
+    check_probabilities,
+    find_positive,
+    positive_of,
+    positive_probability,
+    weights_of,
+)
 from taupath.paths.crossings import Changes, Crossings
 
-__all__ = ["Rates", "changes_of_probabilities", "probabilities_of_changes", "sign_changes"]
+__all__ = [
+    "Rates",
+    "changes_of_probabilities",
+    "probabilities_of_changes",
+    "rates_of_estimator",
+    "rates_of_predictions",
+    "sign_changes",
+]
 
 
 class Rates:
@@ -115,3 +131,32 @@ def sign_changes(model: QuantileSVC, X: Any, found: Crossings | None = None) -> 
         when.append(all_changes.when)
         change.append(all_changes.change)
     return Changes(begin, np.concatenate(who), np.concatenate(when), np.concatenate(change))
+
+
+def rates_of_predictions(
+    y_true: Any, y_proba: Any, sample_weight: Any = None, pos_label: Any = None
+) -> Rates:
+    """Return the rates of the rule: positive where the probability is at least τ."""
+    positive = find_positive(y_true, pos_label)
+    proba = check_probabilities(y_proba, len(positive))
+    return Rates(positive, weights_of(sample_weight, positive), *changes_of_probabilities(proba))
+
+
+def rates_of_estimator(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, pos_label: Any = None
+) -> Rates:
+    """Return the rates of what `predict` returns at each τ.
+
+    For a classifier without costs in `predict`, of the rule: positive where the probability is at
+    least τ.
+    """
+    check_binary_classifier(estimator)
+    positive = positive_of(estimator, X, y, pos_label)
+    weight = weights_of(sample_weight, positive)
+    model, before = last_step(estimator)
+    if not isinstance(model, QuantileSVC) or model.monotone:
+        proba = positive_probability(estimator, X, pos_label)
+        return Rates(positive, weight, *changes_of_probabilities(proba))
+    for step in before:
+        X = step.transform(X)
+    return Rates(positive, weight, *sign_changes(model, model._check_new(X)))

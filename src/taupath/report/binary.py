@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from taupath.display.inputs import as_frame_of, columns_of, positive_of
-from taupath.display.reliability import ReliabilityDisplay
 from taupath.estimators.classifier import QuantileSVC
+from taupath.outcomes.inputs import as_frame_of, columns_of, positive_of
 from taupath.outcomes.rates import changes_of_probabilities, probabilities_of_changes, sign_changes
+from taupath.outcomes.reliability import reliability_bins
 from taupath.paths.crossings import Changes
 from taupath.report.changes import cost_ratios, counts_payload, joint
 from taupath.report.encoding import packed
@@ -204,7 +204,7 @@ def _own_changes(rows: np.ndarray, changes: Changes) -> dict[str, Any]:
 
 def reliability_payload(positive: np.ndarray, proba: np.ndarray) -> dict[str, Any]:
     """Return shares of the positive class, bin by bin, with their 95 % intervals."""
-    bins = ReliabilityDisplay.of(positive, proba, N_BINS, "uniform", None)
+    bins = reliability_bins(positive, proba, N_BINS)
     return {
         "seen": bins.prob_true.round(4).tolist(),
         "predicted": bins.prob_pred.round(4).tolist(),

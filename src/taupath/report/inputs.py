@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from taupath.display.coefficients import feature_names_of
-from taupath.display.inputs import check_probabilities, column_names
 from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.pipelines import feature_names_of, last_step
 from taupath.estimators.regressor import QuantileSVR
-from taupath.estimators.steps import last_step
+from taupath.outcomes.inputs import check_probabilities, column_names
 from taupath.paths.certificate import Certificate
 from taupath.report.weights import Weights, find_weights
 

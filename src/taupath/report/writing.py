@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from taupath.atomic import replacing
+from taupath.estimators.fingerprints import in_words, share_seen
 from taupath.estimators.regressor import QuantileSVR
-from taupath.estimators.training_rows import in_words, share_seen
 from taupath.paths.crossings import Changes
 from taupath.report.binary import binary_payload, outcomes_payload
 from taupath.report.inputs import (

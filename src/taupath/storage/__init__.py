@@ -38,7 +38,7 @@ def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -
     from sklearn.utils.validation import check_is_fitted
 
     from taupath.estimators.classifier import QuantileSVC
-    from taupath.estimators.frozen import FrozenClassifier
+    from taupath.estimators.frozen_classifier import FrozenClassifier
     from taupath.estimators.regressor import QuantileSVR
     from taupath.models.from_sklearn import model_of
     from taupath.models.model import Model

@@ -7,7 +7,7 @@ import numpy as np
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.conformal import Calibration
 from taupath.estimators.costs import check_tau
-from taupath.estimators.frozen import FrozenClassifier
+from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.estimators.regressor import QuantileSVR
 from taupath.estimators.selection import QuantileSVCCV
 from taupath.exceptions import ModelFileError

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import taupath as tp
-from taupath.estimators import constant
-from taupath.estimators.constant import ConstantDecisions
+from taupath.estimators import constant_decisions
+from taupath.estimators.constant_decisions import ConstantDecisions
 
 
 def overlapping(n=300, seed=0):
@@ -77,13 +77,13 @@ def test_what_is_known_saves_looking(monkeypatch):
     X, y = overlapping()
     model = tp.QuantileSVC(C=0.01).fit(X, y)
     looked = []
-    real = constant._constant
+    real = constant_decisions._constant
 
     def counted(path, tau, monotone):
         looked.append(tau)
         return real(path, tau, monotone)
 
-    monkeypatch.setattr(constant, "_constant", counted)
+    monkeypatch.setattr(constant_decisions, "_constant", counted)
     for tau in np.random.default_rng(1).uniform(0.01, 0.99, size=500):
         model._constant_at(tau)
     assert len(looked) < 40
@@ -97,7 +97,7 @@ def test_the_range_has_the_borders():
     X, y = overlapping()
     model = tp.QuantileSVC(C=0.01).fit(X, y)
     low, high = ConstantDecisions().range(model.path_, False)
-    step = 2 * constant.PRECISION
+    step = 2 * constant_decisions.PRECISION
     assert 0.0 < low < high < 1.0
     assert constant_by_hand(model, X, low) is True
     assert constant_by_hand(model, X, low + step) is None
@@ -120,7 +120,7 @@ def test_a_path_without_any_middle():
     X, y = np.zeros((20, 1)), np.arange(20) % 2
     model = tp.QuantileSVC().fit(X, y)
     low, high = ConstantDecisions().range(model.path_, False)
-    assert high - low <= constant.PRECISION
+    assert high - low <= constant_decisions.PRECISION
     with pytest.warns(tp.ConstantDecisionWarning):
         model.predict(X)
 

@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 import taupath as tp
 from damage import ANYTHING, altered, entries, flipped
 from taupath.datasets import load_svm
-from taupath.estimators import training_rows
-from taupath.estimators.training_rows import TrainingRows, fingerprints, in_words, share_seen
+from taupath.estimators import fingerprints as fingerprints_module
+from taupath.estimators.fingerprints import TrainingRows, fingerprints, in_words, share_seen
 from taupath.storage.container import read_container, write_container
 
 
@@ -42,7 +42,7 @@ def test_a_row_has_the_same_fingerprint_however_it_is_stored():
 def test_blocks_of_rows_and_entries_make_no_difference(monkeypatch):
     X = np.random.default_rng(1).normal(size=(100, 5))
     whole = fingerprints(X, 0), fingerprints(sp.csr_array(X), 0)
-    monkeypatch.setattr(training_rows, "AT_A_TIME", 7)
+    monkeypatch.setattr(fingerprints_module, "AT_A_TIME", 7)
     assert np.array_equal(fingerprints(X, 0), whole[0])
     assert np.array_equal(fingerprints(sp.csr_array(X), 0), whole[1])
 
@@ -133,7 +133,7 @@ def test_real_test_sets_are_out_of_sample_though_a_third_of_their_rows_were_seen
 
 
 def test_many_rows_are_represented_by_some(monkeypatch):
-    monkeypatch.setattr(training_rows, "MOST_ROWS", 100)
+    monkeypatch.setattr(fingerprints_module, "MOST_ROWS", 100)
     X = np.random.default_rng(0).normal(size=(5000, 4))
     rows = TrainingRows.of([X[:3000]]).some()
     assert len(rows.marks) == 100

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["last_step", "pos_label_of"]
+__all__ = ["feature_names_of", "last_step", "name_of", "pos_label_of"]
 
 
 def last_step(estimator: Any) -> tuple[Any, list[Any]]:
@@ -42,3 +43,26 @@ def pos_label_of(estimator: Any, pos_label: Any = None) -> Any:
             f"class; fit it with pos_label={pos_label!r}"
         )
     return pos_label
+
+
+def name_of(estimator: Any) -> str:
+    """Return what to call an estimator: the class of its last step."""
+    return type(last_step(estimator)[0]).__name__
+
+
+def feature_names_of(model: Any, before: list[Any], feature_names: Any) -> list[str]:
+    """Return the names of all features as the path knows them."""
+    n = model.n_features_in_
+    if feature_names is not None:
+        names = [str(name) for name in feature_names]
+        if len(names) != n:
+            raise ValueError(f"feature_names has {len(names)} names, the estimator {n} features")
+        return names
+    if hasattr(model, "feature_names_in_"):
+        return [str(name) for name in model.feature_names_in_]
+    if before:
+        try:
+            return [str(name) for name in before[-1].get_feature_names_out()]
+        except (AttributeError, ValueError, NotFittedError):
+            pass  # a step that knows no names
+    return [f"feature {j}" for j in range(n)]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from taupath.estimators.steps import last_step
+from taupath.estimators.pipelines import last_step
 from taupath.validation import slices
 
 __all__ = ["TrainingRows", "in_words", "rows_of", "share_seen"]

@@ -1,4 +1,4 @@
-"""What displays take: estimators of several kinds, labels, probabilities, data frames."""
+"""Checks of what is judged or drawn: classifiers, labels, probabilities, data frames."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from taupath.estimators.steps import last_step, pos_label_of
+from taupath.estimators.pipelines import pos_label_of
 from taupath.validation import check_labels, check_weight, check_weighted_classes
 
 __all__ = [
@@ -17,18 +17,10 @@ __all__ = [
     "column_names",
     "columns_of",
     "find_positive",
-    "last_step",
-    "name_of",
-    "pos_label_of",
     "positive_of",
     "positive_probability",
     "weights_of",
 ]
-
-
-def name_of(estimator: Any) -> str:
-    """Return what to call an estimator: the class of its last step."""
-    return type(last_step(estimator)[0]).__name__
 
 
 def check_binary_classifier(estimator: Any) -> None:
