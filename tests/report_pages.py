@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 
 from taupath import QuantileSVC, QuantileSVR
-from taupath.commands.demonstration import breast_cancer_halves
+from taupath.commands.breast_cancer import breast_cancer_halves
 from taupath.report import write_report
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)

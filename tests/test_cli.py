@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 
 import taupath
 from taupath import cli
-from taupath.commands import demonstration as demo
+from taupath.commands import breast_cancer as demo
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from taupath.preparation import Preparation
-from taupath.preparation.learning import MANY_NUMBERS, MOST_CATEGORIES
+from taupath.preparation.learn_columns import MANY_NUMBERS, MOST_CATEGORIES
 from taupath.tables import Table, TableError, read_table
 
 PEOPLE = """age,job,height,y

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import dump_svmlight_file
 
 import taupath.reproduce.algorithm1
-import taupath.reproduce.data
+import taupath.reproduce.paper_data
 import taupath.reproduce.targets
 from taupath import quantile_path
 from taupath.datasets import DataNotFound, PaperData, load_paper
@@ -58,7 +58,7 @@ def folder(tmp_path):
 def no_openml(monkeypatch):
     """OpenML is out of reach, without asking the network."""
     monkeypatch.setattr(
-        taupath.reproduce.data, "_fetch_into", lambda into: into.append(OSError("no network"))
+        taupath.reproduce.paper_data, "_fetch_into", lambda into: into.append(OSError("no network"))
     )
     monkeypatch.delenv("TAUPATH_DATA", raising=False)
 
@@ -176,7 +176,7 @@ def test_diabetes_from_openml_are_scaled_and_cut_like_the_file(monkeypatch, data
         "sklearn.datasets.fetch_openml",
         lambda *_, **__: SimpleNamespace(data=raw[:, :8], target=label),
     )
-    found = taupath.reproduce.data.diabetes_from_openml(lambda _: None)
+    found = taupath.reproduce.paper_data.diabetes_from_openml(lambda _: None)
     stored = load_paper("diabetes", data_dir)
     for part in ("train", "valid", "test"):
         assert_array_equal(getattr(found, f"y_{part}"), getattr(stored, f"y_{part}"))
@@ -188,9 +188,9 @@ def test_openml_is_not_waited_for_longer_than_the_limit(monkeypatch):
     import threading
 
     never = threading.Event()
-    monkeypatch.setattr(taupath.reproduce.data, "_fetch_into", lambda _: never.wait())
+    monkeypatch.setattr(taupath.reproduce.paper_data, "_fetch_into", lambda _: never.wait())
     said = []
-    assert taupath.reproduce.data.diabetes_from_openml(said.append, seconds=0.01) is None
+    assert taupath.reproduce.paper_data.diabetes_from_openml(said.append, seconds=0.01) is None
     never.set()
     assert "did not answer" in said[0]
 
@@ -202,7 +202,7 @@ def test_without_a_network_openml_is_said_to_fail_and_nothing_is_raised(monkeypa
     monkeypatch.setattr("socket.getaddrinfo", fail)
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))  # nothing is cached there
     said = []
-    assert taupath.reproduce.data.diabetes_from_openml(said.append) is None
+    assert taupath.reproduce.paper_data.diabetes_from_openml(said.append) is None
     assert "URLError" in said[0] and "no such host" in said[0]
 
 

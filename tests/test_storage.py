@@ -20,8 +20,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler, scale
 
 import taupath as tp
 from damage import ANYTHING, altered, entries, flipped
+from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.container import NO_DIGEST, VERSION, read_container, write_container
-from taupath.storage.shelf import Shelf, Taken
 from taupath.tables import TableError
 
 STORED = Path(__file__).parent / "stored"
@@ -147,17 +147,17 @@ def test_ones_take_a_byte_each(tmp_path):
 
 
 def test_floats_are_narrowed_only_where_nothing_is_lost():
-    shelf = Shelf()
+    shelf = ArraysToWrite()
     for value in (0.1, -0.0, 1e300, 128.0, 0.5, 127.0):
         name = shelf.put("x", np.array([value]))
-        back = Taken(shelf.arrays).take(name, np.float64)
+        back = StoredArrays(shelf.arrays).take(name, np.float64)
         assert back.dtype == np.float64
         assert back.tobytes() == np.array([value]).tobytes()
     assert sorted(a.dtype.itemsize for a in shelf.arrays.values()) == [1, 4, 4, 4, 8, 8]
 
 
 def test_the_same_array_is_stored_once():
-    shelf = Shelf()
+    shelf = ArraysToWrite()
     names = {shelf.put(name, np.arange(9.0)) for name in "ab"}
     assert len(names) == len(shelf.arrays) == 1
 

@@ -35,7 +35,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the lines as they become known."""
     check_output(arguments.output)
-    from taupath.commands.demonstration import figures, report, write_halves
+    from taupath.commands.breast_cancer import figures, report, write_halves
 
     if arguments.data is not None:
         write_halves(arguments.data)

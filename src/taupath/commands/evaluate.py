@@ -310,7 +310,7 @@ def _regression(
 def _draw(arguments: argparse.Namespace, outcomes: "Outcomes") -> None:
     from pathlib import Path
 
-    from taupath.atomic import replacing
+    from taupath.atomic_files import replacing
     from taupath.display.drawing import check_matplotlib
 
     kind = Path(arguments.picture).suffix.lstrip(".").lower()

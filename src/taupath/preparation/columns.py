@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from taupath.preparation.lookup import codes_of
-from taupath.preparation.state import (
+from taupath.preparation.checked_json import (
     member,
     take_choice,
     take_dict,
@@ -19,6 +18,7 @@ from taupath.preparation.state import (
     take_texts,
     take_whole,
 )
+from taupath.preparation.codes import codes_of
 from taupath.tables import Table, TableError
 from taupath.tables.cells import first_text, numbers_in, quoted, show_number
 from taupath.tables.table import listed, missing_in

@@ -5,8 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from taupath.preparation.checked_json import (
+    take_bool,
+    take_choice,
+    take_dict,
+    take_numbers,
+    take_whole,
+)
 from taupath.preparation.scaling import standardizing
-from taupath.preparation.state import take_bool, take_choice, take_dict, take_numbers, take_whole
 from taupath.tables import Table, TableError
 
 if TYPE_CHECKING:

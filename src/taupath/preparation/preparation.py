@@ -6,12 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taupath.preparation import labels
-from taupath.preparation.columns import UNSEEN, ColumnFeatures
-from taupath.preparation.labels import Label
-from taupath.preparation.learning import learn_columns
-from taupath.preparation.matrices import MatrixFeatures
-from taupath.preparation.notes import index_columns, notes_on
-from taupath.preparation.state import (
+from taupath.preparation.checked_json import (
     member,
     take_choice,
     take_dict,
@@ -19,6 +14,11 @@ from taupath.preparation.state import (
     take_texts,
     take_whole,
 )
+from taupath.preparation.column_notes import index_columns, notes_on
+from taupath.preparation.columns import UNSEEN, ColumnFeatures
+from taupath.preparation.labels import Label
+from taupath.preparation.learn_columns import learn_columns
+from taupath.preparation.matrices import MatrixFeatures
 from taupath.tables import Table, TableError
 from taupath.tables.table import listed, missing_in
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from taupath.atomic import replacing
+from taupath.atomic_files import replacing
 from taupath.estimators.fingerprints import in_words, share_seen
 from taupath.estimators.regressor import QuantileSVR
 from taupath.paths.crossings import Changes

@@ -43,12 +43,12 @@ def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -
     from taupath.models.from_sklearn import model_of
     from taupath.models.model import Model
     from taupath.paths.path import SolutionPath
+    from taupath.storage.arrays import ArraysToWrite
     from taupath.storage.estimators import pack_estimator
     from taupath.storage.held_out import pack_held_out
     from taupath.storage.paths import pack_path
-    from taupath.storage.shelf import Shelf
 
-    shelf = Shelf()
+    shelf = ArraysToWrite()
     if isinstance(model, Pipeline):
         model = model_of(model)
     if isinstance(model, SolutionPath):
@@ -99,13 +99,13 @@ def load(file: "str | os.PathLike[str]") -> Any:
     content, arrays = read_container(file)
     from taupath.models.model import Model
     from taupath.preparation import Preparation
+    from taupath.storage.arrays import StoredArrays
     from taupath.storage.estimators import check_model, unpack_estimator
     from taupath.storage.held_out import unpack_held_out
     from taupath.storage.paths import unpack_path
-    from taupath.storage.shelf import Taken
 
     try:
-        taken = Taken(arrays)
+        taken = StoredArrays(arrays)
         if "path" in content:
             return unpack_path(content, taken)
         estimator = unpack_estimator(content, taken)

@@ -13,11 +13,11 @@ from taupath.estimators.selection import QuantileSVCCV
 from taupath.exceptions import ModelFileError
 from taupath.models.model import Model
 from taupath.paths.jobs import ClassificationPath, RegressionPath
+from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.frozen import pack_frozen, unpack_frozen
 from taupath.storage.labels import pack_labels, unpack_labels, unpack_positive
 from taupath.storage.paths import pack_path, unpack_path
-from taupath.storage.shelf import Shelf, Taken
-from taupath.storage.training import pack_training, unpack_training
+from taupath.storage.training_rows import pack_training, unpack_training
 from taupath.validation import check_C, check_choice, check_range
 
 __all__ = ["check_model", "pack_estimator", "unpack_estimator"]
@@ -28,7 +28,7 @@ NOT_STORED = ("n_jobs", "verbose")
 
 def pack_estimator(
     estimator: QuantileSVC | QuantileSVR | FrozenClassifier,
-    shelf: Shelf,
+    shelf: ArraysToWrite,
     data: bool | None = None,
 ) -> dict[str, Any]:
     """Return the description of a fitted estimator; its arrays are put away."""
@@ -50,7 +50,7 @@ def _holds_data(path: dict[str, Any]) -> bool:
 
 
 def _pack_paths(
-    estimator: QuantileSVC | QuantileSVR, shelf: Shelf, data: bool | None
+    estimator: QuantileSVC | QuantileSVR, shelf: ArraysToWrite, data: bool | None
 ) -> dict[str, Any]:
     if isinstance(estimator, QuantileSVR):
         return {
@@ -79,7 +79,9 @@ def _pack_paths(
     }
 
 
-def unpack_estimator(found: Any, taken: Taken) -> QuantileSVC | QuantileSVR | FrozenClassifier:
+def unpack_estimator(
+    found: Any, taken: StoredArrays
+) -> QuantileSVC | QuantileSVR | FrozenClassifier:
     """Return the estimator that was described."""
     if found.get("estimator") == "FrozenClassifier":
         alone = unpack_frozen(found, taken)
@@ -118,7 +120,9 @@ def _set_features(estimator: Any, found: dict[str, Any]) -> None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
-def _pack_calibration(calibration: Calibration | None, shelf: Shelf) -> dict[str, Any] | None:
+def _pack_calibration(
+    calibration: Calibration | None, shelf: ArraysToWrite
+) -> dict[str, Any] | None:
     if calibration is None:
         return None
     names = ("level", "step", "share")
@@ -126,7 +130,7 @@ def _pack_calibration(calibration: Calibration | None, shelf: Shelf) -> dict[str
     return arrays | {"n_effective": float(calibration.n_effective)}
 
 
-def _unpack_calibration(found: Any, taken: Taken) -> Calibration | None:
+def _unpack_calibration(found: Any, taken: StoredArrays) -> Calibration | None:
     if found is None:
         return None
     level = taken.take(found.get("level"), np.float64)
@@ -159,7 +163,7 @@ def check_model(model: Model) -> Model:
 
 
 def _unpack_classifier(
-    estimator: QuantileSVC, found: dict[str, Any], taken: Taken, paths: list[Any]
+    estimator: QuantileSVC, found: dict[str, Any], taken: StoredArrays, paths: list[Any]
 ) -> None:
     classes = unpack_labels(found.get("classes"))
     check_choice(estimator.multi_class, "multi_class", ("ovo", "ovr"))

@@ -8,14 +8,14 @@ from taupath.estimators.costs import check_tau
 from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.exceptions import ModelFileError
 from taupath.paths.kernels import make_kernel
+from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.labels import pack_labels, unpack_labels, unpack_positive
-from taupath.storage.shelf import Shelf, Taken
 from taupath.validation import check_features, check_real
 
 __all__ = ["pack_frozen", "unpack_frozen"]
 
 
-def pack_frozen(model: FrozenClassifier, shelf: Shelf) -> dict[str, Any]:
+def pack_frozen(model: FrozenClassifier, shelf: ArraysToWrite) -> dict[str, Any]:
     """Return the description of a classifier of one τ; its arrays are put away."""
     found: dict[str, Any] = {
         "tau": float(model.tau),
@@ -44,7 +44,7 @@ def pack_frozen(model: FrozenClassifier, shelf: Shelf) -> dict[str, Any]:
     }
 
 
-def unpack_frozen(found: dict[str, Any], taken: Taken) -> FrozenClassifier:
+def unpack_frozen(found: dict[str, Any], taken: StoredArrays) -> FrozenClassifier:
     """Return the classifier that was described; its features are for others to name."""
     classes, n_features = unpack_labels(found.get("classes")), found.get("n_features")
     if len(classes) != 2 or type(n_features) is not int:

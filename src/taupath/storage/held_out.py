@@ -8,7 +8,7 @@ from taupath.estimators.classifier import QuantileSVC
 from taupath.exceptions import ModelFileError
 from taupath.outcomes.held_out import HeldOut, Outcomes
 from taupath.paths.crossings import Changes
-from taupath.storage.shelf import Shelf, Taken
+from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.validation import check_range, check_real
 
 __all__ = ["pack_held_out", "unpack_held_out"]
@@ -17,7 +17,7 @@ CHANGES = {"begin": np.int8, "who": np.int32, "when": np.float64, "change": np.i
 QUANTILES = ("quantile", "pinball", "d2", "below")
 
 
-def pack_held_out(held_out: HeldOut | None, shelf: Shelf) -> dict[str, Any] | None:
+def pack_held_out(held_out: HeldOut | None, shelf: ArraysToWrite) -> dict[str, Any] | None:
     """Return the description of figures; their arrays are put away."""
     if held_out is None:
         return None
@@ -44,7 +44,7 @@ def pack_held_out(held_out: HeldOut | None, shelf: Shelf) -> dict[str, Any] | No
     return found
 
 
-def unpack_held_out(found: Any, taken: Taken, estimator: Any) -> HeldOut | None:
+def unpack_held_out(found: Any, taken: StoredArrays, estimator: Any) -> HeldOut | None:
     """Return the figures that were described, as an estimator of this kind has them."""
     if found is None:  # nothing was held out, or the file is older than this
         return None
@@ -57,7 +57,7 @@ def unpack_held_out(found: Any, taken: Taken, estimator: Any) -> HeldOut | None:
     return HeldOut(outcomes, folds, share, check_real(found.get("seconds"), "seconds"))
 
 
-def _outcomes(found: dict[str, Any], taken: Taken, estimator: Any) -> Outcomes:
+def _outcomes(found: dict[str, Any], taken: StoredArrays, estimator: Any) -> Outcomes:
     walked = check_range(found.get("range"))
     if not isinstance(estimator, QuantileSVC):
         truth = taken.take(found.get("truth"), np.float64)
@@ -74,7 +74,7 @@ def _outcomes(found: dict[str, Any], taken: Taken, estimator: Any) -> Outcomes:
     return Outcomes(truth.astype(int), walked, proba=proba)
 
 
-def _changes(found: Any, taken: Taken, n: int) -> Changes:
+def _changes(found: Any, taken: StoredArrays, n: int) -> Changes:
     begin = taken.take(found["begin"], np.int8, n)
     who = taken.take(found.get("who"), np.int32)
     when = taken.take(found.get("when"), np.float64, len(who))
@@ -90,7 +90,7 @@ def _changes(found: Any, taken: Taken, n: int) -> Changes:
     return Changes(begin.astype(bool), who.astype(int), when, change.astype(int))
 
 
-def _quantiles(found: dict[str, Any], taken: Taken) -> dict[str, Any]:
+def _quantiles(found: dict[str, Any], taken: StoredArrays) -> dict[str, Any]:
     stored = found["quantiles"]
     quantile = taken.take(stored["quantile"], np.float64)
     columns = {name: taken.take(stored[name], np.float64, len(quantile)) for name in QUANTILES}

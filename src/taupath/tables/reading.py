@@ -8,9 +8,9 @@ import zlib
 from collections.abc import Collection
 from pathlib import Path
 
-from taupath.tables.arrays import read_npz
 from taupath.tables.delimited import BLANKS, Progress, read_delimited
 from taupath.tables.libsvm import looks_like_libsvm, read_libsvm
+from taupath.tables.npz import read_npz
 from taupath.tables.parquet import read_parquet
 from taupath.tables.table import Table, TableError, one_line
 

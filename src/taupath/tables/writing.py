@@ -16,7 +16,7 @@ from typing import IO
 
 import numpy as np
 
-from taupath.atomic import replacing
+from taupath.atomic_files import replacing
 from taupath.tables.parquet import write_parquet
 from taupath.tables.reading import COMPRESSIONS
 from taupath.tables.table import TableError

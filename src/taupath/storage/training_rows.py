@@ -9,13 +9,13 @@ from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.constant_decisions import ConstantDecisions
 from taupath.estimators.fingerprints import TrainingRows, rows_of
 from taupath.exceptions import ModelFileError
-from taupath.storage.shelf import Shelf, Taken
+from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.validation import check_real
 
 __all__ = ["pack_training", "unpack_training"]
 
 
-def pack_training(estimator: Any, shelf: Shelf) -> dict[str, Any]:
+def pack_training(estimator: Any, shelf: ArraysToWrite) -> dict[str, Any]:
     """Return what is to be known of training rows that are not stored."""
     found: dict[str, Any] = {"rows": None, "constant": None}
     rows = rows_of(estimator)
@@ -34,7 +34,7 @@ def pack_training(estimator: Any, shelf: Shelf) -> dict[str, Any]:
     return found
 
 
-def unpack_training(found: Any, taken: Taken, estimator: Any) -> None:
+def unpack_training(found: Any, taken: StoredArrays, estimator: Any) -> None:
     """Tell an estimator what is known of its training rows."""
     if found is None:  # they are in the file, or it is older than this
         return
@@ -52,7 +52,7 @@ def unpack_training(found: Any, taken: Taken, estimator: Any) -> None:
         estimator._constant = ConstantDecisions(*ends)
 
 
-def _unpack_rows(found: Any, taken: Taken) -> TrainingRows:
+def _unpack_rows(found: Any, taken: StoredArrays) -> TrainingRows:
     salt, limit, whole = found.get("salt"), found.get("limit"), found.get("whole")
     marks = taken.take(found.get("marks"), np.int64).view(np.uint64)
     twins = check_real(found.get("twins"), "twins")

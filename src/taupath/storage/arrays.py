@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from taupath.exceptions import ModelFileError
 
-__all__ = ["Shelf", "Taken"]
+__all__ = ["ArraysToWrite", "StoredArrays"]
 
 # A sparse matrix has so many columns at most, or so many for each stored entry: every solution
 # takes memory for each column, which a small file could otherwise ask for without limit.
@@ -18,7 +18,7 @@ COLUMNS_PER_ENTRY = 16
 _NARROW = (np.int8, np.float32)
 
 
-class Shelf:
+class ArraysToWrite:
     """Arrays to be written. The same array is there once."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Shelf:
         }
 
 
-class Taken:
+class StoredArrays:
     """Arrays that were read, by name."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
