@@ -33,6 +33,7 @@ from report_pages import (
     unpacked,
     wiggly,
 )
+from systems import IS_ROOT
 from taupath import QuantileSVC, QuantileSVR
 from taupath.report import write_report
 from taupath.report.encoding import packed, to_json
@@ -471,7 +472,7 @@ def test_a_folder_in_the_place_of_the_file_is_an_error(tmp_path):
     assert os.listdir(tmp_path) == ["report.html"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.skipif(os.name != "posix" or IS_ROOT, reason="root may write everywhere")
 def test_a_folder_without_the_right_to_write_is_an_error(tmp_path):
     model, X, y = moons()
     tmp_path.chmod(0o500)
