@@ -20,11 +20,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler, scale
 
 import taupath as tp
 from damage import ANYTHING, altered, entries, flipped
-<<<<<<< HEAD
-from taupath.storage.arrays import ArraysToWrite, StoredArrays
-=======
 from lazily import Lazily
->>>>>>> E
+from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.container import NO_DIGEST, VERSION, read_container, write_container
 from taupath.tables import TableError
 
