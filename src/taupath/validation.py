@@ -299,11 +299,12 @@ def check_positive(value: Any, name: str) -> float:
     return number
 
 
-def check_integer(value: Any, name: str, least: int) -> int:
+def check_integer(value: Any, name: str, least: int, or_else: str | None = None) -> int:
     """Return an integer of at least `least`; truth values are refused."""
     integral = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not integral or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+        expected = f"an integer of at least {least}" + (f" or {or_else}" if or_else else "")
+        raise ValueError(f"{name} must be {expected}, got {value!r}")
     return int(value)
 
 

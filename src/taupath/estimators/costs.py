@@ -1,4 +1,4 @@
-"""From what mistakes cost to the τ, or the class, that costs least."""
+"""Costs of mistakes, and the τ or the class with the least expected cost."""
 
 from typing import Any
 
@@ -116,9 +116,9 @@ def check_cost_matrix(cost_matrix: Any, n_samples: int, n_classes: int) -> np.nd
 
 
 def matrix_to_costs(costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what a false positive and a false negative cost more than the right decision.
+    """Return how much more a false positive and a false negative cost than the right decision.
 
-    Of matrices for two classes, rows for the true one and columns for the predicted one.
+    The matrices are of two classes: rows for the true one, columns for the predicted one.
     """
     return costs[..., 0, 1] - costs[..., 0, 0], costs[..., 1, 0] - costs[..., 1, 1]
 
@@ -146,7 +146,7 @@ def negative_cost(
     cost_fn: Any,
     sample_weight: Any = None,
 ) -> float:
-    """Return minus the mean cost of decisions between two classes: the larger, the better.
+    """Return minus the mean cost of decisions between two classes.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def negative_cost(
     cost_fp, cost_fn : float or array-like of shape (n_samples,)
         What a false positive (a false alarm) and a false negative (a miss) cost.
     sample_weight : array-like of shape (n_samples,), optional
-        What each sample counts.
+        Weight of each sample in the mean.
     """
     labels, present = find_labels(y, len(predicted))
     unknown = present[~np.isin(present, classes)].tolist()
