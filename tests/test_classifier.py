@@ -396,7 +396,7 @@ BAD_COSTS = {
     "tau above one": ({"tau": 1.5}, r"tau must lie in \[0, 1\], got 1.5"),
     "tau below zero for one": ({"tau": np.linspace(-0.5, 1.0, 60)}, "tau .* got -0.5"),
     "taus too few": ({"tau": [0.1, 0.2]}, r"tau .* \(60,\), got shape \(2,\)"),
-    "tau not a number": ({"tau": np.nan}, "tau must be finite"),
+    "tau not a number": ({"tau": np.nan}, r"tau must lie in \[0, 1\], got nan"),
     "matrix of three": ({"cost_matrix": np.eye(3)}, r"cost_matrix .* \(2, 2\), .* got \(3, 3\)"),
     "matrix of nothing": ({"cost_matrix": 3.0}, r"cost_matrix must have shape \(2, 2\)"),
 }

@@ -131,16 +131,10 @@ class PerformanceDisplay:
             Labels of two classes.
         y_proba : array-like of shape (n_samples,)
             Probability of the positive class.
-        sample_weight : array-like of shape (n_samples,), optional
-            What each sample counts.
+        sample_weight, name, ax, **kwargs
+            As in `from_estimator`.
         pos_label : optional
             The positive class; by default the larger label.
-        name : str, optional
-            Title; by default there is none.
-        ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
-        **kwargs
-            Style of the three lines (`matplotlib.axes.Axes.stairs`).
 
         Returns
         -------

@@ -5,14 +5,13 @@ from typing import Any, Self
 import numpy as np
 
 from taupath.display.drawing import (
-    CURVE,
     FONT_SIZE,
     GREY,
     INK,
     axes_for,
     check_matplotlib,
-    merge_style,
-    next_color,
+    draw_curve,
+    drawn_lines,
 )
 from taupath.estimators.pipelines import name_of
 from taupath.outcomes.inputs import (
@@ -26,9 +25,9 @@ from taupath.outcomes.reliability import reliability_bins
 
 __all__ = ["ReliabilityDisplay"]
 
-# Where the counts are drawn, in units of the vertical axis.
+# Where the counts are drawn, in units of the vertical axis: below the curve, which begins at 0.
 BAND = (-0.28, -0.08)
-# Counts are written where there are no more bins.
+# Counts are written on up to so many bars; on more they would overlap.
 MOST_LABELS = 12
 
 
@@ -191,17 +190,14 @@ class ReliabilityDisplay:
         """
         self.ax_, self.figure_ = ax, _ = axes_for(ax, type(self).__name__, (5.0, 5.4))
         name = self.estimator_name if name is None else name
-        color = next_color(ax)
-        drawn = {line.get_label(): line for line in ax.get_lines()}
-        if "perfectly calibrated" in drawn:
-            self.diagonal_ = drawn["perfectly calibrated"]
-        else:
+        drawn = drawn_lines(ax)
+        self.diagonal_ = drawn.get("perfectly calibrated")
+        if self.diagonal_ is None:
             (self.diagonal_,) = ax.plot(
                 [0, 1], [0, 1], color=GREY, linestyle=":", label="perfectly calibrated"
             )
-        defaults = {"color": color, "linewidth": 1.4, "marker": "o", "markersize": 5}
-        defaults |= {"gid": CURVE, "zorder": 3, "label": name or "classifier"}
-        (self.line_,) = ax.plot(self.prob_pred, self.prob_true, **merge_style(defaults, kwargs))
+        style = {"linewidth": 1.4, "marker": "o", "markersize": 5, "label": name or "classifier"}
+        self.line_ = draw_curve(ax, self.prob_pred, self.prob_true, kwargs, **style)
         color = self.line_.get_color()
         self.errorbars_ = ax.vlines(
             self.prob_pred, *self.interval.T, color=color, alpha=0.45, linewidth=1.2

@@ -16,11 +16,20 @@ from taupath.estimators.fit_time import advise
 from taupath.estimators.parallel import run_all
 from taupath.fitting.classification import quantile_path
 from taupath.paths.jobs import ClassificationPath
-from taupath.validation import check_choice, check_range, check_weight, check_within
+from taupath.validation import (
+    DEFAULT_C,
+    Checked,
+    check_choice,
+    check_range,
+    check_weight,
+    check_within,
+    regularization_to_C,
+)
 
 __all__ = ["QuantileSVC"]
 
-DEFAULT_C = 1.0
+# Parameters that a path takes as they are.
+PASSED_ON = ("kernel", "gamma", "degree", "coef0", "intercept", "tau_range", "cache_size", "tol")
 
 
 class QuantileSVC(PathClassifier):
@@ -163,8 +172,6 @@ class QuantileSVC(PathClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # -- training ------------------------------------------------------------------------------
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVC":
         """Follow the path, or the paths.
 
@@ -182,40 +189,44 @@ class QuantileSVC(PathClassifier):
         self
         """
         X, y = self._check_training(X, y)
-        C = None if self.lam is not None and self.C == DEFAULT_C else self.C
         with self._watched() as progress:
-            self._follow(X, y, sample_weight, C, self.lam, progress)
+            self._follow(X, y, sample_weight, progress)
         return self
 
-    def _follow(self, X: Any, y: Any, sample_weight: Any, C: Any, lam: Any, progress: Any) -> None:
+    def _C_for(self, n_samples: int) -> float:
+        """Return the C of a path of so many samples."""
+        C = self.C
+        if self.lam is not None and C == DEFAULT_C:
+            C = DEFAULT_C  # which its copies in other processes are equal to, but are not
+        return regularization_to_C(C, self.lam, n_samples)
+
+    def _follow(self, X: Checked, y: np.ndarray, sample_weight: Any, progress: Any) -> None:
         """Follow the paths of checked samples."""
         check_classification_targets(y)
         check_choice(self.multi_class, "multi_class", ("ovo", "ovr"))
         weight = check_weight(sample_weight, X.shape[0])
-        present = np.unique(y[weight > 0.0])
-        if len(present) < 2:
+        self.classes_ = np.unique(y[weight > 0.0])
+        n_classes = len(self.classes_)
+        if n_classes < 2:
             raise ValueError(
-                f"y has one class only: {present.tolist()[0]!r}, of samples with a weight above 0; "
-                "give samples of at least two classes"
+                f"y has one class only: {self.classes_.tolist()[0]!r}, of samples with a weight "
+                "above 0; give samples of at least two classes"
             )
         if self.class_weight is not None:
             weight = weight * compute_sample_weight(self.class_weight, y)
-        self.classes_ = present
         self._set_positive()
-        check_tau(self.tau)
-        if len(present) > 2 and self.tau != 0.5:
+        tau, walked = check_tau(self.tau), check_range(self.tau_range)
+        if n_classes == 2:
+            check_within(tau, "tau", walked)
+        elif tau != 0.5:
             raise ValueError(
-                f"tau={self.tau!r} is for two classes, y has {len(present)}; "
+                f"tau={self.tau!r} is for two classes, y has {n_classes}; "
                 "give predict a cost_matrix instead"
             )
-        begin_and_end = check_range(self.tau_range)
-        if len(present) == 2:
-            check_within(self.tau, "tau", begin_and_end)
         method = choose_method(self.method, self.kernel, X.shape[0])
-        # samples of each path; None for all
         self._members = [self._members_of(y, classes) for classes, _ in self._tasks()]
         jobs = [
-            self._job(X, y, weight, members, positive) | {"C": C, "lam": lam, "method": method}
+            self._job(X, y, weight, members, positive) | {"method": method}
             for members, (_, positive) in zip(self._members, self._tasks(), strict=True)
         ]
         if len(jobs) == 1:
@@ -232,10 +243,8 @@ class QuantileSVC(PathClassifier):
                     f"pos_label={self.pos_label!r} is for two classes, y has {len(classes)}; leave "
                     "it out and give predict a cost_matrix"
                 )
-            if hasattr(self, "pos_label_"):
-                del self.pos_label_
-            return
-        if self.pos_label is None:
+            vars(self).pop("pos_label_", None)
+        elif self.pos_label is None:
             self.pos_label_ = classes[1]
         elif np.ndim(self.pos_label) == 0 and self.pos_label in classes:
             self.pos_label_ = classes[classes.index(self.pos_label)]
@@ -251,10 +260,9 @@ class QuantileSVC(PathClassifier):
     def _set_paths(self, paths: Sequence[ClassificationPath]) -> None:
         self.paths_ = list(paths)
         self._constant = ConstantDecisions()
+        vars(self).pop("path_", None)
         if len(self.classes_) == 2:
             self.path_ = self.paths_[0]
-        elif hasattr(self, "path_"):
-            del self.path_
         self.n_iter_ = np.array([path.n_kinks for path in self.paths_])
         self.method_ = self.paths_[0].method
 
@@ -273,7 +281,12 @@ class QuantileSVC(PathClassifier):
         return None if members.all() else np.flatnonzero(members)
 
     def _job(
-        self, X: Any, y: np.ndarray, weight: np.ndarray, members: np.ndarray | None, positive: int
+        self,
+        X: Checked,
+        y: np.ndarray,
+        weight: np.ndarray,
+        members: np.ndarray | None,
+        positive: int,
     ) -> dict[str, Any]:
         """Return the arguments of one path."""
         if members is not None:
@@ -282,17 +295,6 @@ class QuantileSVC(PathClassifier):
             "X": X,
             "y": (y == self.classes_[positive]).astype(int),
             "sample_weight": weight,
-            **{
-                name: getattr(self, name)
-                for name in (
-                    "kernel",
-                    "gamma",
-                    "degree",
-                    "coef0",
-                    "intercept",
-                    "tau_range",
-                    "cache_size",
-                    "tol",
-                )
-            },
+            "C": self._C_for(len(y)),
+            **{name: getattr(self, name) for name in PASSED_ON},
         }

@@ -1,34 +1,36 @@
-"""For which τ a classifier decides the same for all the rows that it was trained on."""
+"""The τ at which a classifier decides the same for all rows that it was trained on."""
 
 from typing import Any
 
 import numpy as np
 
+from taupath.validation import Checked
+
 __all__ = ["ConstantDecisions"]
 
-# Training rows of either class that are looked at first: two that are decided differently are
-# enough to know that decisions are not constant.
+# Training rows of either class that are decided first: two different decisions among them settle
+# the question, which nearly always happens where decisions differ at all.
 LOOKED_AT_FIRST = 64
-# How exactly the ends of the range with different decisions are found, in τ.
+# Accuracy of the borders of the constant ranges, in τ: messages show three digits.
 PRECISION = 1e-6
 
 
 class ConstantDecisions:
-    """What is known of the τ at which a path decides the same for all its training rows.
+    """The ranges of τ in which a path is known to decide the same for all its training rows.
 
     For small τ all are positive, for large τ all are negative, and in between decisions differ.
-    The borders are looked for where they are asked for: most questions are answered from the
-    earlier ones.
+    Each answer narrows the borders down, so that most questions are answered by earlier ones.
 
     Parameters
     ----------
     positive_to, negative_from : float
-        All training rows are known to be positive up to the one, and negative from the other on.
+        All training rows are known to be positive up to the first τ, and negative from the second
+        one on.
     """
 
     def __init__(self, positive_to: float = -np.inf, negative_from: float = np.inf) -> None:
         self.positive_to, self.negative_from = positive_to, negative_from
-        # between these two decisions are known to differ
+        # decisions are known to differ from the first of these τ to the last
         self._first, self._last = np.inf, -np.inf
 
     def at(self, path: Any, tau: float, monotone: bool) -> bool | None:
@@ -53,25 +55,27 @@ class ConstantDecisions:
         return found
 
     def range(self, path: Any, monotone: bool) -> tuple[float, float]:
-        """Return up to which τ all training rows are positive, and from which on negative.
+        """Return the τ up to which all training rows are positive, and from which on negative.
 
-        Infinite where there is no such τ, or where the path does not have its training rows.
+        Infinite if there is no such τ, or if the path does not have its training rows.
         """
         if not _has_rows(path):
             return self.positive_to, self.negative_from
         begin, end = path.tau_range
         self.at(path, begin, monotone)
         self.at(path, end, monotone)
-        for lower in (True, False):
-            while True:
-                if lower:
-                    gap = max(self.positive_to, begin), min(self._first, self.negative_from, end)
-                else:
-                    gap = max(self._last, self.positive_to, begin), min(self.negative_from, end)
-                if gap[1] - gap[0] <= PRECISION:
-                    break
-                self.at(path, 0.5 * (gap[0] + gap[1]), monotone)
+        for ends in (self._end_of_positive, self._begin_of_negative):
+            while np.diff(ends(begin, end))[0] > PRECISION:
+                self.at(path, 0.5 * sum(ends(begin, end)), monotone)
         return self.positive_to, self.negative_from
+
+    def _end_of_positive(self, begin: float, end: float) -> tuple[float, float]:
+        """Return an interval with the τ from which on not all rows are positive."""
+        return max(self.positive_to, begin), min(self._first, self.negative_from, end)
+
+    def _begin_of_negative(self, begin: float, end: float) -> tuple[float, float]:
+        """Return an interval with the τ from which on all rows are negative."""
+        return max(self._last, self.positive_to, begin), min(self.negative_from, end)
 
 
 def _has_rows(path: Any) -> bool:
@@ -82,20 +86,15 @@ def _has_rows(path: Any) -> bool:
 def _constant(path: Any, tau: float, monotone: bool) -> bool | None:
     """Return whether all training rows are positive, all negative (False), or neither (None)."""
     samples = path._samples
-    few = np.concatenate(
-        [own[:: -(-len(own) // LOOKED_AT_FIRST) or 1] for own in _by_class(samples.sign)]
-    )
+    classes = np.flatnonzero(samples.sign > 0), np.flatnonzero(samples.sign < 0)
+    few = np.concatenate([own[:: -(-len(own) // LOOKED_AT_FIRST) or 1] for own in classes])
     function = None if monotone else path._function(tau)
     for X in (samples.X[few], samples.X):
         if function is None:
-            values = path.tau_range[0] + path.crossings(X).length - tau
+            values = path.tau_range[0] + path.crossings(Checked(X)).length - tau
         else:
             values = samples.decide(X, function)
         positive = values >= 0.0
         if positive.any() and not positive.all():
             return None
     return bool(positive[0])
-
-
-def _by_class(sign: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return np.flatnonzero(sign > 0), np.flatnonzero(sign < 0)

@@ -1,10 +1,17 @@
-"""From what mistakes cost to the τ, or the class, that costs least."""
+"""Costs of mistakes, and the τ or the class with the least expected cost."""
 
 from typing import Any
 
 import numpy as np
 
-from taupath.validation import check_weight, find_labels
+from taupath.validation import (
+    UNIT_INTERVAL,
+    check_all_within,
+    check_numbers,
+    check_weight,
+    find_labels,
+    first_not_finite,
+)
 
 __all__ = [
     "check_cost_matrix",
@@ -19,17 +26,37 @@ __all__ = [
 ]
 
 
-def _real(value: Any, name: str) -> np.ndarray:
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number or an array of numbers, got {value!r}") from None
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite, got {value!r}")
-    return array
+def check_tau(tau: Any, name: str = "tau") -> float:
+    """Return one τ."""
+    one = check_numbers(tau, name)
+    if one.ndim > 0:
+        raise ValueError(f"{name} must be a number, got shape {one.shape}")
+    return float(check_all_within(one, name, UNIT_INTERVAL))
 
 
-def _one_or_each(array: np.ndarray, name: str, n_samples: int, advice: str = "") -> np.ndarray:
+def check_taus(
+    tau: Any, name: str, n_samples: int, walked: tuple[float, float] = UNIT_INTERVAL
+) -> np.ndarray:
+    """Return a τ for all samples (no dimension), or one for each."""
+    advice = f"; for one column per value use {name}s="
+    return check_all_within(_one_or_each(tau, name, n_samples, advice), name, walked)
+
+
+def check_tau_columns(
+    taus: Any, name: str = "taus", walked: tuple[float, float] = UNIT_INTERVAL
+) -> np.ndarray:
+    """Return several τ, one for each column."""
+    several = check_numbers(taus, name)
+    if several.ndim != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, one value per column, got shape {several.shape}"
+        )
+    return check_all_within(several, name, walked)
+
+
+def _one_or_each(value: Any, name: str, n_samples: int, advice: str = "") -> np.ndarray:
+    """Return a number for all samples (no dimension), or one for each."""
+    array = check_numbers(value, name)
     if array.ndim > 1 or (array.ndim == 1 and len(array) != n_samples):
         raise ValueError(
             f"{name} must be a number or have shape ({n_samples},), got shape {array.shape}: an "
@@ -38,35 +65,11 @@ def _one_or_each(array: np.ndarray, name: str, n_samples: int, advice: str = "")
     return array
 
 
-def check_tau(tau: Any, name: str = "tau") -> float:
-    """Return one τ."""
-    one = _real(tau, name)
-    if one.ndim > 0:
-        raise ValueError(f"{name} must be a number, got shape {one.shape}")
-    return float(_check_in_unit_interval(one, name))
-
-
-def check_taus(tau: Any, name: str, n_samples: int) -> np.ndarray:
-    """Return a τ for all samples (no dimension), or one for each."""
-    advice = f"; for one column per value use {name}s="
-    return _check_in_unit_interval(_one_or_each(_real(tau, name), name, n_samples, advice), name)
-
-
-def check_tau_columns(taus: Any, name: str = "taus") -> np.ndarray:
-    """Return several τ, one for each column."""
-    several = _real(taus, name)
-    if several.ndim != 1:
-        raise ValueError(
-            f"{name} must be one-dimensional, one value per column, got shape {several.shape}"
-        )
-    return _check_in_unit_interval(several, name)
-
-
-def _check_in_unit_interval(taus: np.ndarray, name: str) -> np.ndarray:
-    outside = (taus < 0.0) | (taus > 1.0)
-    if outside.any():
-        raise ValueError(f"{name} must lie in [0, 1], got {float(taus[outside].flat[0])!r}")
-    return taus
+def _check_finite(costs: np.ndarray, name: str) -> np.ndarray:
+    at = first_not_finite(costs)
+    if at is not None:
+        raise ValueError(f"{name} must be finite, got {float(costs[at])!r}")
+    return costs
 
 
 def check_costs(cost_fp: Any, cost_fn: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
@@ -76,7 +79,7 @@ def check_costs(cost_fp: Any, cost_fn: Any, n_samples: int) -> tuple[np.ndarray,
         raise ValueError(f"cost_fp and cost_fn go together, {missing} is missing")
     costs = []
     for name, cost in (("cost_fp", cost_fp), ("cost_fn", cost_fn)):
-        costs.append(_one_or_each(_real(cost, name), name, n_samples))
+        costs.append(_check_finite(_one_or_each(cost, name, n_samples), name))
         if (costs[-1] < 0.0).any():
             raise ValueError(f"{name} must not be negative, got {float(costs[-1].min())!r}")
     return costs[0], costs[1]
@@ -95,14 +98,14 @@ def costs_to_tau(cost_fp: Any, cost_fn: Any, n_samples: int) -> np.ndarray:
     fp, fn = check_costs(cost_fp, cost_fn, n_samples)
     largest = np.maximum(fp, fn)
     if (largest == 0.0).any():
-        raise ValueError("cost_fp and cost_fn are both 0: then every decision is as good")
+        raise ValueError("cost_fp and cost_fn are both 0, so that no decision costs anything")
     fp, fn = fp / largest, fn / largest
     return np.asarray(fp / (fp + fn))
 
 
 def check_cost_matrix(cost_matrix: Any, n_samples: int, n_classes: int) -> np.ndarray:
     """Return a matrix for all samples, or one for each."""
-    costs = _real(cost_matrix, "cost_matrix")
+    costs = _check_finite(check_numbers(cost_matrix, "cost_matrix"), "cost_matrix")
     one, each = (n_classes, n_classes), (n_samples, n_classes, n_classes)
     if costs.shape not in (one, each):
         raise ValueError(
@@ -113,9 +116,9 @@ def check_cost_matrix(cost_matrix: Any, n_samples: int, n_classes: int) -> np.nd
 
 
 def matrix_to_costs(costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what a false positive and a false negative cost more than the right decision.
+    """Return how much more a false positive and a false negative cost than the right decision.
 
-    Of matrices for two classes, rows for the true one and columns for the predicted one.
+    The matrices are of two classes: rows for the true one, columns for the predicted one.
     """
     return costs[..., 0, 1] - costs[..., 0, 0], costs[..., 1, 0] - costs[..., 1, 1]
 
@@ -143,7 +146,7 @@ def negative_cost(
     cost_fn: Any,
     sample_weight: Any = None,
 ) -> float:
-    """Return minus the mean cost of decisions between two classes: the larger, the better.
+    """Return minus the mean cost of decisions between two classes.
 
     Parameters
     ----------
@@ -156,7 +159,7 @@ def negative_cost(
     cost_fp, cost_fn : float or array-like of shape (n_samples,)
         What a false positive (a false alarm) and a false negative (a miss) cost.
     sample_weight : array-like of shape (n_samples,), optional
-        What each sample counts.
+        Weight of each sample in the mean.
     """
     labels, present = find_labels(y, len(predicted))
     unknown = present[~np.isin(present, classes)].tolist()

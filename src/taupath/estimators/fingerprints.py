@@ -1,13 +1,12 @@
-"""Which of some rows a model was trained on, told by fingerprints of its training rows.
+"""Fingerprints of training rows, to tell which of some rows a model was trained on.
 
-A fingerprint is a hash of 64 bits of a row's features in single precision: the last digits, which
-another machine or another order of operations may change, do not count.
+A fingerprint is a 64-bit hash of a row's features in single precision, so that the last digits,
+which differ between machines and orders of operations, do not matter.
 
-A model file holds fingerprints where it holds no training data: the smallest ones, which are a
-random sample of the rows, and the same sample whichever file a row comes from. What they give away:
-none can be turned back into a row, but whoever has a row can check whether it was among those of
-training, if it is in the sample. The salt comes from the training data, so that fingerprints of two
-models cannot be compared with each other. ``save(file, data=False)`` leaves them out.
+A model file without training data holds the smallest fingerprints, which are a random sample of the
+rows. Nobody can turn one back into a row, but somebody who has a row can check whether it was among
+the training rows, if it is in the sample. The salt comes from the training data, so that
+fingerprints of two models cannot be compared. ``save(file, data=False)`` leaves them out.
 """
 
 from dataclasses import dataclass
@@ -21,19 +20,19 @@ from taupath.validation import slices
 
 __all__ = ["TrainingRows", "in_words", "rows_of", "share_seen"]
 
-# Rows that a file remembers, at most: 8 bytes each. So many tell the share of a whole training
-# file to 2 %, and the other rows of large training sets leave no trace.
+# Fingerprints in a file, at most, 8 bytes each: enough to estimate the share of known rows to
+# 2 %, and the other rows of large training sets leave no trace.
 MOST_ROWS = 1024
-# Entries hashed at a time: few enough to stay in the cache.
+# Entries hashed at a time: their 64-bit hashes take 256 kB, which stay in the cache.
 AT_A_TIME = 1 << 15
-# Rows that the salt is made from.
+# Rows that the salt is made from: enough to differ between data sets, few enough to cost nothing.
 SALTED_BY = 1000
-# Standard deviations by which the share of known rows must exceed what equal rows of different
-# cases explain. Four: one evaluation in 30 000 is taken for in-sample by chance.
+# Standard deviations by which the share of known rows must exceed that of new cases which happen to
+# equal a training row. Four: by chance, one evaluation in 30 000 is taken for in-sample.
 BEYOND_CHANCE = 4.0
-# Below this share of the rows nothing is said: figures hardly change.
+# Below this share of known rows there is no warning: measures change by less than their noise.
 WORTH_SAYING = 0.01
-# From this share of the rows on, figures count as in-sample.
+# From this share of known rows on, measures count as in-sample: most of them are.
 IN_SAMPLE = 0.5
 
 
@@ -46,15 +45,15 @@ class TrainingRows:
     salt : int
         Of the hash, 64 bits.
     limit : int
-        Fingerprints up to this are remembered.
+        Fingerprints up to this one are kept.
     marks : ndarray of uint64
         These fingerprints, increasing.
     twins : float
-        Share of the training rows that are equal to another one, estimated with one more of
-        either kind: the chance that a new case has the features of a training row.
+        Estimated probability that a new case equals a training row: the share of training rows
+        that equal another one, counting one more of either kind.
     whole : int or None
-        Sum of the fingerprints of all rows, 64 bits: the same for the same rows in any order.
-        None if it is not known.
+        Sum of the fingerprints of all rows modulo 2⁶⁴, which their order does not change. None
+        if it is not known.
     """
 
     salt: int
@@ -74,7 +73,7 @@ class TrainingRows:
         return cls(salt, 2**64 - 1, marks, twins, int(found.sum(dtype=np.uint64)))
 
     def some(self) -> "TrainingRows":
-        """Return what a file remembers of them."""
+        """Return those that a file keeps."""
         if len(self.marks) <= MOST_ROWS:
             return self
         marks = self.marks[:MOST_ROWS]
@@ -83,9 +82,8 @@ class TrainingRows:
     def share(self, X: Any) -> float | None:
         """Return the share of rows that were trained on, None if that cannot be told.
 
-        Rows that are known by chance do not count: of new cases, a share `twins` is expected to
-        have the features of some training row. All rows of training together are known even
-        where each of them alone might be somebody else's.
+        Corrected for new cases that equal a training row by chance, a share `twins` of them. The
+        training rows as a whole are recognised in any case, by the sum of their fingerprints.
         """
         marks = fingerprints(X, self.salt)
         if len(self.marks) > 1 and int(marks.sum(dtype=np.uint64)) == self.whole:
@@ -103,7 +101,7 @@ class TrainingRows:
 
 
 def fingerprints(X: Any, salt: int) -> np.ndarray:
-    """Return a hash of 64 bits for each row; the same for dense and sparse matrices."""
+    """Return a 64-bit hash of each row, the same for dense and sparse matrices."""
     n, n_features = X.shape
     keys = _mixed(np.arange(n_features + 1, dtype=np.uint64) + np.uint64(salt))
     own, keys = keys[0], keys[1:]
@@ -131,7 +129,7 @@ def _hashes(values: np.ndarray, keys: np.ndarray) -> np.ndarray:
 
 
 def _mixed(words: np.ndarray) -> np.ndarray:
-    """Return words of 64 bits, each mixed up (the finaliser of SplitMix64)."""
+    """Return a 64-bit hash of each word (the finaliser of SplitMix64)."""
     words = words ^ (words >> np.uint64(30))
     words *= np.uint64(0xBF58476D1CE4E5B9)
     words ^= words >> np.uint64(27)
@@ -141,7 +139,7 @@ def _mixed(words: np.ndarray) -> np.ndarray:
 
 
 def rows_of(estimator: Any) -> TrainingRows | None:
-    """Return the fingerprints of an estimator's training rows, None if it knows nothing of them."""
+    """Return the fingerprints of an estimator's training rows, None if they are not known."""
     known: TrainingRows | None = getattr(estimator, "_training_rows", None)
     if known is not None:
         return known
@@ -152,7 +150,7 @@ def rows_of(estimator: Any) -> TrainingRows | None:
         return None
     if members[0] is None:
         return TrainingRows.of([samples[0].X])
-    # a path for each pair of classes: every row once
+    # a path for each pair of classes: take every row once
     parts, seen = [], np.empty(0, dtype=np.int64)
     for own, each in zip(members, samples, strict=True):
         parts.append(each.X[~np.isin(own, seen)])
@@ -161,10 +159,9 @@ def rows_of(estimator: Any) -> TrainingRows | None:
 
 
 def share_seen(estimator: Any, X: Any) -> float | None:
-    """Return the share of some rows that a model was trained on, None if it cannot know.
+    """Return the share of some rows that a model was trained on, None if it cannot be told.
 
-    Rows of different cases with equal features do not count: they are no more frequent than among
-    the training rows themselves.
+    Different cases with equal features are allowed for: see `TrainingRows.share`.
 
     Parameters
     ----------
@@ -182,11 +179,11 @@ def share_seen(estimator: Any, X: Any) -> float | None:
     if not hasattr(model, "_all_paths"):
         return None
     known = rows_of(model)
-    return None if known is None else known.share(model._check_new(X))
+    return None if known is None else known.share(model._check_new(X).features)
 
 
 def in_words(share: float | None) -> str | None:
-    """Return what to say of figures on rows of which a share was trained on; None for nothing."""
+    """Return a warning about measures on rows of which this share was trained on, or None."""
     if share is None or share < WORTH_SAYING:
         return None
     seen = f"{100.0 * share:.0f} % of these rows were used to train the model; "

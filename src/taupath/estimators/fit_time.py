@@ -1,4 +1,4 @@
-"""What a long exact fit will take, and the approximate one, from fits of some of the samples."""
+"""How long an exact fit and an approximate one will take, estimated from fits of some samples."""
 
 import math
 import warnings
@@ -15,44 +15,46 @@ from taupath.progress import Display, duration
 
 __all__ = ["Forecast", "advise", "forecast"]
 
-# Samples of the two exact fits. Their times tell how time grows: with a power of the number of
-# samples that is at least 1, and was at most 1.5 from there on. On a9a, splice and Gaussian data,
-# of 10 000 to 100 000 samples, times extrapolated so were right within a factor of 1.5.
+# Samples of the two exact trial fits. Time grows with a power of the number of samples, between 1
+# and MOST_GROWTH. On a9a, splice and Gaussian data of 10 000 to 100 000 samples, times
+# extrapolated this way were right within a factor of 1.5.
 FEW, MORE = 2000, 4000
 MOST_GROWTH = 1.5
-# Of all samples, those of the approximate fit, from MORE on and up to MOST; its time is then taken
-# to grow with their number, which is too much by a factor of two at most.
+# Share of the samples in the approximate trial fit, which has between MORE and MOST samples. Its
+# time is taken to grow linearly, which overestimates it by a factor of two at most.
 PART, MOST = 0.2, 100_000
-# Seconds, from which on a fit is long, and how much quicker the other one must be to be mentioned.
-LONG, WORTH = 30.0, 3.0
-# Of the exact fit, what the trial of the approximate one may take; where there are more features
-# than samples, that can be the slower one.
+# A fit is long from so many seconds on; below, nobody waits long enough to read advice.
+LONG = 30.0
+# The approximate fit is mentioned if it is faster by this factor: more than the estimates' error.
+WORTH = 3.0
+# Share of the exact fit's time that the approximate trial may take. With more features than
+# samples the approximate fit can be the slower one.
 TRIAL = 0.1
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """Seconds that the exact and the approximate path of all samples will take."""
+    """Estimated seconds of the exact and the approximate fit of all samples."""
 
     exact: float
     approximate: float
 
 
-class _Enough(Exception):
-    """The fit of some samples takes too long to be worth it."""
+class _TooSlow(Exception):
+    """The trial fit takes too long to be worth it."""
 
 
 def advise(progress: Any, follow: Callable[..., Any], job: dict[str, Any]) -> None:
-    """Say before a long exact fit that the approximate one is quicker, if somebody is looking.
+    """Tell a user who watches a long exact fit that the approximate one is faster.
 
     Parameters
     ----------
-    progress : Display or other
-        Where to say it.
+    progress : Display, or another callable, or None
+        Only a display that is shown is told.
     follow : callable
         `quantile_path` or `quantile_regression_path`.
     job : dict
-        Its arguments: X, y, sample_weight, C, method, kernel and others.
+        Its arguments, with X, y, sample_weight, C, method and kernel among them.
     """
     if not (isinstance(progress, Display) and progress.shown and job["method"] == "exact"):
         return
@@ -69,7 +71,7 @@ def advise(progress: Any, follow: Callable[..., Any], job: dict[str, Any]) -> No
 
 
 def forecast(follow: Callable[..., Any], job: dict[str, Any]) -> Forecast | None:
-    """Return what the paths of all samples will take; None if the exact one is not long."""
+    """Return how long the fits of all samples will take; None if the exact one is not long."""
     n = job["X"].shape[0]
     try:
         few, more = (_seconds(follow, job, m, "exact", math.inf) for m in (FEW, MORE))
@@ -79,25 +81,24 @@ def forecast(follow: Callable[..., Any], job: dict[str, Any]) -> Forecast | None
             return None
         m = min(max(int(PART * n), MORE), MOST)
         return Forecast(exact, _seconds(follow, job, m, "approximate", TRIAL * exact) * n / m)
-    except (WalkFailed, _Enough):
+    except (WalkFailed, _TooSlow):
         return None
 
 
 def _seconds(
     follow: Callable[..., Any], job: dict[str, Any], m: int, method: str, limit: float
 ) -> float:
-    """Return what the path of m samples takes, with the same λ."""
+    """Return how long the path of m of the samples takes, with the same λ."""
     n, y = job["X"].shape[0], np.asarray(job["y"])
-    # evenly over sorted y: every class is there, in its share
+    # evenly spaced in sorted y, so that every class keeps its share
     chosen = np.sort(np.argsort(y, kind="stable")[np.linspace(0, n - 1, m).astype(int)])
     part = {name: job[name][chosen] for name in ("X", "y", "sample_weight")}
-    if job.get("lam") is None:
-        part["C"] = job["C"] * n / m
+    part["C"] = job["C"] * n / m
     begun = perf_counter()
 
     def watch(fraction: float, n_done: int) -> None:
         if perf_counter() - begun > limit:
-            raise _Enough
+            raise _TooSlow
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""One classifier of a path by itself: small, and as fast as a matrix product."""
+"""The classifier of one τ, without its path: small, and as fast as a matrix product."""
 
 import os
 from typing import Any, Never, Self
@@ -6,12 +6,12 @@ from typing import Any, Never, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from taupath import upward
+from taupath.estimators.base import check_samples
 from taupath.estimators.costs import negative_cost
 from taupath.paths.kernels import Kernel
-from taupath.validation import check_new_features
 
 __all__ = ["FrozenClassifier"]
 
@@ -19,11 +19,10 @@ __all__ = ["FrozenClassifier"]
 class FrozenClassifier(ClassifierMixin, BaseEstimator):
     """The classifier of one τ, made by `QuantileSVC.at`.
 
-    It knows nothing of the path any more, and stays what it is: like
-    `sklearn.frozen.FrozenEstimator`, `fit` changes nothing and `sklearn.base.clone` returns the
-    classifier itself, so that it can be evaluated, calibrated or used as a step wherever
-    scikit-learn would fit a copy. One τ alone has no probabilities, hence no `predict_proba`;
-    ask the model that it was made from.
+    Like `sklearn.frozen.FrozenEstimator` it cannot change: `fit` does nothing and
+    `sklearn.base.clone` returns the classifier itself, so that it can be evaluated, calibrated or
+    used as a step wherever scikit-learn would fit a copy. One τ alone has no probabilities, hence
+    no `predict_proba`; ask the model that it was made from.
 
     Parameters
     ----------
@@ -133,8 +132,7 @@ class FrozenClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         self._check_made()
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        X = check_new_features(X, self.n_features_in_)
+        X = check_samples(self, X, exact=True, reset=False).features
         if self._kernel is None:
             return np.asarray(X @ self.coef_[0] + self.intercept_[0])
         if self._kernel.precomputed:
@@ -153,7 +151,7 @@ class FrozenClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def predict_proba(self) -> Never:
-        """None: it takes the whole path to tell probabilities."""
+        """Not available: probabilities take the whole path."""
         raise AttributeError(
             "one τ alone has no probabilities; use predict_proba of the model that this "
             "classifier was made from"
@@ -171,7 +169,7 @@ class FrozenClassifier(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,), optional
-            What each sample counts.
+            Weight of each sample in the mean.
         cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
             What a false positive and a false negative cost. Decisions stay those of `tau`.
 

@@ -1,11 +1,12 @@
-"""Probabilities of several classes from those of two at a time."""
+"""Probabilities of several classes from those of pairs, or of each class against the rest."""
 
 import numpy as np
 
 __all__ = ["couple_pairs", "normalize_rest"]
 
-# Pairwise probabilities are kept this far from 0 and 1, where the equations become singular.
-AWAY = 1e-7
+# Distance kept from pairwise probabilities of 0 and 1, where the system becomes singular. Small
+# beside errors of probabilities, and its square large beside the rounding of doubles.
+MARGIN = 1e-7
 
 
 def couple_pairs(pairwise: np.ndarray) -> np.ndarray:
@@ -24,7 +25,7 @@ def couple_pairs(pairwise: np.ndarray) -> np.ndarray:
     ndarray of shape (n_samples, n_classes)
     """
     n_samples, k, _ = pairwise.shape
-    r = np.clip(pairwise, AWAY, 1.0 - AWAY)
+    r = np.clip(pairwise, MARGIN, 1.0 - MARGIN)
     r[:, range(k), range(k)] = 0.0
     system = np.zeros((n_samples, k + 1, k + 1))
     system[:, :k, :k] = -r * r.transpose(0, 2, 1)
@@ -39,8 +40,8 @@ def couple_pairs(pairwise: np.ndarray) -> np.ndarray:
 def normalize_rest(against_rest: np.ndarray) -> np.ndarray:
     """Return probabilities in proportion to those of each class against the rest.
 
-    Where all are zero, so is what is known: then all classes are alike.
+    All zero: return uniform probabilities.
     """
     total = against_rest.sum(axis=1, keepdims=True)
-    alike = 1.0 / against_rest.shape[1]
-    return np.where(total > 0.0, against_rest / np.where(total > 0.0, total, 1.0), alike)
+    uniform = 1.0 / against_rest.shape[1]
+    return np.where(total > 0.0, against_rest / np.where(total > 0.0, total, 1.0), uniform)

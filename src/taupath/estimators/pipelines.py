@@ -1,4 +1,4 @@
-"""The estimator within pipelines and searches, and which class it takes for positive."""
+"""The estimator inside pipelines and searches, its positive class and its feature names."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ __all__ = ["feature_names_of", "last_step", "name_of", "pos_label_of"]
 
 
 def last_step(estimator: Any) -> tuple[Any, list[Any]]:
-    """Return the estimator within pipelines and searches, and what transforms X for it."""
+    """Return the estimator inside pipelines and searches, and the steps that transform X for it."""
     check_is_fitted(estimator)
     before = []
     while True:
@@ -27,7 +27,7 @@ def last_step(estimator: Any) -> tuple[Any, list[Any]]:
 def pos_label_of(estimator: Any, pos_label: Any = None) -> Any:
     """Return the positive class of a classifier of two classes, `pos_label` if that is given.
 
-    Estimators of this package know theirs; of others it is the larger label.
+    By default `pos_label_` of the estimator, or else the larger label.
     """
     own = getattr(last_step(estimator)[0], "pos_label_", None)
     classes = estimator.classes_.tolist()
@@ -46,12 +46,12 @@ def pos_label_of(estimator: Any, pos_label: Any = None) -> Any:
 
 
 def name_of(estimator: Any) -> str:
-    """Return what to call an estimator: the class of its last step."""
+    """Return the name of an estimator: the class of its last step."""
     return type(last_step(estimator)[0]).__name__
 
 
 def feature_names_of(model: Any, before: list[Any], feature_names: Any) -> list[str]:
-    """Return the names of all features as the path knows them."""
+    """Return the names of all features of a path: as given, as in `fit`, or of the last step."""
     n = model.n_features_in_
     if feature_names is not None:
         names = [str(name) for name in feature_names]
@@ -64,5 +64,5 @@ def feature_names_of(model: Any, before: list[Any], feature_names: Any) -> list[
         try:
             return [str(name) for name in before[-1].get_feature_names_out()]
         except (AttributeError, ValueError, NotFittedError):
-            pass  # a step that knows no names
+            pass  # this step has no names
     return [f"feature {j}" for j in range(n)]

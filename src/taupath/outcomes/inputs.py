@@ -8,7 +8,14 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from taupath.estimators.pipelines import pos_label_of
-from taupath.validation import check_labels, check_weight, check_weighted_classes
+from taupath.validation import (
+    UNIT_INTERVAL,
+    check_all_within,
+    check_labels,
+    check_numbers,
+    check_weight,
+    check_weighted_classes,
+)
 
 __all__ = [
     "as_frame_of",
@@ -82,10 +89,7 @@ def positive_probability(estimator: Any, X: Any, pos_label: Any = None) -> np.nd
 
 def check_probabilities(y_proba: Any, n_samples: int) -> np.ndarray:
     """Return probabilities of the positive class, one for each sample."""
-    try:
-        proba = np.asarray(y_proba, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError("y_proba must hold numbers") from None
+    proba = check_numbers(y_proba, "y_proba")
     if proba.ndim != 1:
         raise ValueError(
             "y_proba must have one dimension, the probability of the positive class, "
@@ -93,10 +97,7 @@ def check_probabilities(y_proba: Any, n_samples: int) -> np.ndarray:
         )
     if len(proba) != n_samples:
         raise ValueError(f"y_proba has {len(proba)} values, y_true has {n_samples}")
-    outside = ~((proba >= 0.0) & (proba <= 1.0))  # true of NaN, too
-    if outside.any():
-        raise ValueError(f"y_proba must lie in [0, 1], got {float(proba[outside][0])!r}")
-    return proba
+    return check_all_within(proba, "y_proba", UNIT_INTERVAL)
 
 
 def column_names(X: Any) -> list[str] | None:
@@ -107,12 +108,7 @@ def column_names(X: Any) -> list[str] | None:
 
 def columns_of(X: Any) -> np.ndarray:
     """Return dense features as an array of two dimensions."""
-    if hasattr(X, "toarray"):
-        X = X.toarray()
-    try:
-        array = np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError("X must hold numbers") from None
+    array = check_numbers(X.toarray() if hasattr(X, "toarray") else X, "X")
     if array.ndim != 2:
         raise ValueError(
             f"X must have two dimensions (n_samples, n_features), got shape {array.shape}"

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from taupath.validation import check_choice
+from taupath.validation import check_choice, check_integer
 
 __all__ = ["ReliabilityBins", "reliability_bins"]
 
@@ -41,10 +41,8 @@ def reliability_bins(
 
     Bins have the same width ("uniform") or the same number of samples ("quantile").
     """
-    if isinstance(n_bins, bool) or not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
-        raise ValueError(f"n_bins must be a number of bins, got {n_bins!r}")
     check_choice(strategy, "strategy", ("uniform", "quantile"))
-    edges = np.linspace(0.0, 1.0, n_bins + 1)
+    edges = np.linspace(0.0, 1.0, check_integer(n_bins, "n_bins", least=1) + 1)
     if strategy == "quantile":
         edges = np.unique(np.quantile(proba, edges))
     # Bins include their right end, as in `sklearn.calibration.calibration_curve`.
