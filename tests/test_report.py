@@ -36,9 +36,9 @@ from report_pages import (
 from taupath import QuantileSVC, QuantileSVR
 from taupath.report import write_report
 from taupath.report.encoding import packed, to_json
-from taupath.report.lowrank import factor
-from taupath.report.page import SCRIPTS
-from taupath.report.thinning import join, largest_error, thin_each, thin_together
+from taupath.report.low_rank import factor
+from taupath.report.assembly import SCRIPTS
+from taupath.report.piecewise_linear import join, largest_error, thin_each, thin_together
 
 HOSTILE = (
     "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
@@ -230,8 +230,8 @@ def test_the_worst_mistakes_come_first(file):
 
 
 def test_of_many_cases_all_are_counted_and_the_most_wrong_are_carried(file, monkeypatch):
-    monkeypatch.setattr("taupath.report.binary.MOST_CASES", 60)
-    monkeypatch.setattr("taupath.report.binary.FEWEST_CASES", 60)
+    monkeypatch.setattr("taupath.report.binary_payload.MOST_CASES", 60)
+    monkeypatch.setattr("taupath.report.binary_payload.FEWEST_CASES", 60)
     model, X, y, _ = breast_cancer()
     write_report(file, model, X, y)
     payload = payload_of(file)
@@ -420,13 +420,17 @@ def test_packed_refuses_types_the_page_does_not_know():
 
 
 def test_every_part_of_the_pages_is_installed():
-    folder = Path(__file__).parents[1] / "src" / "taupath" / "report"
-    listed = re.findall(r"'([\w.]+)'", (folder / "meson.build").read_text(encoding="utf-8"))
+    package = Path(__file__).parents[1] / "src" / "taupath"
+    rooms = re.findall(r"'([\w/]+)': \[([^]]*)\]", (package / "meson.build").read_text("utf-8"))
+    listed = {f"{room}/{name}" for room, names in rooms for name in re.findall(r"'(.*?)'", names)}
     there = {
-        path.name for path in folder.iterdir() if path.suffix in {".py", ".js", ".css", ".html"}
+        path.relative_to(package).as_posix()
+        for path in (package / "report").rglob("*")
+        if path.suffix in {".py", ".js", ".css", ".html"}
     }
-    assert there <= set(listed)
-    assert {name for names in SCRIPTS.values() for name in names} <= there
+    assert there == {name for name in listed if name.startswith("report/")}
+    scripts = {f"report/page/{name}" for names in SCRIPTS.values() for name in names}
+    assert scripts == {name for name in there if name.endswith(".js")}
 
 
 # -- writing ---------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.regressor import QuantileSVR
 from taupath.estimators.steps import last_step
 from taupath.paths.certificate import Certificate
-from taupath.report.weights import Weights, find_weights
+from taupath.report.linear_weights import Weights, find_weights
 
 __all__ = [
     "Case",
