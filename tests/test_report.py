@@ -215,8 +215,8 @@ def test_the_worst_mistakes_come_first(file):
 
 
 def test_of_many_cases_all_are_counted_and_the_most_wrong_are_carried(file, monkeypatch):
-    monkeypatch.setattr("taupath.report.binary.MOST_CASES", 60)
-    monkeypatch.setattr("taupath.report.binary.FEWEST_CASES", 60)
+    monkeypatch.setattr("taupath.report.binary_payload.MOST_CASES", 60)
+    monkeypatch.setattr("taupath.report.binary_payload.FEWEST_CASES", 60)
     model, X, y, _ = breast_cancer()
     write_report(file, model, X, y)
     payload = payload_of(file)

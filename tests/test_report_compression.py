@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from taupath.report.lowrank import factor
-from taupath.report.thinning import join, largest_error, thin_each, thin_together
+from taupath.report.low_rank import factor
+from taupath.report.piecewise_linear import join, largest_error, thin_each, thin_together
 
 
 def jumping(seed, height=1.0):

@@ -17,8 +17,8 @@ from report_pages import (
 )
 from systems import IS_ROOT
 from taupath.report import write_report
+from taupath.report.assembly import SCRIPTS
 from taupath.report.encoding import packed, to_json
-from taupath.report.page import SCRIPTS
 
 HOSTILE = (
     "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"

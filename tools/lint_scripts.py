@@ -12,10 +12,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from taupath.report.page import SCRIPTS
+from taupath.report.assembly import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = ROOT / "src" / "taupath" / "report"
+SOURCES = ROOT / "src" / "taupath" / "report" / "page"
 JOINED = ROOT / "build" / "lint"
 OPENING = '"use strict";\n(() => {\n'
 CLOSING = "})();\n"

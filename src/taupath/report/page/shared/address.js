@@ -4,6 +4,12 @@
 const LONGEST_FRAGMENT = 4000;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
+/** The number that a text is, null if it is none within limits. */
+function numberIn(text, min, max) {
+  const value = NUMBER.test(text) ? Number(text) : NaN;
+  return Number.isFinite(value) && value >= min && value <= max ? value : null;
+}
+
 /**
  * What a fragment says. Every method returns null where a setting is missing or is not what it
  * should be: an edited fragment is ignored, setting by setting, and its text goes nowhere.
@@ -14,10 +20,8 @@ class Fragment {
   }
 
   /** A number within limits. */
-  number(name, min = -Infinity, max = Infinity) {
-    const text = this.settings.get(name) ?? "";
-    const value = NUMBER.test(text) ? Number(text) : NaN;
-    return Number.isFinite(value) && value >= min && value <= max ? value : null;
+  number(name, min, max) {
+    return numberIn(this.settings.get(name) ?? "", min, max);
   }
 
   integer(name, min, max) {
@@ -31,21 +35,25 @@ class Fragment {
     return options.includes(text) ? text : null;
   }
 
+  /** Two costs, at least one of them above 0. */
+  costs(first, second) {
+    const found = [first, second].map((name) => this.number(name, 0, LARGEST_COST));
+    return !found.includes(null) && found[0] + found[1] > 0 ? found : null;
+  }
+
   /** Numbers separated by commas, `length` of them. */
-  numbers(name, length, min = -Infinity, max = Infinity) {
-    const texts = (this.settings.get(name) ?? "").split(",");
-    const values = texts.map((text) => (NUMBER.test(text) ? Number(text) : NaN));
-    const fits = values.length === length && values.every((v) => Number.isFinite(v) && v >= min && v <= max);
-    return fits ? values : null;
+  numbers(name, length, min, max) {
+    const values = (this.settings.get(name) ?? "").split(",").map((text) => numberIn(text, min, max));
+    return values.length === length && !values.includes(null) ? values : null;
   }
 }
 
 /**
  * Keep the page's settings in its address.
  *
- * save: () => an object of settings, with null for those that are as usual;
- * restore: (fragment) => set all of them from a Fragment, the missing ones to what is usual.
- * Call `changed()` after every change. Restoring is done at once, and when the address changes.
+ * save: () => an object of settings, with null for those that have their default;
+ * restore: (fragment) => set all of them from a Fragment, the missing ones to their defaults.
+ * Restores at once and whenever the address changes. Returns a function to call after every change.
  */
 function keepInAddress({ save, restore }) {
   let waiting = 0;
@@ -58,15 +66,13 @@ function keepInAddress({ save, restore }) {
     try {
       history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
     } catch {
-      // a browser that refuses leaves the address as it is; the page works all the same
+      // a browser may refuse; the page works all the same
     }
   };
   restore(new Fragment(location.hash));
   addEventListener("hashchange", () => restore(new Fragment(location.hash)));
-  return {
-    changed() {
-      clearTimeout(waiting);
-      waiting = setTimeout(write, 150);
-    },
+  return () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(write, 150);
   };
 }

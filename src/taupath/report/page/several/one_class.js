@@ -2,37 +2,37 @@
 
 const MOST_TIMES = 100;
 
-/** From 1 to 100 on a logarithmic scale. */
+const timesPosition = (times) => clamp(Math.log10(times) / Math.log10(MOST_TIMES), 0, 1);
+const roundedTimes = (position) => neat(MOST_TIMES ** position, 3);
+
+/** From 1 to 100 times, on a logarithmic scale. */
 const TIMES = {
-  position: (times) => clamp(Math.log10(times) / Math.log10(MOST_TIMES), 0, 1),
+  position: timesPosition,
   at: (position) => MOST_TIMES ** position,
-  tau: (position) => Number((MOST_TIMES ** position).toPrecision(3)),
+  rounded: roundedTimes,
+  move: (times, steps, fine) => roundedTimes(clamp(timesPosition(times) + steps / (fine ? 200 : 20), 0, 1)),
+  page: 5,
+  ends: [1, MOST_TIMES],
   ticks: [1, 2, 5, 10, 20, 50, 100].map((times) => [times, `×\u2009${times}`]),
 };
 
 /** All decisions along the scale, for one matrix of costs and one class. */
 class Along {
   constructor(costs, row) {
+    Object.assign(this, { costs, row });
     this.steps = Array.from({ length: size }, (_, i) => decisionsAlong(i, costs, row, MOST_TIMES));
     const events = [];
-    this.begin = new Float64Array(k); // how many of each class are found at the beginning
+    const begin = new Float64Array(k); // how many of each class are found at the beginning
     this.steps.forEach((steps, i) => {
-      if (steps[0][1] === truth[i]) this.begin[truth[i]] += alike[i];
+      const right = steps.map(([, decision]) => Number(decision === truth[i]));
+      begin[truth[i]] += right[0] * alike[i];
       for (let s = 1; s < steps.length; s++) {
-        const change = (steps[s][1] === truth[i]) - (steps[s - 1][1] === truth[i]);
-        if (change) events.push([steps[s][0], truth[i], change * alike[i]]);
+        if (right[s] !== right[s - 1]) events.push([steps[s][0], truth[i], (right[s] - right[s - 1]) * alike[i]]);
       }
     });
     events.sort((a, b) => a[0] - b[0]);
     this.when = Float64Array.from(events, ([when]) => when);
-    this.found = names.map((_, j) => {
-      const found = new Float64Array(events.length + 1);
-      found[0] = this.begin[j];
-      events.forEach(([, i, change], e) => (found[e + 1] = found[e] + (i === j ? change : 0)));
-      return found;
-    });
-    this.costs = costs;
-    this.row = row;
+    this.found = names.map((_, j) => runningTotals(begin[j], events.map(([, c, change]) => (c === j ? change : 0))));
   }
 
   /** The share of a class that is taken for it. */
@@ -40,12 +40,9 @@ class Along {
     return perClass[j] ? this.found[j][lowerBound(this.when, times)] / perClass[j] : NaN;
   }
 
-  /** The decision about one case, or group. */
+  /** The decision about one case. */
   decided(i, times) {
-    const steps = this.steps[i];
-    let s = steps.length - 1;
-    while (s > 0 && steps[s][0] >= times) s -= 1;
-    return steps[s][1];
+    return this.steps[i].findLast(([when], s) => s === 0 || when < times)[1];
   }
 
   /** Changes of the decision about a case within a range. */
@@ -64,12 +61,15 @@ class Along {
   }
 }
 
+const TIMES_AXIS = "how many times as much mistakes on it cost";
+
 function foundChart(state, setTimes) {
+  // as many colours as there are, then the same ones dashed
   const mark = (j) => `c${j % 8}${j >= 8 ? " dashed" : ""}`;
   return new Chart({
     title: "How much of each class is found",
-    x: "how many times as much mistakes on it cost", y: "share taken for what it is",
-    along: TIMES, yRange: unit, yTick: asPercent, ratio: 0.7, follow: setTimes,
+    x: TIMES_AXIS, y: "share taken for what it is",
+    along: TIMES, yRange: unit, yTick: asPercent, ratio: 0.7, follow: setTimes, uses: ["costs"],
     base: (chart) => {
       const { when, found } = state.along;
       for (let j = k - 1; j >= 0; j--) {
@@ -87,16 +87,18 @@ function foundChart(state, setTimes) {
 }
 
 function timesCostChart(state, setTimes) {
-  const POINTS = 81;
-  const points = Array.from({ length: POINTS }, (_, p) => TIMES.at(p / (POINTS - 1)));
+  const intervals = 80; // enough for a smooth curve
+  const points = Array.from({ length: intervals + 1 }, (_, p) => TIMES.at(p / intervals));
+  const costsAt = (times) => timesRow(state.costs, state.row, times);
+  const now = () => outcome(state.effective, state.decided).mean;
   let [model, blind] = [[], []];
   return new Chart({
     title: "What this costs per case",
-    x: "how many times as much mistakes on it cost", y: "cost per case",
-    along: TIMES, ratio: 0.7, follow: setTimes,
+    x: TIMES_AXIS, y: "cost per case",
+    along: TIMES, ratio: 0.7, follow: setTimes, uses: ["costs"],
     yRange: () => {
       model = state.along.curve(points);
-      blind = points.map((times) => withoutLooking(timesRow(state.costs, state.row, times)).cost);
+      blind = points.map((times) => withoutLooking(costsAt(times)).cost);
       const [low, high] = extent([...model, ...blind]);
       return [Math.min(0, low), high > 0 ? 1.06 * high : 1];
     },
@@ -105,14 +107,12 @@ function timesCostChart(state, setTimes) {
       chart.line(points.map((times, p) => [times, model[p]]), "cost");
     },
     moving: (chart) => {
-      const costs = timesRow(state.costs, state.row, state.times);
-      const blindNow = withoutLooking(costs);
-      const now = outcome(costs, state.decided).mean;
+      const same = withoutLooking(state.effective);
       chart.cursor(state.times);
-      chart.dot(state.times, now, "cost");
-      chart.explain([["cost", "this model", say(now)], ["faint dashed", `without looking, all ${names[blindNow.best]}`, say(blindNow.cost)]]);
+      chart.dot(state.times, now(), "cost");
+      chart.explain([["cost", "this model", say(now())], ["faint dashed", `without looking, all ${same.name}`, say(same.cost)]]);
     },
     note: "Costs of the other mistakes stay as they are in the table of costs.",
-    describe: () => `Cost per case of this model and of deciding without looking. At ${say(state.times)} times: ${say(outcome(timesRow(state.costs, state.row, state.times), state.decided).mean)} and ${say(withoutLooking(timesRow(state.costs, state.row, state.times)).cost)}.`,
+    describe: () => `Cost per case of this model and of deciding without looking. At ${say(state.times)} times: ${say(now())} and ${say(withoutLooking(state.effective).cost)}.`,
   });
 }

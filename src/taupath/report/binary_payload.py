@@ -9,10 +9,10 @@ from taupath.outcomes.inputs import as_frame_of, columns_of, positive_of
 from taupath.outcomes.rates import changes_of_probabilities, probabilities_of_changes, sign_changes
 from taupath.outcomes.reliability import reliability_bins
 from taupath.paths.crossings import Changes
-from taupath.report.changes import cost_ratios, counts_payload, joint
+from taupath.report.decision_counts import cost_ratios, counts_payload, joint
 from taupath.report.encoding import packed
 from taupath.report.inputs import Case, Cells
-from taupath.report.lowrank import LowRank, chosen_of, compress
+from taupath.report.low_rank import LowRank, chosen_of, compress
 
 __all__ = [
     "TOLERANCE",

@@ -4,35 +4,35 @@ const names = data.classes;
 const k = names.length;
 const n = data.count;
 const truth = unpack(data.truth);
-const size = truth.length; // cases, or groups of cases alike
+const size = truth.length; // cases, or groups of cases alike: what follows calls both cases
 const alike = data.alike ? unpack(data.alike) : new Uint32Array(size).fill(1);
 const proba = data.parts ? Float64Array.from(unpack(data.proba), (part) => part / data.parts) : unpack(data.proba);
 const perClass = new Float64Array(k);
-truth.forEach((i, row) => (perClass[i] += alike[row]));
+truth.forEach((c, i) => (perClass[c] += alike[i]));
 
-/** Cases that are carried one by one, or null. */
+/** The cases that are listed one by one, or null. */
 const cases = data.cases && { rows: unpack(data.cases.rows), columns: data.cases.columns };
 
-/** costs[i][j]: what taking class i for class j costs. */
-const usualCosts = () => Array.from({ length: k }, (_, i) => Array.from({ length: k }, (_, j) => (i === j ? 0 : 1)));
+/** costs[c][j]: what taking class c for class j costs. By default, all mistakes cost the same. */
+const usualCosts = () => names.map((_, c) => names.map((_, j) => (c === j ? 0 : 1)));
 
 /** The costs where mistakes on one class cost so many times as much; right decisions stay as they are. */
 function timesRow(costs, row, times) {
-  return costs.map((line, i) => (i === row ? line.map((cost, j) => (j === row ? cost : times * cost)) : line));
+  return costs.map((line, c) => (c === row ? line.map((cost, j) => (j === row ? cost : times * cost)) : line));
 }
 
-function expected(row, j, costs) {
+function expectedCost(i, j, costs) {
   let sum = 0;
-  for (let i = 0; i < k; i++) sum += proba[row * k + i] * costs[i][j];
+  for (let c = 0; c < k; c++) sum += proba[i * k + c] * costs[c][j];
   return sum;
 }
 
 /** The class with the least expected cost; of several, the first. */
-function decide(row, costs) {
+function decide(i, costs) {
   let best = 0;
-  let least = expected(row, 0, costs);
+  let least = expectedCost(i, 0, costs);
   for (let j = 1; j < k; j++) {
-    const cost = expected(row, j, costs);
+    const cost = expectedCost(i, j, costs);
     if (cost < least) [best, least] = [j, cost];
   }
   return best;
@@ -66,24 +66,24 @@ function decisionsAlong(i, costs, row, high) {
   }
 }
 
-/** Counts of the classes that cases are taken for, their cost per case, and its spread. */
+/** Counts of decisions by true class, the total cost, the mean per case and its 95 % interval. */
 function outcome(costs, decided) {
   const counts = names.map(() => new Float64Array(k));
   let [total, squares] = [0, 0];
-  for (let row = 0; row < size; row++) {
-    const [i, j] = [truth[row], decided[row]];
-    counts[i][j] += alike[row];
-    total += alike[row] * costs[i][j];
-    squares += alike[row] * costs[i][j] ** 2;
+  for (let i = 0; i < size; i++) {
+    const cost = costs[truth[i]][decided[i]];
+    counts[truth[i]][decided[i]] += alike[i];
+    total += alike[i] * cost;
+    squares += alike[i] * cost ** 2;
   }
   const mean = total / n;
-  const deviation = Math.sqrt(Math.max(0, squares / n - mean ** 2));
-  return { counts, mean, total, band: 1.96 * deviation / Math.sqrt(n) };
+  const half = Z * Math.sqrt(Math.max(0, squares / n - mean ** 2) / n);
+  return { counts, total, mean, band: [mean - half, mean + half] };
 }
 
-/** The class that costs least if every case is taken for it. */
+/** The class that costs least if every case is taken for it, and its cost per case. */
 function withoutLooking(costs) {
-  const found = names.map((_, j) => costs.reduce((sum, line, i) => sum + perClass[i] * line[j], 0) / n);
-  const best = found.indexOf(Math.min(...found));
-  return { cost: found[best], best };
+  const found = names.map((_, j) => costs.reduce((sum, line, c) => sum + perClass[c] * line[j], 0) / n);
+  const cost = Math.min(...found);
+  return { cost, name: names[found.indexOf(cost)] };
 }

@@ -9,13 +9,13 @@ from typing import Any, Literal
 import numpy as np
 
 from taupath.paths.path import SolutionPath
-from taupath.report.binary import TOLERANCE, coefficient_payload
-from taupath.report.changes import cost_ratios
+from taupath.report.binary_payload import TOLERANCE, coefficient_payload
+from taupath.report.decision_counts import cost_ratios
 from taupath.report.encoding import packed
-from taupath.report.fans import find_fans
+from taupath.report.fan_samples import find_fans
 from taupath.report.inputs import Case, Cells
-from taupath.report.lowrank import chosen_of, compress
-from taupath.report.thinning import largest_error, thin_together
+from taupath.report.low_rank import chosen_of, compress
+from taupath.report.piecewise_linear import largest_error, thin_together
 from taupath.validation import check_targets, slices
 
 __all__ = ["quantile_payload"]

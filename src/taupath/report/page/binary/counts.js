@@ -5,23 +5,15 @@ const n = nNegative + nPositive;
 const [negative, positive] = data.classes;
 
 /**
- * Counts over τ. `when` are the τ after which some decision changes, in order; the pieces between
- * them have no change inside. Piece k holds for when[k - 1] < τ ≤ when[k].
+ * Counts over τ. `when` are the τ after which some decision changes, in order. Between them the
+ * counts are constant: piece k holds for when[k - 1] < τ ≤ when[k].
  */
 class Counts {
   constructor(events) {
     this.when = unpack(events.when);
-    const sums = (first, steps) => {
-      const totals = new Float64Array(steps.length + 1).fill(first);
-      steps.forEach((step, k) => (totals[k + 1] = totals[k] + step));
-      return totals;
-    };
-    this.falseAlarms = sums(events.begin[0], unpack(events.alarms));
-    this.found = sums(events.begin[1], unpack(events.found));
-  }
-
-  get pieces() {
-    return this.when.length + 1;
+    this.pieces = this.when.length + 1;
+    this.falseAlarms = runningTotals(events.begin[0], unpack(events.alarms));
+    this.found = runningTotals(events.begin[1], unpack(events.found));
   }
 
   piece(tau) {
@@ -60,7 +52,7 @@ function meanCost({ costFp, costFn, prevalence }, falseAlarms, found) {
   return costFp * (1 - prevalence) * (falseAlarms / nNegative) + costFn * prevalence * (1 - found / nPositive);
 }
 
-/** Mean cost of the better of two ways to decide without looking, and which that is. */
+/** Mean cost of giving every case the same answer, the cheaper of the two, and whether that is the alarm. */
 function withoutLooking({ costFp, costFn, prevalence }) {
   const [all, none] = [costFp * (1 - prevalence), costFn * prevalence];
   return all <= none ? { cost: all, alarm: true } : { cost: none, alarm: false };
@@ -73,8 +65,6 @@ function netBenefit({ prevalence }, own, k, tau) {
 
 // -- how sure that is ---------------------------------------------------------------------------
 
-const Z = 1.959964; // 95 %
-
 /** Wilson's 95 % interval of a share. */
 function wilson(count, total) {
   const share = count / total;
@@ -85,11 +75,12 @@ function wilson(count, total) {
 }
 
 /** 95 % interval of the mean cost, from those of both rates of mistakes (MOVER). */
-function costBand(state, falseAlarms, found) {
-  const cost = meanCost(state, falseAlarms, found);
+function costBand(costs, falseAlarms, found) {
+  const { costFp, costFn, prevalence } = costs;
+  const cost = meanCost(costs, falseAlarms, found);
   const parts = [
-    [state.costFp * (1 - state.prevalence), falseAlarms, nNegative],
-    [state.costFn * state.prevalence, nPositive - found, nPositive],
+    [costFp * (1 - prevalence), falseAlarms, nNegative],
+    [costFn * prevalence, nPositive - found, nPositive],
   ];
   let [below, above] = [0, 0];
   for (const [weight, count, total] of parts) {
@@ -101,11 +92,10 @@ function costBand(state, falseAlarms, found) {
 }
 
 /**
- * What one way to decide costs more than another, per case, with its 95 % interval. Only cases
- * about which they differ matter: `alarms` and `missed` are how many of either class there are.
+ * 95 % interval of what one way to decide costs more than another, per case. Only the cases about
+ * which they differ matter: `alarms` of the negative class and `missed` of the positive one.
  */
-function differenceBand(state, difference, alarms, missed) {
-  const { costFp, costFn, prevalence } = state;
+function differenceBand({ costFp, costFn, prevalence }, difference, alarms, missed) {
   const variance =
     (costFp * (1 - prevalence)) ** 2 * (alarms / nNegative ** 2) + (costFn * prevalence) ** 2 * (missed / nPositive ** 2);
   const half = Z * Math.sqrt(variance);
@@ -114,62 +104,48 @@ function differenceBand(state, difference, alarms, missed) {
 
 // -- cases --------------------------------------------------------------------------------------
 
-/** Cases that are carried one by one. */
+/** The cases that are listed one by one. A case is known by its place here; `rows` has its row in the data. */
 class Cases {
   constructor(packed) {
-    this.rows = unpack(packed.rows);
-    this.positive = unpack(packed.positive);
-    this.proba = unpack(packed.proba);
-    this.begin = unpack(packed.begin);
-    this.starts = unpack(packed.changeStarts);
-    this.changes = unpack(packed.changes);
+    Object.assign(this, unpackAll(packed)); // rows, positive, proba, begin, changeStarts, changes, features
     this.functions = packed.functions && new LowRank(packed.functions);
-    this.features = packed.features && unpack(packed.features);
     this.columns = packed.columns;
+    this.length = this.rows.length;
   }
 
-  get length() {
-    return this.rows.length;
+  /** All τ after which the decision about a case changes, in order. */
+  ownChanges(i) {
+    return this.changes.subarray(this.changeStarts[i], this.changeStarts[i + 1]);
   }
 
   /** 1 where a case is taken for positive at τ, else 0. */
   decided(i, tau) {
-    let decision = this.begin[i];
-    for (let k = this.starts[i]; k < this.starts[i + 1] && this.changes[k] < tau; k++) {
-      decision = 1 - decision;
-    }
-    return decision;
+    return (this.begin[i] + lowerBound(this.ownChanges(i), tau)) % 2;
   }
 
-  /** All τ within (0, 1) after which the decision about a case changes. */
+  /** Those of them within (0, 1). */
   flips(i) {
-    return Array.from(this.changes.subarray(this.starts[i], this.starts[i + 1])).filter((tau) => tau > 0 && tau < 1);
+    return Array.from(this.ownChanges(i)).filter((tau) => tau > 0 && tau < 1);
   }
 
   /** Whether the decision about a case is not the same throughout [low, high]. */
   wavers(i, low, high) {
-    for (let k = this.starts[i]; k < this.starts[i + 1]; k++) {
-      if (this.changes[k] >= low && this.changes[k] < high) return true;
-    }
-    return false;
+    return this.ownChanges(i).some((tau) => tau >= low && tau < high);
   }
 }
 
 const cases = data.cases && new Cases(data.cases);
-
-const repeats = data.repeats && { counts: unpack(data.repeats.counts), when: unpack(data.repeats.when) };
+// The changes of all cases that change more than once, one case after the other.
+const repeats = data.repeats && unpackAll(data.repeats);
 
 /** How many cases change within [low, high]; without single cases, at least how many. */
 function countWavering(low, high) {
   const [from, to] = [counts.piece(low), counts.piece(high)];
-  if (!repeats) {
-    return Math.abs(counts.falseAlarms[to] - counts.falseAlarms[from]) + Math.abs(counts.found[to] - counts.found[from]);
-  }
+  const moved = (k, j) => Math.abs(counts.falseAlarms[j] - counts.falseAlarms[k]) + Math.abs(counts.found[j] - counts.found[k]);
+  if (!repeats) return moved(from, to);
   let total = 0;
-  for (let k = from; k < to; k++) {
-    total += Math.abs(counts.falseAlarms[k + 1] - counts.falseAlarms[k]) + Math.abs(counts.found[k + 1] - counts.found[k]);
-  }
-  // who changes more than once counts once
+  for (let k = from; k < to; k++) total += moved(k, k + 1);
+  // a case that changes several times counts once
   let begin = 0;
   for (const size of repeats.counts) {
     const own = repeats.when.subarray(begin, begin + size);

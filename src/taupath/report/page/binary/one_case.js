@@ -1,19 +1,19 @@
-// Two classes, one case: at which costs its decision changes, and which columns turn it.
+// Two classes, one case: at which costs its decision changes, and which columns tip it.
 
+// Columns listed by themselves; the others are added up.
 const MOST_PARTS = 10;
+// Points at which the chart looks for the range of f.
+const RANGE_POINTS = 61;
 
 class CaseView {
-  constructor(state, { changed }) {
-    this.state = state;
-    this.changed = changed;
+  constructor(state, changed) {
+    Object.assign(this, { state, changed });
     this.field = numberField({
       label: "Row", id: "case-row", min: 1, max: Math.max(...cases.rows) + 1, hint: "or press a row number in a table",
       take: (value) => {
         const i = cases.rows.indexOf(value - 1);
         if (i < 0) return Number.isInteger(value) ? "this row is not in the file" : "a whole number";
-        state.case = i;
-        this.show();
-        changed();
+        this.choose(i);
         return "";
       },
     });
@@ -27,11 +27,15 @@ class CaseView {
     this.average = this.weights && new Functions(data.coefficients.average);
   }
 
-  /** Show a case and go there. */
-  open(i) {
+  choose(i) {
     this.state.case = i;
     this.show();
     this.changed();
+  }
+
+  /** Show a case and go there. */
+  open(i) {
+    this.choose(i);
     this.node.scrollIntoView({ block: "start" });
     this.field.input.focus({ preventScroll: true });
   }
@@ -44,7 +48,7 @@ class CaseView {
     this.field.show(cases.rows[i] + 1);
     const truth = cases.positive[i];
     const decided = cases.decided(i, state.decides);
-    const verdict = truth === decided ? "rightly" : truth ? "a miss" : "a false alarm";
+    const verdict = truth === decided ? "correctly" : truth ? "a miss" : "a false alarm";
     this.text.replaceChildren(
       element("p", { class: "summary" },
         element("b", {}, `Row ${cases.rows[i] + 1}: really ${className(truth)}, at your costs taken for ${className(decided)} (${verdict}).`),
@@ -65,14 +69,13 @@ class CaseView {
     if (flips.length === 1 && cases.decided(i, 0.5 * flips[0])) {
       return `It flips where ${worth(flips[0])}: taken for ${positive} if a miss is worth more, for ${negative} if less.`;
     }
-    return `It flips ${flips.length} times: ${flips.map((tau, k) => `to ${className(cases.decided(i, 0.5 * (tau + (flips[k + 1] ?? 1))))} where ${worth(tau)}`).join("; ")}; going from expensive misses to expensive false alarms.`;
+    return `It flips ${counted(flips.length, "time", "times")}: ${flips.map((tau, k) => `to ${className(cases.decided(i, 0.5 * (tau + (flips[k + 1] ?? 1))))} where ${worth(tau)}`).join("; ")}; from expensive misses to expensive false alarms.`;
   }
 
-  /** The τ that a case is explained at: where it flips next to the present costs, or these. */
+  /** The flip of a case that is nearest to the present costs, null if there is none. */
   turningPoint(i) {
     const { decides } = this.state;
-    const away = (tau) => Math.abs(SCALE.position(tau) - SCALE.position(decides));
-    return cases.flips(i).reduce((best, tau) => (best === null || away(tau) < away(best) ? tau : best), null);
+    return cases.flips(i).sort((tau, other) => distance(tau, decides) - distance(other, decides))[0] ?? null;
   }
 
   /** What each column adds to f, compared with the average case. */
@@ -87,7 +90,7 @@ class CaseView {
 
   showParts(i) {
     if (!this.weights) {
-      this.parts.replaceChildren(element("p", { class: "note" }, "Which columns turn a decision can be told for linear models only."));
+      this.parts.replaceChildren(element("p", { class: "note" }, "Which columns tip a decision is known for linear models only."));
       return;
     }
     const flip = this.turningPoint(i);
@@ -95,7 +98,9 @@ class CaseView {
     const parts = this.contributions(i, tau).sort((a, b) => Math.abs(b.part) - Math.abs(a.part));
     const top = parts.slice(0, MOST_PARTS);
     const average = this.average.value(0, tau);
-    const total = flip === null ? (cases.functions ? cases.functions.value(i, tau) : average + sum(parts)) : 0;
+    const sum = (list) => list.reduce((total, { part }) => total + part, 0);
+    // f is 0 where the decision flips
+    const total = flip !== null ? 0 : cases.functions ? cases.functions.value(i, tau) : average + sum(parts);
     const rest = total - average - sum(top);
     const largest = Math.max(...top.map(({ part }) => Math.abs(part)), 1e-12);
     const bar = (part) => {
@@ -108,43 +113,34 @@ class CaseView {
     const heads = [["column", false], ["this case", true], ["average", true], ["pushes towards", false], ["by", false]];
     const rows = top.map(({ name, value, mean, part }) => [name, text(name, value), say(mean, 4), className(part > 0), bar(part)]);
     rows.push(["everything else", "", "", className(rest > 0), bar(rest)]);
+    const body = table("What tips this case", heads, "parts-table");
+    showRows(body, heads, rows);
     this.parts.replaceChildren(
-      element("h3", {}, `What turns it, at ${where}`),
-      table("What turns this case", heads, rows, "parts-table"),
-      element("p", { class: "note" }, `f of the average case is ${sayFixed(average, 3)} there; with these parts it is ${sayFixed(total, 3)} for this one. It is taken for ${positive} where f is at least 0. A part is the column's weight times its distance from the average of these ${sayCount(n)} cases.`),
+      element("h3", {}, `What tips it, at ${where}`),
+      body,
+      element("p", { class: "note" }, `f of the average case is ${sayFixed(average, 3)} there; with these parts it becomes ${sayFixed(total, 3)} for this one. It is taken for ${positive} where f is at least 0. A part is the column's weight times its distance from the average of these ${sayCount(n)} cases.`),
     );
   }
 
-  /** f of this case along the costs. */
+  /** f of this case along the costs; only drawn while a case is chosen. */
   makeChart() {
     const { state } = this;
     const f = (tau) => cases.functions.value(state.case, state.decidesAt(tau));
+    const flips = () => cases.flips(state.case).map((tau) => state.costsOf(tau));
     return new Chart({
       title: "f of this case along the costs", class: "strip plain", ratio: 0.25, x: RATIO_AXIS, y: "f", along: SCALE, follow: state.setTau,
       yRange: () => {
-        let [low, high] = [-0.2, 0.2];
-        if (state.case === null) return [low, high];
-        for (let k = 0; k <= 60; k++) {
-          const value = f(SCALE.at(k / 60));
-          [low, high] = [Math.min(low, value), Math.max(high, value)];
-        }
-        return [1.1 * low, 1.1 * high];
+        const values = Array.from({ length: RANGE_POINTS }, (_, k) => f(SCALE.at(k / (RANGE_POINTS - 1))));
+        return extent([-0.2, 0.2, ...values]).map((end) => 1.1 * end);
       },
       base: (chart) => {
-        if (state.case === null) return;
         chart.line([[0, 0], [1, 0]], "faint dashed");
         chart.curve(f, "ink");
-        for (const tau of cases.flips(state.case)) chart.diamond(state.costsOf(tau), 0, "best");
-        chart.explain([["ink", "f", ""], ["best", "flips", this.state.case === null ? "" : cases.flips(state.case).map((tau) => sayRatio(state.costsOf(tau))).join(", ") || "nowhere", "diamond"]]);
+        for (const tau of flips()) chart.diamond(tau, 0, "best");
+        chart.explain([["ink", "f", ""], ["best", "flips", flips().map(sayRatio).join(", ") || "nowhere", "diamond"]]);
       },
-      moving: (chart) => {
-        if (state.case !== null) chart.cursor(state.tau);
-      },
-      describe: () => (state.case === null ? "No case is chosen." : `f of row ${cases.rows[state.case] + 1} along the costs. ${this.sayChanges(state.case)}`),
+      moving: (chart) => chart.cursor(state.tau),
+      describe: () => `f of row ${cases.rows[state.case] + 1} along the costs. ${this.sayChanges(state.case)}`,
     });
   }
-}
-
-function sum(parts) {
-  return parts.reduce((total, { part }) => total + part, 0);
 }

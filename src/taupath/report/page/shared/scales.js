@@ -1,33 +1,37 @@
-// Where each τ is on a slider or along a chart: evenly, or by the ratio of two costs.
+// Where values are on a slider or along a chart: τ evenly or by the ratio of two costs, or others.
 //
-// position(τ) is from 0 to 1, at(position) its inverse, and tau(position) that as a slider gives it;
-// move(τ, steps, fine) is what keys do, `page` how many steps a page key makes, `ends` where the home and end keys go.
+// position(value) is from 0 to 1, at(position) its inverse, and rounded(position) the value that a slider gives;
+// move(value, steps, fine) is what arrow keys do, `page` how many steps a page key makes, `ends` where the home
+// and end keys go, and `ticks` are pairs of a value and its text.
+
+/** Even from one end of a range to the other. */
+function evenScale([low, high]) {
+  const at = (position) => low + position * (high - low);
+  return { position: (value) => (value - low) / (high - low), at, rounded: at, ticks: [] };
+}
 
 /** τ from 0 to 1, evenly: for quantiles. */
 const EVEN = {
-  position: (tau) => tau,
-  at: (position) => position,
-  tau: (position) => position,
+  ...evenScale([0, 1]),
   move: (tau, steps, fine) => clamp(tau + (fine ? 0.001 : 0.01) * steps, 0, 1),
   page: 10,
   ends: [0, 1],
-  ticks: [],
   help: "Arrow keys move by a hundredth, with shift by a thousandth, page keys by a tenth.",
 };
 
-// Ratios that arrow keys stop at, between 1 and 10.
+// Ratios between 1 and 10 at which arrow keys stop.
 const ROUND = [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9];
-const FINE = 0.01; // decades
-const A_DECADE = 1e9; // steps that stand for one
+// With shift, arrow keys move by this part of a power of ten.
+const FINE = 0.01;
 
 /**
- * The ratio of two costs τ : (1 - τ) on a logarithmic scale, so many powers of ten either way.
+ * The ratio of two costs τ : (1 - τ) on a logarithmic scale, `decades` powers of ten either way.
  * Equal costs are in the middle; whatever lies outside is at the end.
  */
 function costScale(decades) {
-  const ratio = (tau) => Math.log10(tau / (1 - tau));
-  const tau = (exponent) => 1 / (1 + 10 ** -exponent);
-  const within = (exponent) => clamp(exponent, -decades, decades);
+  const exponentOf = (tau) => clamp(Math.log10(tau / (1 - tau)), -decades, decades);
+  const tauAt = (exponent) => 1 / (1 + 10 ** -exponent);
+  const exponentAt = (position) => (2 * position - 1) * decades;
 
   /** The next round ratio, up or down. */
   function nextRound(exponent, direction) {
@@ -39,19 +43,21 @@ function costScale(decades) {
     return (away ? direction : -direction) * (next ?? 0);
   }
 
+  const page = Infinity; // stands for one power of ten
   const ticks = [];
-  for (let d = -decades; d <= decades; d++) ticks.push([tau(d), sayRatio(tau(d))]);
+  for (let d = -decades; d <= decades; d++) ticks.push([tauAt(d), sayRatio(tauAt(d))]);
   return {
-    position: (t) => clamp((ratio(t) + decades) / (2 * decades), 0, 1),
-    at: (position) => tau((2 * position - 1) * decades),
+    position: (tau) => (exponentOf(tau) + decades) / (2 * decades),
+    at: (position) => tauAt(exponentAt(position)),
     // three digits of the larger cost are enough where the slider is dragged
-    tau: (position) => roundedTau((2 * position - 1) * decades),
-    move: (t, steps, fine) => {
-      const now = within(ratio(t));
-      if (Math.abs(steps) === A_DECADE) return roundedTau(within(now + Math.sign(steps)));
-      return roundedTau(within(fine ? now + FINE * steps : nextRound(now, Math.sign(steps))));
+    rounded: (position) => roundedTau(exponentAt(position)),
+    move: (tau, steps, fine) => {
+      const now = exponentOf(tau);
+      const direction = Math.sign(steps);
+      const to = Math.abs(steps) === page ? now + direction : fine ? now + FINE * steps : nextRound(now, direction);
+      return roundedTau(clamp(to, -decades, decades));
     },
-    page: A_DECADE,
+    page,
     ends: [roundedTau(-decades), roundedTau(decades)],
     ticks,
     help: "Arrow keys go from one round ratio to the next, with shift by small steps, page keys by a factor of ten, home and end to the ends.",

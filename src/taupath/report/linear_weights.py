@@ -9,8 +9,8 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from taupath.paths.path import SolutionPath
 from taupath.report.encoding import packed, packed_functions
-from taupath.report.lowrank import chosen_of
-from taupath.report.thinning import join, thin_each
+from taupath.report.low_rank import chosen_of
+from taupath.report.piecewise_linear import join, thin_each
 from taupath.validation import slices
 
 __all__ = ["Weights", "find_weights", "scale_of"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from taupath.paths.crossings import KeptFunctions
 from taupath.report.encoding import packed
-from taupath.report.thinning import largest_error, thin_together
+from taupath.report.piecewise_linear import largest_error, thin_together
 
 __all__ = ["LowRank", "chosen_of", "compress", "factor"]
 

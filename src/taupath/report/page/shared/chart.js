@@ -1,33 +1,5 @@
 // Charts: small SVG drawings that are redrawn when their width changes.
 
-const SVG = "http://www.w3.org/2000/svg";
-
-/** An element with attributes and children. Text only ever becomes text nodes. */
-function element(name, attributes = {}, ...children) {
-  return fill(document.createElement(name), attributes, children);
-}
-
-function shape(name, attributes = {}, ...children) {
-  return fill(document.createElementNS(SVG, name), attributes, children);
-}
-
-function fill(made, attributes, children) {
-  for (const [key, value] of Object.entries(attributes)) {
-    if (value === false || value === null || value === undefined) continue;
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else made.setAttribute(key, value === true ? "" : String(value));
-  }
-  made.append(...children.filter((child) => child !== null && child !== undefined));
-  return made;
-}
-
-let nextId = 0;
-
-function freshId(stem) {
-  nextId += 1;
-  return `${stem}-${nextId}`;
-}
-
 /** Round numbers that divide a range, about as many as asked for. */
 function ticks([low, high], about) {
   if (!(high > low)) return [low];
@@ -41,14 +13,26 @@ function ticks([low, high], about) {
   return found;
 }
 
+// Pixels. Heights beyond these limits are too flat to read, or fill the screen.
+const [LEAST_HEIGHT, MOST_HEIGHT] = [170, 420];
+const MARGIN = { top: 8, right: 10, bottom: 38 };
+// Left of the axis: the label, a gap, and so much for each character of the longest tick.
+const [LABEL_WIDTH, CHARACTER_WIDTH] = [28, 6.3];
+// Charts narrower than this have room for half the ticks only.
+const NARROW = 420;
+
 /**
- * One chart: a title, a legend that also tells the numbers at the present τ, and a drawing.
+ * One chart: a title, a legend that also gives the numbers at the present τ, and a drawing.
  *
- * options: title, note, x and y (labels), xRange and yRange (functions), xTick and yTick (how ticks
- * are said), along (a scale that x is placed by, with its ticks, in place of xRange),
- * ratio (height by width), follow (called with x where the pointer is pressed),
- * base(chart): what changes rarely, uses: what, besides the width, it is drawn from,
- * moving(chart): what follows τ, describe(): a sentence.
+ * title, note, class; extra: a node below the title
+ * x, y: labels of the axes; x may be a function
+ * xRange, yRange: functions that return both ends; xRange is [0, 1] by default
+ * along: the scale of x, in place of xRange
+ * xTick, yTick: from a number to its text
+ * ratio: height divided by width
+ * follow: called with x where the pointer is pressed
+ * base(chart): draws what changes rarely; uses: names of the settings, besides the width, that it depends on
+ * moving(chart): draws what follows τ; describe(): the chart in a sentence
  */
 class Chart {
   constructor(options) {
@@ -88,19 +72,18 @@ class Chart {
   draw() {
     if (this.width === 0) return;
     const { options } = this;
-    const height = Math.round(clamp(this.width * (options.ratio ?? 0.62), 170, 420));
-    this.height = height;
+    this.height = Math.round(clamp(this.width * options.ratio, LEAST_HEIGHT, MOST_HEIGHT));
     this.xRange = options.xRange?.() ?? [0, 1];
     this.yRange = options.yRange();
-    this.left = 12 + 6.3 * Math.max(...this.yTicks().map((tick) => this.sayY(tick).length), 2);
-    this.left += 16;
-    this.right = this.width - 10;
-    this.top = 8;
-    this.bottom = height - 38;
-    this.svg.setAttribute("viewBox", `0 0 ${this.width} ${height}`);
-    this.baseLayer = shape("g", {});
-    this.movingLayer = shape("g", {});
+    this.scale = options.along ?? evenScale(this.xRange);
+    this.left = LABEL_WIDTH + CHARACTER_WIDTH * Math.max(...this.yTicks().map((tick) => this.sayY(tick).length), 2);
+    this.right = this.width - MARGIN.right;
+    this.top = MARGIN.top;
+    this.bottom = this.height - MARGIN.bottom;
+    this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
     const clip = freshId("clip");
+    this.baseLayer = shape("g", { "clip-path": `url(#${clip})` });
+    this.movingLayer = shape("g", { "clip-path": `url(#${clip})` });
     const room = shape(
       "clipPath",
       { id: clip },
@@ -109,11 +92,7 @@ class Chart {
         width: this.right - this.left + 2, height: this.bottom - this.top + 8,
       }),
     );
-    this.baseLayer.setAttribute("clip-path", `url(#${clip})`);
-    this.movingLayer.setAttribute("clip-path", `url(#${clip})`);
-    this.svg.replaceChildren(
-      this.description, room, this.axes(), this.baseLayer, this.movingLayer,
-    );
+    this.svg.replaceChildren(this.description, room, this.axes(), this.baseLayer, this.movingLayer);
     this.layer = this.baseLayer;
     options.base(this);
     this.move();
@@ -129,9 +108,7 @@ class Chart {
   }
 
   X(x) {
-    const { along } = this.options;
-    if (along) return this.left + along.position(x) * (this.right - this.left);
-    return this.left + ((x - this.xRange[0]) / (this.xRange[1] - this.xRange[0])) * (this.right - this.left);
+    return this.left + this.scale.position(x) * (this.right - this.left);
   }
 
   Y(y) {
@@ -146,12 +123,20 @@ class Chart {
     return ticks(this.yRange, 5);
   }
 
+  /** Ticks of the scale; where there is no room for all of them, every other one, with the middle one. */
+  xTicks() {
+    const narrow = this.width < NARROW;
+    const own = this.scale.ticks;
+    if (!own.length) return ticks(this.xRange, narrow ? 4 : 6).map((tick) => [tick, (this.options.xTick ?? say)(tick)]);
+    return own.length > 5 && narrow ? own.filter((_, k) => (k - (own.length - 1) / 2) % 2 === 0) : own;
+  }
+
   sayY(tick) {
     return (this.options.yTick ?? say)(tick);
   }
 
   axes() {
-    const { left, right, top, bottom } = this;
+    const { left, right, top, bottom, options } = this;
     const group = shape("g", { class: "axes", "aria-hidden": "true" });
     for (const tick of this.yTicks()) {
       const y = this.Y(tick);
@@ -160,10 +145,7 @@ class Chart {
         shape("text", { x: left - 6, y: y + 3.5, "text-anchor": "end" }, this.sayY(tick)),
       );
     }
-    const { along } = this.options;
-    let marks = along ? along.ticks : ticks(this.xRange, this.width < 420 ? 4 : 6).map((tick) => [tick, (this.options.xTick ?? say)(tick)]);
-    if (marks.length > 5 && this.width < 420) marks = marks.filter((_, k) => (k - (marks.length - 1) / 2) % 2 === 0);
-    for (const [tick, text] of marks) {
+    for (const [tick, text] of this.xTicks()) {
       const x = this.X(tick);
       const anchor = x > right - 12 ? "end" : x < left + 8 && left < 24 ? "start" : "middle";
       group.append(
@@ -173,11 +155,11 @@ class Chart {
     }
     group.append(
       shape("line", { class: "axis", x1: left, x2: right, y1: bottom, y2: bottom }),
-      shape("text", { class: "label", x: (left + right) / 2, y: this.height - 5, "text-anchor": "middle" }, this.options.x),
+      shape("text", { class: "label", x: (left + right) / 2, y: this.height - 5, "text-anchor": "middle" }, typeof options.x === "function" ? options.x() : options.x),
       shape("text", {
         class: "label", "text-anchor": "middle",
         transform: `translate(11 ${(top + bottom) / 2}) rotate(-90)`,
-      }, this.options.y),
+      }, options.y),
     );
     return group;
   }
@@ -198,36 +180,27 @@ class Chart {
 
   /**
    * Steps: value(k) holds from edge(k) to edge(k + 1), for k below n. Where there are more steps
-   * than can be seen, the first, least, largest and last one of each pixel are drawn.
+   * than can be seen, the least, the largest and the last one of each pixel are drawn.
    */
   steps(n, edge, value, mark) {
     const points = [];
     const put = (x, y) => {
-      const last = points[points.length - 1];
+      const last = points.at(-1);
+      if (last && last[0] === x && last[1] === y) return;
       if (last && last[1] !== y) points.push([x, last[1]]);
       points.push([x, y]);
     };
-    if (n <= 4 * this.width) {
-      for (let k = 0; k < n; k++) put(edge(k), value(k));
-      points.push([edge(n), value(n - 1)]);
-    } else {
-      let k = 0;
-      while (k < n) {
-        const pixel = Math.floor(this.X(edge(k)));
-        const from = edge(k);
-        let low = value(k);
-        let high = low;
-        let end = low;
-        while (k < n && Math.floor(this.X(edge(k))) === pixel) {
-          end = value(k);
-          low = Math.min(low, end);
-          high = Math.max(high, end);
-          k += 1;
-        }
-        for (const y of [low, high, end]) put(from, y);
-      }
-      points.push([edge(n), value(n - 1)]);
+    const pixel = (k) => Math.floor(this.X(edge(k)));
+    for (let k = 0; k < n; ) {
+      const from = k;
+      let [low, high] = [value(k), value(k)];
+      do {
+        [low, high] = [Math.min(low, value(k)), Math.max(high, value(k))];
+        k += 1;
+      } while (n > 4 * this.width && k < n && pixel(k) === pixel(from));
+      for (const y of [low, high, value(k - 1)]) put(edge(from), y);
     }
+    points.push([edge(n), value(n - 1)]);
     return this.line(points, mark);
   }
 
@@ -238,15 +211,15 @@ class Chart {
     return this.add("path", { d: `${there}${back}Z`, class: `band ${mark}` });
   }
 
-  /** A curve y(τ) along a scale, computed at every pixel. */
+  /** A curve y(τ), computed at every pixel. */
   curve(y, mark) {
     return this.line(this.pixels().map((tau) => [tau, y(tau)]), mark);
   }
 
-  /** One τ for each pixel of a scale. */
+  /** One τ for each pixel. */
   pixels() {
     const steps = Math.max(1, Math.round(this.right - this.left));
-    return Array.from({ length: steps + 1 }, (_, k) => this.options.along.at(k / steps));
+    return Array.from({ length: steps + 1 }, (_, k) => this.scale.at(k / steps));
   }
 
   /** A dot, where there is a number to draw. */
@@ -268,7 +241,7 @@ class Chart {
 
   // -- legend and pointer -----------------------------------------------------------------------
 
-  /** Say what the marks are, and what they are at the present τ: [mark, name, value, kind]. */
+  /** Name the marks in the legend, with their values at the present τ: [mark, name, value, kind]. */
   explain(entries) {
     const named = entries.map(([mark, name]) => `${mark} ${name}`).join("\n");
     if (this.named !== named) {
@@ -296,8 +269,7 @@ class Chart {
       const box = this.svg.getBoundingClientRect();
       const x = ((event.clientX - box.left) / box.width) * this.width;
       const part = clamp((x - this.left) / (this.right - this.left), 0, 1);
-      const { along } = this.options;
-      this.options.follow(along ? along.tau(part) : this.xRange[0] + part * (this.xRange[1] - this.xRange[0]));
+      this.options.follow(this.scale.rounded(part));
     };
     this.svg.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
@@ -312,13 +284,25 @@ class Chart {
   }
 }
 
-/** The sign of a mark in a legend. */
+// The sign of each kind of mark in a legend: its shape and class.
+const KEYS = {
+  line: ["path", "line", { d: "M1 6H21" }],
+  dot: ["circle", "dot", { cx: 11, cy: 6, r: 4.5 }],
+  diamond: ["path", "dot", { d: "M11 0l5 6l-5 6l-5 -6Z" }],
+  square: ["rect", "dot", { x: 7, y: 2, width: 8, height: 8 }],
+  band: ["rect", "band", { x: 1, y: 1, width: 20, height: 10 }],
+};
+
 function key(mark, kind = "line") {
-  const svg = shape("svg", { class: "key", viewBox: "0 0 22 12", "aria-hidden": "true" });
-  if (kind === "dot") svg.append(shape("circle", { cx: 11, cy: 6, r: 4.5, class: `dot ${mark}` }));
-  else if (kind === "diamond") svg.append(shape("path", { d: "M11 0l5 6l-5 6l-5 -6Z", class: `dot ${mark}` }));
-  else if (kind === "square") svg.append(shape("rect", { x: 7, y: 2, width: 8, height: 8, class: `dot ${mark}` }));
-  else if (kind === "band") svg.append(shape("rect", { x: 1, y: 1, width: 20, height: 10, class: `band ${mark}` }));
-  else svg.append(shape("path", { d: "M1 6H21", class: `line ${mark}` }));
-  return svg;
+  const [name, own, attributes] = KEYS[kind];
+  return shape("svg", { class: "key", viewBox: "0 0 22 12", "aria-hidden": "true" },
+    shape(name, { ...attributes, class: `${own} ${mark}` }));
+}
+
+/** Redraw charts after some settings have changed: as a whole if they depend on them, else what follows τ. */
+function refresh(charts, changed) {
+  for (const chart of charts) {
+    if (chart.options.uses?.some((setting) => changed.has(setting))) chart.draw();
+    else chart.move();
+  }
 }

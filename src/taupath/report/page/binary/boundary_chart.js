@@ -1,29 +1,28 @@
-// The boundary of two classes over two features.
+// Two classes over two features.
 
-/** The boundary over two features, at the τ that decides. */
+/** The boundary between them at the τ that decides, and the cases. */
 function boundaryChart(state, boundary) {
   const { low, high, size } = boundary;
   const functions = boundary.functions && new LowRank(boundary.functions);
-  const proba = boundary.proba && unpack(boundary.proba);
-  const points = unpack(boundary.points);
-  const ofPositive = unpack(boundary.positive);
+  const { proba, points, positive: ofPositive } = unpackAll(boundary);
   const field = new Float64Array(size * size);
   const at = (row, column) => field[row * size + column];
 
-  /** f_τ on the grid; or probability less τ, where that decides. */
+  /** f_τ on the grid, or the probability minus τ where that decides. */
   function evaluate(tau) {
     for (let i = 0; i < field.length; i++) field[i] = functions ? functions.value(i, tau) : proba[i] - tau;
   }
 
-  /** Marching squares: in each cell, the part with f ≥ 0 and the line between. */
+  /** Marching squares: the outlines of the part with f ≥ 0, cell by cell, and the line where f = 0. */
   function trace(chart) {
     const X = (column) => chart.X(low[0] + (column / (size - 1)) * (high[0] - low[0]));
     const Y = (row) => chart.Y(low[1] + (row / (size - 1)) * (high[1] - low[1]));
+    const draw = (list) => list.map(([x, y], k) => `${k ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
     const inside = [];
     const line = [];
     for (let r = 0; r + 1 < size; r++) {
-      let run = -1; // where a run of cells that are positive as a whole began
-      for (let c = 0; c <= size - 1; c++) {
+      let run = -1; // where a run of cells with f ≥ 0 throughout began
+      for (let c = 0; c < size; c++) {
         const last = c === size - 1;
         const corners = last ? null : [[r, c], [r, c + 1], [r + 1, c + 1], [r + 1, c]];
         const values = last ? null : corners.map(([i, j]) => at(i, j));
@@ -50,7 +49,6 @@ function boundaryChart(state, boundary) {
             cuts.push(cut);
           }
         }
-        const draw = (list) => list.map(([x, y], k) => `${k ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
         inside.push(`${draw(outline)}Z`);
         for (let k = 0; k + 1 < cuts.length; k += 2) line.push(draw([cuts[k], cuts[k + 1]]));
       }
@@ -86,7 +84,7 @@ function boundaryChart(state, boundary) {
       chart.explain([
         ["positive", positive, "", "square"],
         ["negative", negative, "", "dot"],
-        ...(boundary.carried ? [["wrong", "mistaken", sayCount(wrong.length), "dot"]] : []),
+        ...(boundary.carried ? [["wrong", "misclassified", sayCount(wrong.length), "dot"]] : []),
       ]);
     },
     describe: () => `Boundary between ${negative} and ${positive} over ${boundary.names[0]} and ${boundary.names[1]} at τ = ${say(state.decides)}.`,

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from taupath.report.binary import MOST_CASES, reliability_payload
+from taupath.report.binary_payload import MOST_CASES, reliability_payload
 from taupath.report.encoding import packed
 from taupath.report.inputs import Case, Cells
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from taupath.report.encoding import packed
 from taupath.report.inputs import Case
-from taupath.report.weights import scale_of
+from taupath.report.linear_weights import scale_of
 
 __all__ = ["Fans", "find_fans"]
 
