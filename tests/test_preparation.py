@@ -213,7 +213,7 @@ def test_unseen_categories_are_ignored_and_counted_or_errors(people, table, cell
     strict = Preparation.learn(people, unseen="error")
     said = (
         f"t.csv, line 3, column 'job': '{cell}' is none of the model's categories 'clerk', "
-        "'driver', 'nurse'; --unseen ignore predicts without it"
+        "'driver', 'nurse'; `taupath predict --unseen ignore` predicts without it"
     )
     assert error_of(strict.features, rows) == said
     assert error_of(lambda table: prep.features(table, unseen="error"), rows) == said

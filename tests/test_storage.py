@@ -158,16 +158,16 @@ def test_floats_are_narrowed_only_where_nothing_is_lost():
     shelf = ArraysToWrite()
     for value in (0.1, -0.0, 1e300, 128.0, 0.5, 127.0):
         name = shelf.put("x", np.array([value]))
-        back = StoredArrays(shelf.arrays).take(name, np.float64)
+        back = StoredArrays(shelf.by_name).take(name, np.float64)
         assert back.dtype == np.float64
         assert back.tobytes() == np.array([value]).tobytes()
-    assert sorted(a.dtype.itemsize for a in shelf.arrays.values()) == [1, 4, 4, 4, 8, 8]
+    assert sorted(a.dtype.itemsize for a in shelf.by_name.values()) == [1, 4, 4, 4, 8, 8]
 
 
 def test_the_same_array_is_stored_once():
     shelf = ArraysToWrite()
     names = {shelf.put(name, np.arange(9.0)) for name in "ab"}
-    assert len(names) == len(shelf.arrays) == 1
+    assert len(names) == len(shelf.by_name) == 1
 
 
 def test_safetensors_reads_a_model_file(tmp_path):

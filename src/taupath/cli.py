@@ -84,7 +84,7 @@ def _warn(message: Any, *_: Any, **__: Any) -> None:
 
 def _complain(text: str) -> None:
     """Print a line on standard error; control characters, of a file perhaps, as escapes."""
-    from taupath.tables.cells import printable
+    from taupath.tables.messages import printable
 
     print(f"taupath: {printable(text)}", file=sys.stderr)
 

@@ -81,7 +81,7 @@ def read_rows(arguments: argparse.Namespace, model: "Model", file: str) -> "Tabl
     """Return the rows of a file that a model can be compared with."""
     import warnings
 
-    from taupath.tables.table import counted
+    from taupath.tables.messages import counted
 
     table = read_data(arguments, file)
     rows = model.preparation.usable(table)
@@ -191,7 +191,7 @@ def check_output(*files: str | None, inputs: Sequence[str | None] = ()) -> None:
 
 def check_table_output(file: str | None) -> None:
     """Refuse a table whose name tells no format, before anything long is done for it."""
-    from taupath.tables.writing import format_to_write
+    from taupath.tables.formats import format_to_write
 
     if file is not None:
         format_to_write(file)
@@ -209,7 +209,7 @@ def _plain(value: Any) -> Any:
 
 def print_lines(*lines: str) -> None:
     """Print for people; control characters, of names in a file perhaps, as escapes."""
-    from taupath.tables.cells import printable
+    from taupath.tables.messages import printable
 
     for line in lines:
         print(printable(line))

@@ -314,7 +314,7 @@ def _scaling_in_words(arguments: argparse.Namespace, preparation: "Preparation")
         return []
     if features is None:
         return [f"standardized: {preparation.n_features} features"]
-    from taupath.tables.table import counted
+    from taupath.tables.messages import counted
 
     n_numbers = sum(feature.part == "number" for feature in features)
     if not n_numbers:

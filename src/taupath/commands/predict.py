@@ -136,7 +136,7 @@ def _write(
 ) -> None:
     """Write the predictions, and say what is positive."""
     from taupath.tables import write_table
-    from taupath.tables.cells import printable
+    from taupath.tables.messages import printable
 
     positive = positive_of(model)
     found = {"rows": n_rows, "without prediction": n_blank, "positive": positive}
@@ -159,7 +159,7 @@ def _kept(
     arguments: argparse.Namespace, table: "Table", names: Sequence[str]
 ) -> "dict[str, np.ndarray]":
     """Return the columns that go with the predictions, as they are written in the file."""
-    from taupath.tables.table import listed
+    from taupath.tables.messages import listed
 
     absent = [name for name in names if name not in (table.names or ())]
     if absent and arguments.keep_id is not None:

@@ -1,13 +1,13 @@
-"""Checked access to states: plain values from a file that may be damaged or malicious."""
+"""JSON values from a file that may be damaged or malicious: each is returned, or refused."""
 
 import math
 from typing import Any
 
 __all__ = [
-    "member",
     "take_bool",
     "take_choice",
     "take_dict",
+    "take_kind",
     "take_list",
     "take_number",
     "take_numbers",
@@ -15,13 +15,6 @@ __all__ = [
     "take_texts",
     "take_whole",
 ]
-
-
-def member(state: dict[str, Any], key: str, what: str) -> Any:
-    """Return a member of a state that must be there."""
-    if key not in state:
-        raise ValueError(f"{what}: there is no {key!r}")
-    return state[key]
 
 
 def take_dict(value: Any, what: str, keys: set[str]) -> dict[str, Any]:
@@ -32,6 +25,15 @@ def take_dict(value: Any, what: str, keys: set[str]) -> dict[str, Any]:
         wrong = sorted(map(repr, value.keys() ^ keys))
         raise ValueError(f"{what} has members too many or too few: {', '.join(wrong[:5])}")
     return value
+
+
+def take_kind(value: Any, what: str, kinds: tuple[str, ...]) -> str:
+    """Return the member "kind" of a value that must be a dict with one of these kinds."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} must be a dict, not {_kind(value)}")
+    if "kind" not in value:
+        raise ValueError(f"{what}: there is no 'kind'")
+    return take_choice(value["kind"], f"{what}: kind", kinds)
 
 
 def take_list(value: Any, what: str) -> list[Any]:

@@ -7,8 +7,8 @@ import numpy as np
 
 from taupath.preparation.columns import ColumnFeatures, NumberColumn, TextColumn
 from taupath.tables import Table
-from taupath.tables.cells import option, quoted
-from taupath.tables.table import counted, missing_in
+from taupath.tables.messages import counted, option, quoted
+from taupath.tables.table import missing_in
 
 __all__ = ["index_columns", "notes_on"]
 

@@ -9,8 +9,9 @@ import numpy as np
 from taupath.preparation.columns import ColumnFeatures, Feature, NumberColumn, TextColumn
 from taupath.preparation.scaling import standardizing
 from taupath.tables import Table, TableError
-from taupath.tables.cells import first_text, option, parse_number, quoted
-from taupath.tables.table import listed, missing_in
+from taupath.tables.cells import first_text, parse_number
+from taupath.tables.messages import listed, option, quoted
+from taupath.tables.table import missing_in
 
 __all__ = ["learn_columns"]
 

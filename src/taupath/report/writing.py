@@ -10,6 +10,7 @@ from taupath.atomic_files import replacing
 from taupath.estimators.fingerprints import in_words, share_seen
 from taupath.estimators.regressor import QuantileSVR
 from taupath.paths.crossings import Changes
+from taupath.report.assembly import assemble_page
 from taupath.report.binary_payload import binary_payload, outcomes_payload
 from taupath.report.inputs import (
     check_case,
@@ -19,7 +20,6 @@ from taupath.report.inputs import (
     check_provenance,
     make_cells,
 )
-from taupath.report.assembly import assemble_page
 from taupath.report.quantile_payload import quantile_payload
 from taupath.report.several_payload import several_payload
 

@@ -1,4 +1,4 @@
-"""The arrays of a file: put away under names, and taken out again with checks."""
+"""The arrays of a model file: collected under names to be written, and read again with checks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,35 +10,36 @@ from taupath.exceptions import ModelFileError
 
 __all__ = ["ArraysToWrite", "StoredArrays"]
 
-# A sparse matrix has so many columns at most, or so many for each stored entry: every solution
-# takes memory for each column, which a small file could otherwise ask for without limit.
+# Columns that a sparse matrix may have: MOST_COLUMNS (128 MB for each w), or COLUMNS_PER_ENTRY for
+# each stored entry. Every solution takes memory for each column: a small file must not ask for
+# any amount.
 MOST_COLUMNS = 1 << 24
 COLUMNS_PER_ENTRY = 16
-# Narrower numbers that floats are stored as where that loses nothing, the narrowest first.
+# Types that float64 arrays are stored in if that loses nothing, the narrowest first.
 _NARROW = (np.int8, np.float32)
 
 
 class ArraysToWrite:
-    """Arrays to be written. The same array is there once."""
+    """Arrays collected for a file, by name. Equal arrays are written once."""
 
     def __init__(self) -> None:
-        self.arrays: dict[str, np.ndarray] = {}
+        self.by_name: dict[str, np.ndarray] = {}
         self._where: dict[tuple[Any, ...], str] = {}
 
     def put(self, name: str, array: np.ndarray) -> str:
-        """Put an array away and return the name that it is found under."""
+        """Add an array and return the name that it is stored under."""
         if array.dtype == np.float64:
             array = _narrowed(array)
         key = (array.dtype.str, array.shape, hash(array.tobytes()))
         known = self._where.get(key)
-        if known is not None and np.array_equal(self.arrays[known], array):
+        if known is not None and np.array_equal(self.by_name[known], array):
             return known
-        name = f"{name}.{len(self.arrays)}"
-        self.arrays[name], self._where[key] = array, name
+        name = f"{name}.{len(self.by_name)}"
+        self.by_name[name], self._where[key] = array, name
         return name
 
     def put_matrix(self, name: str, matrix: Any) -> dict[str, Any]:
-        """Put a dense or a CSR matrix away and return how to find it."""
+        """Add a dense or a CSR matrix and return its description."""
         if isinstance(matrix, np.ndarray):
             return {"dense": self.put(name, matrix)}
         if matrix.shape[1] > _most_columns(matrix.nnz):
@@ -55,13 +56,13 @@ class ArraysToWrite:
 
 
 class StoredArrays:
-    """Arrays that were read, by name."""
+    """Arrays read from a file, by name."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
         self._arrays = arrays
 
     def take(self, name: Any, dtype: Any, length: int | None = None, ndim: int = 1) -> np.ndarray:
-        """Return an array, whose dtype and shape have to be as expected."""
+        """Return an array after checking that dtype and shape are as expected."""
         array = self._arrays.get(name) if isinstance(name, str) else None
         if array is None:
             raise ModelFileError(f"array {name!r} is missing")
@@ -74,7 +75,7 @@ class StoredArrays:
         return array
 
     def take_matrix(self, found: Any, dtype: Any = np.float64) -> Any:
-        """Return a dense or a CSR matrix. What is in it is for others to check."""
+        """Return a dense or a CSR matrix. The caller checks its values."""
         if not isinstance(found, dict):
             raise ModelFileError("a matrix is not described")
         if "dense" in found:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taupath.tables.cells import as_numbers, as_text
-from taupath.tables.table import Table, TableError, listed, one_line
+from taupath.tables.messages import listed, one_line
+from taupath.tables.table import Table, TableError
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

@@ -1,4 +1,4 @@
-"""What a file without training data still knows of them: fingerprints, and constant decisions."""
+"""What a file without training data still holds of them: fingerprints, and constant decisions."""
 
 import math
 from typing import Any
@@ -12,11 +12,11 @@ from taupath.exceptions import ModelFileError
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.validation import check_real
 
-__all__ = ["pack_training", "unpack_training"]
+__all__ = ["pack_fingerprints", "unpack_fingerprints"]
 
 
-def pack_training(estimator: Any, shelf: ArraysToWrite) -> dict[str, Any]:
-    """Return what is to be known of training rows that are not stored."""
+def pack_fingerprints(estimator: Any, arrays: ArraysToWrite) -> dict[str, Any]:
+    """Return what to store of training rows that are not stored themselves."""
     found: dict[str, Any] = {"rows": None, "constant": None}
     rows = rows_of(estimator)
     if rows is not None:
@@ -24,7 +24,7 @@ def pack_training(estimator: Any, shelf: ArraysToWrite) -> dict[str, Any]:
         found["rows"] = {
             "salt": rows.salt,
             "limit": rows.limit,
-            "marks": shelf.put("marks", rows.marks.view(np.int64)),
+            "marks": arrays.put("marks", rows.marks.view(np.int64)),
             "twins": rows.twins,
             "whole": rows.whole,
         }
@@ -34,13 +34,13 @@ def pack_training(estimator: Any, shelf: ArraysToWrite) -> dict[str, Any]:
     return found
 
 
-def unpack_training(found: Any, taken: StoredArrays, estimator: Any) -> None:
-    """Tell an estimator what is known of its training rows."""
-    if found is None:  # they are in the file, or it is older than this
+def unpack_fingerprints(found: Any, arrays: StoredArrays, estimator: Any) -> None:
+    """Give an estimator what the file holds of its training rows."""
+    if found is None:  # the file holds the rows themselves, or was written before version 3
         return
     rows, constant = found.get("rows"), found.get("constant")
     if rows is not None:
-        estimator._training_rows = _unpack_rows(rows, taken)
+        estimator._training_rows = _unpack_rows(rows, arrays)
     if constant is not None and isinstance(estimator, QuantileSVC):
         low, high = constant
         ends = (
@@ -52,9 +52,9 @@ def unpack_training(found: Any, taken: StoredArrays, estimator: Any) -> None:
         estimator._constant = ConstantDecisions(*ends)
 
 
-def _unpack_rows(found: Any, taken: StoredArrays) -> TrainingRows:
+def _unpack_rows(found: Any, arrays: StoredArrays) -> TrainingRows:
     salt, limit, whole = found.get("salt"), found.get("limit"), found.get("whole")
-    marks = taken.take(found.get("marks"), np.int64).view(np.uint64)
+    marks = arrays.take(found.get("marks"), np.int64).view(np.uint64)
     twins = check_real(found.get("twins"), "twins")
     if not all(type(word) is int and 0 <= word < 1 << 64 for word in (salt, limit, whole or 0)):
         raise ModelFileError("the fingerprints of rows have no salt")
