@@ -93,7 +93,7 @@ class LocalRows:
     @property
     def visits(self) -> int:
         """How often a row has been multiplied or added."""
-        return self.part.points.visits
+        return self.part.rows.visits
 
     def rest(self) -> Iterate:
         """Return w = 0."""
@@ -117,7 +117,7 @@ class LocalRows:
 
     def from_data(self, place: Iterate) -> Iterate:
         """Compute the margins again."""
-        self.part.points.products(place.w, out=place.margin)
+        self.part.rows.products(place.w, out=place.margin)
         return place
 
     def update(
@@ -148,7 +148,7 @@ class LocalRows:
     def set_out(self, place: Iterate, step: np.ndarray) -> None:
         """Multiply all rows with the step."""
         self._step = step
-        self.part.points.products(step, out=self._rate)
+        self.part.rows.products(step, out=self._rate)
 
     def slopes(
         self, place: Iterate, length: float, smoothing: Smoothing, within: tuple[float, float]

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from taupath._core._descent import chord_losses
+from taupath._core._margins import chord_losses
 from taupath.approximate.rounding import Rounding
 
 __all__ = ["Boxes", "GapBound", "Losses", "PrimalDualPoint", "SampleLosses"]

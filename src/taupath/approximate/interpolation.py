@@ -169,7 +169,7 @@ class Chords(NodeList):
         Everything is computed from the data.
         """
         part, node = self._part(), self.node(k)
-        margin = part.points.products(node.w)
+        margin = part.rows.products(node.w)
         v, aim, off = part.end_at(node, self.continuum.boxes, margin)
         return make_end(node, margin, v, aim, self.samples.constant.free), off
 
@@ -193,6 +193,6 @@ def dual_between(
     status = np.where(low, LOWER, np.where(high, UPPER, FREE)).astype(np.int8)
     both = low & high  # no box at all
     if both.any():
-        short = part.target - part.points.products(w)
+        short = part.target - part.rows.products(w)
         status[both] = np.where(short[both] > 0.0, UPPER, LOWER)
     return status, theta

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from taupath._core._descent import block_of_rows, inner
+from taupath._core._margins import block_size, inner
 from taupath.approximate.gap_bound import Boxes, GapBound, PrimalDualPoint, SampleLosses
 from taupath.approximate.interpolation import between, chord_at
 from taupath.approximate.path import ApproximatePath, ByNodes
@@ -273,7 +273,7 @@ def _continuum_of(path: SolutionPath) -> GapBound:
     rounding = Rounding(
         row=n if by_kernel else d + 1,
         rows=n,  # in whatever order
-        losses=in_blocks(n, block_of_rows),
+        losses=in_blocks(n, block_size),
         cols=n if by_kernel else d + 1,
         reach=float(weight @ norms),
         aims=float(weight @ np.abs(line.target0)),

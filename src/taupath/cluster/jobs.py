@@ -12,9 +12,9 @@ from taupath.approximate.node_search import check_tol, find_nodes, make_gap_boun
 from taupath.approximate.node_solver import NodeSolver
 from taupath.cluster.inputs import PartitionedData, check_survey
 from taupath.cluster.paths import ClusterClassificationPath, ClusterRegressionPath, make_path
+from taupath.cluster.remote_rows import RemoteRows
 from taupath.cluster.requests import Setup
 from taupath.cluster.rounds import current_client
-from taupath.cluster.rows import ClusterRows
 from taupath.paths.intercept import Intercept, fixed_intercept, free_intercept
 from taupath.progress import Tell
 
@@ -26,7 +26,7 @@ def gather(
     client: "distributed.Client",
     intercept_of: Callable[[float], Intercept],
     classes: np.ndarray | None = None,
-) -> tuple[Setup, ClusterRows]:
+) -> tuple[Setup, RemoteRows]:
     """Have all rows in the memory of the workers, checked.
 
     Parameters
@@ -46,11 +46,11 @@ def gather(
     rounds.setup = Setup(constant.bias, found if classes is None else classes)
     if classes is not None and (found is None or not np.array_equal(classes, found)):
         raise ValueError(f"y has the classes {found}, the path was made with {classes}")
-    return rounds.setup, ClusterRows(rounds)
+    return rounds.setup, RemoteRows(rounds)
 
 
 def _solve(
-    many: ClusterRows,
+    many: RemoteRows,
     constant: Intercept,
     boxes: Boxes,
     walked: tuple[float, float],

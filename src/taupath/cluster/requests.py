@@ -15,7 +15,7 @@ from taupath.approximate.gap_bound import Boxes
 from taupath.approximate.interpolation import dual_between
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.row_sums import RowSums
-from taupath.approximate.stored_rows import Points
+from taupath.engine.rows import make_rows
 from taupath.engine.status import FREE, UPPER
 from taupath.paths.certificate import AT_BOUND
 
@@ -131,7 +131,7 @@ class Partition:
             else:
                 sign = np.where(self.y == setup.classes[1], 1, -1).astype(np.int8)
                 target = np.ones(n)
-            self._part = RowSums(Points(self.X, sign, setup.bias), target, self.weight)
+            self._part = RowSums(make_rows(self.X, sign, setup.bias), target, self.weight)
         return self._part
 
     def margins(self, part: RowSums, asked: MarginRef) -> np.ndarray:
@@ -140,11 +140,11 @@ class Partition:
         if found is None and asked.made_of:
             kept = self._margins
             if all(number in kept for number, _ in asked.made_of):
-                found = np.zeros(part.points.n_rows)
+                found = np.zeros(part.rows.n_rows)
                 for number, factor in asked.made_of:
                     found += factor * kept[number]
         if found is None:
-            found = part.points.products(asked.w)
+            found = part.rows.products(asked.w)
         while len(self._margins) >= MOST_MARGINS:
             del self._margins[next(iter(self._margins))]
         self._margins[asked.number] = found
@@ -337,14 +337,14 @@ class Objectives(Request):
         """Measure."""
         _, theta = dual_between(part, self.nodes, self.s, self.boxes, self.w)
         lower, upper = part.bounds(self.boxes, self.tau)
-        short = part.target - part.points.products(self.w)
+        short = part.target - part.rows.products(self.w)
         over, under = np.maximum(short, 0.0), np.maximum(-short, 0.0)
         width = AT_BOUND * (upper - lower)
         off = np.maximum((theta < upper - width) * over, (theta > lower + width) * under)
         sums = {
             "loss": np.array(upper @ over - lower @ under),
             "aim": np.array(part.target @ theta),
-            "v": part.points.total(theta),
+            "v": part.rows.combine(theta),
         }
         return Reply(sums, {"off": float(off.max(initial=0.0))})
 
@@ -385,9 +385,9 @@ def answer(partition: Partition, told: tuple[Request, Setup | None, frozenset[in
     assert setup is not None
     with partition._lock:
         part = partition.part(setup)
-        before = part.points.visits
+        before = part.rows.visits
         reply = request.of(partition, part)
-        reply.sums["visits"] = np.array(part.points.visits - before)
+        reply.sums["visits"] = np.array(part.rows.visits - before)
         partition.keep_only(wanted)
     return reply
 
@@ -406,11 +406,11 @@ def add(replies: list[Reply]) -> Reply:
 
 
 def _zeros(part: RowSums) -> np.ndarray:
-    return np.zeros(part.points.n_cols)
+    return np.zeros(part.rows.n_cols)
 
 
 def _squares(part: RowSums, box: np.ndarray, width: float) -> np.ndarray:
     part.weigh(box, width)
-    matrix = np.zeros((part.points.n_cols, part.points.n_cols))
+    matrix = np.zeros((part.rows.n_cols, part.rows.n_cols))
     part.squares(matrix)
     return matrix

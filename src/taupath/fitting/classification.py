@@ -343,7 +343,7 @@ class TwoClasses(Labels):
             samples = StoredSamples(X, self.sign, self.samples.constant)
             boxes, free = Boxes.of_classification(C), self.samples.constant.free
             passes = LocalRows(samples.row_sums(target, self.weight))
-            losses = SampleLosses(target, self.weight, samples.points.sign)
+            losses = SampleLosses(target, self.weight, samples.rows.signs)
             continuum = make_gap_bound(passes.summary, losses, boxes, free)
             solver = NodeSolver(passes, continuum, samples.constant.bias, free)
             node = solver.solve_afresh(1.0 - t if flipped else t, GUESSED_WITHIN).node

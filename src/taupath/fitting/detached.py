@@ -168,7 +168,7 @@ class DetachedPath(ByFunctions):
         for tau, w_k, smoothing in zip(self.taus.tolist(), w, self._smoothings, strict=True):
             node = Node(tau, w_k, smoothing, 0.0, np.ones(2))
             if shares is not None:  # of these very data: θ that are not in balance bound nothing
-                place = Iterate(w_k, part.points.products(w_k))
+                place = Iterate(w_k, part.rows.products(w_k))
                 shares.update(part.update(place.margin, smoothing, afresh=True))
                 node, *_ = shares.judge(tau, place, smoothing)
             nodes.append(node)

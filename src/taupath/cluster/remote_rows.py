@@ -31,7 +31,7 @@ from taupath.cluster.requests import (
 )
 from taupath.cluster.rounds import Rounds
 
-__all__ = ["ClusterRows"]
+__all__ = ["RemoteRows"]
 
 # Besides a length, what multiples of it are looked at in the same round: steps that are not taken
 # as they are, are mostly shorter.
@@ -41,7 +41,7 @@ NEARBY = (0.6, 0.35, 0.15, 0.03, 1.6, 3.0)
 N_WITHIN, SHORT = 6, 1e-4
 
 
-class ClusterRows:
+class RemoteRows:
     """All samples, in partitions; `AllRows` and `Losses` at once."""
 
     def __init__(self, rounds: Rounds) -> None:
