@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler, scale
 import taupath as tp
 from taupath import QuantileSVC, QuantileSVR
 from taupath.display.rates import rates_of_estimator
+from taupath.models.certifying import certificate_of
 from taupath.models.evaluation import pieces_of
-from taupath.models.training import certificate_of
 from taupath.paths.certificate import Certificate
 
 

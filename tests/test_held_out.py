@@ -20,8 +20,9 @@ from taupath.estimators.training_rows import share_seen
 from taupath.exceptions import ModelFileError
 from taupath.models import training
 from taupath.models.evaluation import scores_of
+from taupath.models.holding_out import hold_out
 from taupath.models.model import Model
-from taupath.models.training import hold_out, train
+from taupath.models.training import train
 from taupath.outcomes.held_out import joined, outcomes_of
 from taupath.preparation import Preparation
 from taupath.storage.container import read_container, write_container
