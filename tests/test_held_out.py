@@ -12,8 +12,9 @@ from damage import ANYTHING, altered, entries, flipped
 from taupath.exceptions import ModelFileError
 from taupath.models import training
 from taupath.models.evaluation import scores_of
+from taupath.models.holding_out import hold_out
 from taupath.models.model import Model
-from taupath.models.training import hold_out, train
+from taupath.models.training import train
 from taupath.outcomes.held_out import joined, outcomes_of
 from taupath.outcomes.rates import rates_of_estimator
 from taupath.preparation import Preparation

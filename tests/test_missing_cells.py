@@ -9,10 +9,10 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
-from taupath.preparation.feature_state import feature_state, features_from_state
 
 from taupath.preparation import Preparation
 from taupath.preparation.columns import ColumnFeatures, Feature, NumberColumn, TextColumn
+from taupath.preparation.feature_state import feature_state, features_from_state
 from taupath.tables import Table, TableError
 
 AGE = np.array([30.0, np.nan, 25.0, 60.0, np.nan, 41.0])

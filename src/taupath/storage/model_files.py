@@ -6,7 +6,6 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from taupath.exceptions import ModelFileError
-from taupath.models.from_sklearn import model_of
 from taupath.models.model import Model
 from taupath.paths.path import SolutionPath
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
@@ -63,6 +62,8 @@ def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -
         message names it.
     """
     if isinstance(model, Pipeline):
+        from taupath.models.from_sklearn import model_of  # imports much of scikit-learn
+
         model = model_of(model)
     kind = next((kind for kind in _KINDS.values() if isinstance(model, kind.made)), None)
     if kind is None:
