@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.model_selection import KFold, check_cv
 
 from taupath.estimators.rearrangement import rearranged_quantiles
-from taupath.paths.jobs import RegressionPath
+from taupath.paths.path import SolutionPath
 
 __all__ = ["Calibration", "calibrate", "make_folds"]
 
@@ -91,7 +91,7 @@ def make_folds(conformal: Any, weight: np.ndarray) -> list[tuple[np.ndarray, np.
 
 
 def calibrate(
-    follow: Callable[[Any, np.ndarray, np.ndarray], RegressionPath],
+    follow: Callable[[Any, np.ndarray, np.ndarray], SolutionPath],
     X: Any,
     y: np.ndarray,
     weight: np.ndarray,

@@ -75,22 +75,21 @@ class ConstantDecisions:
 
 
 def _has_rows(path: Any) -> bool:
-    samples = path._samples
-    return bool(samples.X.shape[0] == samples.shape[0])
+    return bool(path.data.at_hand)
 
 
 def _constant(path: Any, tau: float, monotone: bool) -> bool | None:
     """Return whether all training rows are positive, all negative (False), or neither (None)."""
-    samples = path._samples
+    data = path.data
     few = np.concatenate(
-        [own[:: -(-len(own) // LOOKED_AT_FIRST) or 1] for own in _by_class(samples.sign)]
+        [own[:: -(-len(own) // LOOKED_AT_FIRST) or 1] for own in _by_class(data.sign)]
     )
-    function = None if monotone else path._function(tau)
-    for X in (samples.X[few], samples.X):
+    function = None if monotone else path.solutions.function(tau)
+    for X in (data.X[few], data.X):
         if function is None:
             values = path.tau_range[0] + path.crossings(X).length - tau
         else:
-            values = samples.decide(X, function)
+            values = data.decide(X, function)
         positive = values >= 0.0
         if positive.any() and not positive.all():
             return None

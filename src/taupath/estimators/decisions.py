@@ -24,7 +24,7 @@ from taupath.estimators.costs import (
 from taupath.estimators.coupling import couple_pairs, normalize_rest
 from taupath.estimators.frozen import FrozenClassifier
 from taupath.exceptions import ConstantDecisionWarning
-from taupath.paths.jobs import ClassificationPath
+from taupath.paths.path import SolutionPath
 from taupath.validation import check_within
 
 __all__ = ["PathClassifier"]
@@ -38,8 +38,8 @@ class PathClassifier(ClassifierMixin, PathEstimator):
     multi_class: str
     classes_: np.ndarray
     pos_label_: Any
-    path_: ClassificationPath
-    paths_: list[ClassificationPath]
+    path_: SolutionPath
+    paths_: list[SolutionPath]
     _members: list[np.ndarray | None]  # training samples of each path; None for all
     _constant: ConstantDecisions  # of `path_`
     _names: Sequence[Any] | None = None  # what users call the classes, where these are codes

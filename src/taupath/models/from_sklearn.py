@@ -50,7 +50,7 @@ def model_of(fitted: Pipeline | QuantileSVC | QuantileSVR) -> Model:
     names, n_columns = _columns(steps, estimator)
     columns: ColumnFeatures | MatrixFeatures
     if names is None and not steps:
-        X = getattr(estimator._all_paths()[0]._samples, "X", None)
+        X = getattr(estimator._all_paths()[0].data, "X", None)
         columns = MatrixFeatures(n_columns, sp.issparse(X))
     else:
         columns = translated(steps, names or [f"x{j}" for j in range(1, n_columns + 1)])
@@ -110,7 +110,7 @@ def _with_codes(estimator: QuantileSVC) -> tuple[QuantileSVC, list[Any]]:
 def _trained(estimator: QuantileSVC | QuantileSVR) -> dict[str, Any]:
     """Return what is known of the training."""
     paths = estimator._all_paths()
-    rows = sum(path._samples.shape[0] for path in paths)
+    rows = sum(path.data.shape[0] for path in paths)
     if isinstance(estimator, QuantileSVC):  # each row has a part in so many paths
         k = len(estimator.classes_)
         rows //= k if estimator.multi_class == "ovr" and k > 2 else k - 1

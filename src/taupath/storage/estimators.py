@@ -12,7 +12,6 @@ from taupath.estimators.regressor import QuantileSVR
 from taupath.estimators.selection import QuantileSVCCV
 from taupath.exceptions import ModelFileError
 from taupath.models.model import Model
-from taupath.paths.jobs import ClassificationPath, RegressionPath
 from taupath.storage.frozen import pack_frozen, unpack_frozen
 from taupath.storage.labels import pack_labels, unpack_labels, unpack_positive
 from taupath.storage.paths import pack_path, unpack_path
@@ -90,7 +89,7 @@ def unpack_estimator(found: Any, taken: Taken) -> QuantileSVC | QuantileSVR | Fr
     parameters = _check_parameters(found.get("parameters"))
     if found.get("estimator") == "QuantileSVR":
         estimator = QuantileSVR(**parameters)
-        if len(paths) != 1 or not isinstance(paths[0], RegressionPath):
+        if len(paths) != 1 or paths[0].job.kind != "regression":
             raise ModelFileError("a regressor has one path, of regressions")
         estimator._set_paths([paths[0]])
         estimator.calibration_ = _unpack_calibration(found.get("calibration"), taken)
@@ -101,7 +100,7 @@ def unpack_estimator(found: Any, taken: Taken) -> QuantileSVC | QuantileSVR | Fr
         raise ModelFileError(f"it holds an unknown estimator, {found.get('estimator')!r}")
     _set_features(estimator, found)
     n_features, pairwise = estimator.n_features_in_, estimator.kernel == "precomputed"
-    if not pairwise and any(path._samples.shape[1] != n_features for path in paths):
+    if not pairwise and any(path.data.shape[1] != n_features for path in paths):
         raise ModelFileError("the paths of an estimator have other features than it says")
     unpack_training(found.get("training"), taken, estimator)
     return estimator
@@ -171,13 +170,13 @@ def _unpack_classifier(
         estimator.pos_label_ = unpack_positive(found, classes)
     members = found.get("members")
     n_paths = len(estimator._tasks())
-    right = len(paths) == n_paths and all(isinstance(path, ClassificationPath) for path in paths)
+    right = len(paths) == n_paths and all(path.job.kind == "classification" for path in paths)
     right = right and len({path.method for path in paths}) == 1
     if not right or not isinstance(members, list) or len(members) != n_paths:
         raise ModelFileError("a classifier has other paths than its classes need")
     estimator._members = []
     for member, path in zip(members, paths, strict=True):
-        own = None if member is None else taken.take(member, np.int64, path._samples.shape[0])
+        own = None if member is None else taken.take(member, np.int64, path.data.shape[0])
         if own is not None and (own.min() < 0 or (np.diff(own) <= 0).any()):
             raise ModelFileError("the samples of a path are not in order")
         last = 0 if own is None or estimator.kernel != "precomputed" else int(own.max())
