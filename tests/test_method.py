@@ -30,7 +30,7 @@ def both(kind=tp.QuantileSVC, y=Y, features=X, **how):
 
 def allowed(path, features, tau):
     """Return how far f may be from the exact one: ½‖w - w*‖² is at most the gap."""
-    gap = path.certify().worst_gap * path._continuum().unit
+    gap = path.certify().worst_gap * path.solutions.continuum.unit
     length = np.sqrt((np.asarray(features) ** 2).sum(axis=1) + 1.0)  # the augmented feature
     return length * np.sqrt(2.0 * gap)
 
@@ -154,14 +154,14 @@ def test_parameters_are_cloned_and_shown():
 def test_float32_is_used_where_it_lies(form):
     features = form(X.astype(np.float32))
     model = tp.QuantileSVC(method="approximate").fit(features, Y)
-    kept = model.path_._samples.X
+    kept = model.path_.data.X
     one, other = (x.data if sp.issparse(x) else x for x in (kept, features))
     assert kept.dtype == np.float32
     assert np.shares_memory(one, other)
     wide = tp.QuantileSVC(method="approximate").fit(features.astype(np.float64), Y)
     assert_allclose(model.predict_proba(features), wide.predict_proba(features), atol=1e-4)
     # an exact path computes with doubles
-    assert tp.QuantileSVC().fit(features, Y).path_._samples.X.dtype == np.float64
+    assert tp.QuantileSVC().fit(features, Y).path_.data.X.dtype == np.float64
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ from scipy import sparse
 from taupath._core._rows import Rows
 
 from taupath._core import _margins
-from taupath.approximate.gap_bound import Boxes, GapBound, PrimalDualPoint, SampleLosses
+from taupath.approximate.gap_bound import GapBound, PrimalDualPoint, SampleLosses
 from taupath.approximate.rounding import Rounding, in_blocks
 from taupath.engine.rows import make_rows
+from taupath.paths.jobs import QuantileClassification, QuantileRegression
 
 pytestmark = pytest.mark.core
 
@@ -171,7 +172,8 @@ def test_the_bound_is_above_every_point_of_any_chord(seed, regression):
     Z = sign[:, None] * np.column_stack((rng.integers(-2, 3, (n, d)), np.ones(n)))
     weight, C = rng.choice([0.0, 0.5, 3.0], n), 10.0 ** rng.uniform(-3.0, 3.0)
     target = rng.standard_normal(n) if regression else np.ones(n)
-    boxes = Boxes.of_regression(C) if regression else Boxes.of_classification(C)
+    job = QuantileRegression(C) if regression else QuantileClassification(C, np.array([-1, 1]))
+    boxes = job.boxes
     own = (sign < 0).astype(int)
     reach = float(weight @ np.linalg.norm(Z, axis=1))
     rounding = Rounding(d + 1, n, n, d + 1, reach, float(weight @ np.abs(target)))

@@ -14,7 +14,7 @@ import taupath.paths.crossings
 from report_pages import functions_of, iris, payload_of, unpacked, wiggly
 from taupath import QuantileSVC, QuantileSVR
 from taupath.cli import main
-from taupath.paths.walked import Stretch
+from taupath.paths.walked import WalkedPiece
 from taupath.report import lowrank, quantiles, write_report
 from taupath.report.several_payload import in_parts
 
@@ -181,7 +181,7 @@ def test_columns_that_are_no_numbers_do_not_stop_the_report(file, kind):
 def work(monkeypatch):
     """Count nodes solved for, and values of functions that are computed."""
     done = {"nodes": 0, "values": 0}
-    sweep, values_at = Stretch.sweep, taupath.paths.crossings.Tracks.values_at
+    sweep, values_at = WalkedPiece.sweep, taupath.paths.crossings.Tracks.values_at
 
     def counted_sweep(self, first, last, with_theta):
         done["nodes"] += last - first
@@ -192,7 +192,7 @@ def work(monkeypatch):
         done["values"] += values.size
         return values
 
-    monkeypatch.setattr(Stretch, "sweep", counted_sweep)
+    monkeypatch.setattr(WalkedPiece, "sweep", counted_sweep)
     monkeypatch.setattr(taupath.paths.crossings.Tracks, "values_at", counted_values)
     return done
 

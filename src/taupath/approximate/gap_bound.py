@@ -17,56 +17,12 @@ import numpy as np
 
 from taupath._core._margins import chord_losses
 from taupath.approximate.rounding import Rounding
+from taupath.paths.jobs import Boxes
 
 __all__ = ["Boxes", "GapBound", "Losses", "PrimalDualPoint", "SampleLosses"]
 
 # Panels of a chord.
 N_PANELS = 8
-
-
-@dataclass(frozen=True)
-class Boxes:
-    """l and h of a sample of weight 1, at both ends of a line; affine in between.
-
-    Each has two entries: for samples with sign +1 and with sign -1.
-    """
-
-    lower0: np.ndarray
-    lower1: np.ndarray
-    upper0: np.ndarray
-    upper1: np.ndarray
-
-    @classmethod
-    def of_classification(cls, C: float) -> "Boxes":
-        """Return those of the asymmetric-cost SVM, t = τ."""
-        none = np.zeros(2)
-        return cls(none, none, np.array([2.0 * C, 0.0]), np.array([0.0, 2.0 * C]))
-
-    @classmethod
-    def of_regularization(cls, tau: float, C_max: float) -> "Boxes":
-        """Return those of the SVM with fixed τ, t = C / C_max."""
-        none = np.zeros(2)
-        return cls(none, none, none, 2.0 * C_max * np.array([1.0 - tau, tau]))
-
-    @classmethod
-    def of_regression(cls, C: float) -> "Boxes":
-        """Return those of quantile regression, t = τ."""
-        none, whole = np.zeros(2), np.full(2, C)
-        return cls(-whole, none, none, whole)
-
-    def lower(self, t: float | np.ndarray) -> np.ndarray:
-        """Return l at t; at several t in a column, a row for each."""
-        return np.asarray((1.0 - t) * self.lower0 + t * self.lower1)
-
-    def upper(self, t: float | np.ndarray) -> np.ndarray:
-        """Return h at t; at several t in a column, a row for each."""
-        return np.asarray((1.0 - t) * self.upper0 + t * self.upper1)
-
-    def widest(self) -> float:
-        """Return the largest loss of margin one of a sample of weight 1, anywhere."""
-        return float(
-            max(np.abs(e).max() for e in (self.lower0, self.lower1, self.upper0, self.upper1))
-        )
 
 
 @dataclass(frozen=True)

@@ -1,28 +1,19 @@
 """Certified approximate paths: nodes at chosen τ, straight lines in between."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from taupath.approximate.all_rows import LocalRows
-from taupath.approximate.gap_bound import Boxes, GapBound, Losses, SampleLosses
-from taupath.approximate.interpolation import Chords
+from taupath.approximate.gap_bound import Boxes, GapBound, Losses
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.node_solver import NodeSolver, Solved
 from taupath.approximate.rounding import Rounding
 from taupath.approximate.row_sums import RowSummary
-from taupath.approximate.training_data import StoredSamples
 from taupath.engine.work import along
-from taupath.paths.intercept import make_intercept
 from taupath.progress import Tell
-from taupath.validation import check_choice
 
 __all__ = [
-    "approximate_stretch",
     "check_tol",
-    "choose_method",
     "find_nodes",
     "make_gap_bound",
 ]
@@ -31,16 +22,11 @@ __all__ = [
 NODE_SHARE = 0.5
 # Of the tolerance, what the gap of the next chord is to be.
 CHORD_AIM = 0.95
-# DualSums in another order shall not take a bound above the tolerance.
+# Sums in another order shall not take a bound above the tolerance.
 ROUNDED = 1e-9
 # The first step; and how much longer, at most, or shorter the next one is.
 FIRST_STEP = 5e-4
 LONGER, SHORTER = 3.0, 0.2
-
-
-# With method="auto": samples, from which on paths are approximate. The exact path of twice as many
-# takes minutes where there are hundreds of features.
-MANY_SAMPLES = 20_000
 
 
 @dataclass(frozen=True)
@@ -68,61 +54,6 @@ def make_gap_bound(facts: RowSummary, losses: Losses, boxes: Boxes, free: bool) 
     if free:
         rounding = rounding.with_balance(facts.weight, facts.highest, facts.longest)
     return GapBound(losses, boxes, rounding)
-
-
-def choose_method(method: Any, kernel: Any, n_samples: int) -> str:
-    """Return "exact" or "approximate", for "auto" by the number of samples."""
-    chosen = check_choice(method, "method", ("exact", "approximate", "auto"))
-    linear = isinstance(kernel, str) and kernel == "linear"
-    if chosen == "approximate" and not linear:
-        raise ValueError(
-            f"method='approximate' is for kernel='linear', got kernel={kernel!r}; "
-            "use method='exact' with it"
-        )
-    if chosen == "auto":
-        chosen = "approximate" if linear and n_samples >= MANY_SAMPLES else "exact"
-    return chosen
-
-
-def approximate_stretch(
-    X: "np.ndarray | sp.csr_array",
-    sign: np.ndarray,
-    target: np.ndarray,
-    weight: np.ndarray,
-    boxes: Boxes,
-    intercept: Any,
-    tau_range: tuple[float, float],
-    tol: float,
-    progress: Tell | None,
-) -> tuple[StoredSamples, Chords]:
-    """Return the samples and the chords of a path; all arguments but `intercept` are checked.
-
-    Parameters
-    ----------
-    X : ndarray or CSR
-        Features, of float32 or float64.
-    sign, target, weight : ndarray of shape (n_samples,)
-        Class, p, and factor of the box of each sample.
-    boxes : Boxes
-        Boxes of weight 1.
-    intercept : {"augmented", "free", "none"}
-        The kind of intercept.
-    tau_range : pair of float
-        Where the path begins and ends.
-    tol : float
-        The largest gap, in units of the objective at w = 0 and τ = ½.
-    progress : callable or None
-        Called with the fraction that is done and the number of nodes.
-    """
-    samples = StoredSamples(X, sign, make_intercept(intercept, X))
-    constant, part = samples.constant, samples.row_sums(target, weight)
-    passes = LocalRows(part)
-    losses = SampleLosses(target, weight, part.sign)
-    continuum = make_gap_bound(passes.summary, losses, boxes, constant.free)
-    check_tol(tol, continuum)
-    solver = NodeSolver(passes, continuum, constant.bias, constant.free)
-    found = find_nodes(solver, *tau_range, tol, progress)
-    return samples, Chords(samples, continuum, losses, found.nodes, found.counters)
 
 
 def check_tol(tol: float, continuum: GapBound, exact: bool = True) -> None:
