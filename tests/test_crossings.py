@@ -172,7 +172,7 @@ def test_a_kink_is_there_twice_only_where_a_free_intercept_may_jump(kernel, d):
         multiplier = np.empty((2, len(t)))
         for after, out in zip(over, multiplier, strict=True):
             w = np.empty((len(t), stretch.samples.rows.n_cols))
-            stretch._replay.sweep(after, t, stretch.line, w, None, out)
+            stretch._replay.sweep(after, t, w, None, out)
         jump = np.abs(np.diff(multiplier, axis=0)[0]) > 1e-9 * np.ptp(y)
         twice = stretch._may_jump(*over)
         assert not (jump & ~twice).any()

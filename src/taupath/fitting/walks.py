@@ -11,8 +11,8 @@ from taupath.approximate.training_data import StoredData
 from taupath.engine.problem import Line
 from taupath.engine.solver import RAISE, Guess, Record, solve_path
 from taupath.engine.two_threads import (
+    Leg,
     Meeting,
-    WalkRecord,
     progress_of_two,
     walk_in_two,
     walk_together,
@@ -59,7 +59,7 @@ def walk_classification(
     linear = data.kernel is None
     can_guess = linear and n_features <= FEW_FEATURES and n_samples >= MANY_SAMPLES
     if others is None or not (mirrored or can_guess):
-        walks = [WalkRecord(False, solve_path(rows, line, begin, end, order, progress))]
+        walks = [Leg(False, solve_path(rows, line, begin, end, order, progress))]
     else:
         # the first walk begins where few boxes are open: there the start is quick
         flipped = mirrored and 2 * int((data.sign > 0.0).sum()) > n_samples
@@ -68,7 +68,7 @@ def walk_classification(
         guess_at = _guess_at(job, data, flipped) if can_guess else None
         walks = walk_in_two(rows, others, line, begin, end, order, progress, guess_at)
         if flipped:
-            walks = [WalkRecord(not backward, record) for backward, record in walks[::-1]]
+            walks = [Leg(not backward, record) for backward, record in walks[::-1]]
     pieces = [WalkedPiece(job, data, Way(backward), record) for backward, record in walks]
     return Walked(job, data, pieces)
 
