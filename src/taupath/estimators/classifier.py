@@ -243,7 +243,7 @@ class QuantileSVC(PathClassifier):
                     f"pos_label={self.pos_label!r} is for two classes, y has {len(classes)}; leave "
                     "it out and give predict a cost_matrix"
                 )
-            vars(self).pop("pos_label_", None)
+            self.__dict__.pop("pos_label_", None)
         elif self.pos_label is None:
             self.pos_label_ = classes[1]
         elif np.ndim(self.pos_label) == 0 and self.pos_label in classes:
@@ -260,7 +260,7 @@ class QuantileSVC(PathClassifier):
     def _set_paths(self, paths: Sequence[ClassificationPath]) -> None:
         self.paths_ = list(paths)
         self._constant = ConstantDecisions()
-        vars(self).pop("path_", None)
+        self.__dict__.pop("path_", None)
         if len(self.classes_) == 2:
             self.path_ = self.paths_[0]
         self.n_iter_ = np.array([path.n_kinks for path in self.paths_])

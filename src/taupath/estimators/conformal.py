@@ -70,13 +70,13 @@ def make_folds(conformal: Any, weight: np.ndarray) -> list[tuple[np.ndarray, np.
     """
     present = np.flatnonzero(weight > 0.0)
     if isinstance(conformal, numbers.Integral):
-        check_integer(conformal, "conformal", least=2, or_else="None")
-        if conformal > len(present):
+        n_folds = check_integer(conformal, "conformal", least=2, or_else="None")
+        if n_folds > len(present):
             raise ValueError(
                 f"conformal={conformal!r} asks for more folds than there are samples, n_samples="
                 f"{len(present)} (of a weight above 0); use fewer folds"
             )
-        drawn = KFold(int(conformal), shuffle=True, random_state=0)
+        drawn = KFold(n_folds, shuffle=True, random_state=0)
         return [(present[train], present[test]) for train, test in drawn.split(present)]
     try:
         given = list(check_cv(conformal).split(np.empty((len(weight), 1))))

@@ -67,15 +67,7 @@ def rearranged_quantiles(path: SolutionPath, X: Checked, quantiles: np.ndarray) 
 
 
 def sorted_quantiles(taus: np.ndarray, values: np.ndarray, quantiles: np.ndarray) -> np.ndarray:
-    """Return quantiles of the values of a piecewise linear function of a uniform τ.
-
-    Parameters
-    ----------
-    taus, values : ndarray of shape (n_nodes,)
-        The function at its nodes; a τ that is there twice is a jump.
-    quantiles : ndarray
-        In [0, 1].
-    """
+    """Return some quantiles of the values of a piecewise linear function of a uniform τ."""
     return np.asarray(np.interp(quantiles, *increasing_rearrangement(taus, values)))
 
 
@@ -85,7 +77,7 @@ def increasing_rearrangement(taus: np.ndarray, values: np.ndarray) -> tuple[np.n
     Parameters
     ----------
     taus, values : ndarray of shape (n_nodes,)
-        As for `sorted_quantiles`.
+        The function at its nodes; a τ that is there twice is a jump.
 
     Returns
     -------

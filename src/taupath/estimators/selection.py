@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from taupath.approximate.node_search import choose_method
 from taupath.estimators.classifier import QuantileSVC
@@ -161,7 +160,7 @@ class QuantileSVCCV(QuantileSVC):
             self._follow(X, y, sample_weight, share_of(progress, done, 1.0 - done))
         tests = np.concatenate([fold.test for fold in folds])
         self._truth, self._test_weight = y[tests], weight[tests]
-        vars(self).pop("probabilities_", None)
+        self.__dict__.pop("probabilities_", None)
         if len(self.classes_) == 2:
             self.probabilities_ = [
                 np.concatenate([each.proba[:, self._positive] for each in own]) for own in by_C
@@ -183,9 +182,7 @@ class QuantileSVCCV(QuantileSVC):
         -------
         ndarray of shape (n_Cs,) or (n_Cs, n_taus)
         """
-        check_is_fitted(self)
-        if len(self.classes_) > 2:
-            raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
+        self._check_two_classes()
         taus = check_tau_columns(np.atleast_1d(tau), "tau")
         positive, weight = self._truth == self.pos_label_, self._test_weight
         losses = np.empty((len(self.Cs_), len(taus)))
@@ -215,7 +212,7 @@ class QuantileSVCCV(QuantileSVC):
         """Choose the C with the least mean loss of held-out samples."""
         self.brier_ = np.array([[fold.brier for fold in own] for own in by_C])
         losses = self.brier_
-        vars(self).pop("scores_", None)
+        self.__dict__.pop("scores_", None)
         if self.scoring is not None:
             self.scores_ = np.array([[fold.score for fold in own] for own in by_C])
             losses = -self.scores_
@@ -228,7 +225,7 @@ class QuantileSVCCV(QuantileSVC):
         return [_Fold(train, test) for train, test in folds]
 
     def _check_Cs(self) -> np.ndarray:
-        if isinstance(self.Cs, numbers.Integral):
+        if isinstance(self.Cs, (int, np.integer)):
             return np.logspace(-4.0, 4.0, check_integer(self.Cs, "Cs", least=1))
         Cs = np.unique([check_C(C, "Cs") for C in self.Cs])
         if len(Cs) == 0:

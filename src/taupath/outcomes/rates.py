@@ -1,4 +1,4 @@
-"""True and false positives as functions of τ, exactly: they are steps, and all steps are found."""
+"""True and false positives as exact step functions of τ."""
 
 from typing import Any
 
@@ -27,19 +27,19 @@ __all__ = [
 
 
 class Rates:
-    """How many samples of either class are taken for positive, at every τ in [0, 1].
+    """Numbers of true and of false positives at every τ in [0, 1].
 
     Parameters
     ----------
     positive : ndarray of bool of shape (n_samples,)
         The truth.
     weight : ndarray of shape (n_samples,)
-        What each sample counts.
+        How often each sample counts.
     begin : ndarray of bool of shape (n_samples,)
-        Whether a sample is taken for positive at τ = 0.
+        Whether a sample is predicted positive at τ = 0.
     who, when, change : ndarray of shape (n_changes,)
-        A sample whose prediction changes, after which τ, and to what: 1 for positive, -1 for
-        negative.
+        A sample whose prediction changes, the τ after which it does, and the direction: 1 to
+        positive, -1 to negative.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Rates:
         return self._counts[0][steps], self._counts[1][steps]
 
     def pieces(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the τ where they change, 0 and 1 included, and the two numbers in between."""
+        """Return the τ of all steps, with 0 and 1, and the two numbers between them."""
         inside = (self._when > 0.0) & (self._when < 1.0)
         steps = np.searchsorted(self._when, 0.0, side="right") + np.arange(inside.sum() + 1)
         edges = np.concatenate(([0.0], self._when[inside], [1.0]))
@@ -90,35 +90,24 @@ def changes_of_probabilities(proba: np.ndarray) -> Changes:
 def probabilities_of_changes(
     changes: Changes, walked: tuple[float, float] = (0.0, 1.0)
 ) -> np.ndarray:
-    """Return the length of {τ : positive} of each sample, all τ before `walked` included."""
+    """Return the length of {τ : positive} for each sample, including all τ below `walked`."""
     begin, who, when, change = changes
     first, last = walked
     at_end = begin + np.bincount(who, change, minlength=len(begin))
-    # each fall ends a piece, each rise begins one
+    # a change to negative ends a piece, a change to positive begins one
     pieces = np.bincount(who, change * np.clip(when, first, last), minlength=len(begin))
     return np.clip(first - first * begin - pieces + last * at_end, first, last)
 
 
 def sign_changes(model: QuantileSVC, X: Any, found: Crossings | None = None) -> Changes:
-    """Return which samples have f_τ(x) ≥ 0 at τ = 0, and all changes of that.
+    """Return all changes of the sign of f_τ(x), for a model of two classes and checked samples.
 
-    Parameters
-    ----------
-    model : QuantileSVC
-        Of two classes.
-    X : ndarray or sparse array of shape (n_samples, n_features)
-        Samples, checked.
-    found : Crossings, optional
-        Of these samples, if they are known.
-
-    Returns
-    -------
-    Changes
+    `found` are the crossings of these samples, if the caller knows them.
     """
     path, X = model.path_, model._columns(X, model._members[0])
     if found is None:
         found = path.crossings(X)
-    # Most samples change once, from positive to negative: nothing else to be found for these.
+    # Most samples change once, from positive to negative, and their crossings say when.
     begin = found.first > path.tau_range[0]
     once = found.first >= found.last
     falls = np.flatnonzero(once & begin)
@@ -145,10 +134,10 @@ def rates_of_predictions(
 def rates_of_estimator(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, pos_label: Any = None
 ) -> Rates:
-    """Return the rates of what `predict` returns at each τ.
+    """Return the rates of the predictions of a classifier at each τ.
 
-    For a classifier without costs in `predict`, of the rule: positive where the probability is at
-    least τ.
+    A `QuantileSVC` decides as its `predict`; other classifiers, for the positive class where its
+    probability is at least τ.
     """
     check_binary_classifier(estimator)
     positive = positive_of(estimator, X, y, pos_label)
