@@ -37,19 +37,18 @@ class QuantileSVCCV(QuantileSVC):
     Parameters
     ----------
     Cs : iterable of float or int, default=10
-        Values of C to choose from, or how many, between 1e-4 and 1e4 on a logarithmic scale.
+        Values of C to choose from, or their number, between 1e-4 and 1e4 on a logarithmic scale.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn; for an integer, folds are stratified.
     scoring : str or callable, default=None
-        What to choose C by, as in scikit-learn: the name of a score, or a scorer such as
-        `make_cost_scorer` returns. The mean over held-out samples is to be large. None: the Brier
-        score.
+        Score by which C is chosen, as in scikit-learn: its name, or a scorer as returned by
+        `make_cost_scorer`. The mean over held-out samples is maximised. None: the Brier score.
     kernel, gamma, degree, coef0, intercept, tau, pos_label, tau_range, monotone
         As in `QuantileSVC`.
     class_weight, multi_class, cache_size, method, tol
-        As in `QuantileSVC`. Paths of folds are what the path of all samples is.
+        As in `QuantileSVC`. Paths of folds are found by the same method as that of all samples.
     n_jobs : int, default=None
-        Paths that are walked at a time (joblib).
+        Number of paths that are walked in parallel (joblib).
     verbose : int, default=0
         1 shows progress, with the time left, on a terminal or in a notebook.
 
@@ -63,7 +62,7 @@ class QuantileSVCCV(QuantileSVC):
         Mean squared distance of held-out probabilities to the truth, summed over classes and
         halved.
     scores_ : ndarray of shape (n_Cs, n_folds)
-        Where `scoring` is given, the scores of held-out samples.
+        If `scoring` is given, the scores of held-out samples.
     probabilities_ : list of ndarray
         For two classes: the probability of the positive class of all held-out samples, fold after
         fold, for each C.
