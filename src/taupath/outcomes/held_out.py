@@ -61,7 +61,7 @@ class Outcomes:
     def rates(self) -> Rates:
         """Return true and false positives at every τ, for two classes."""
         assert self.changes is not None
-        return Rates(self.truth, np.ones(self.n_rows), *self.changes)
+        return Rates(self.truth, np.ones(self.n_rows), self.changes)
 
     def probabilities(self) -> np.ndarray:
         """Return the probability of each class; of two classes the positive one is last."""

@@ -35,22 +35,12 @@ class Rates:
         The truth.
     weight : ndarray of shape (n_samples,)
         How often each sample counts.
-    begin : ndarray of bool of shape (n_samples,)
-        Whether a sample is predicted positive at τ = 0.
-    who, when, change : ndarray of shape (n_changes,)
-        A sample whose prediction changes, the τ after which it does, and the direction: 1 to
-        positive, -1 to negative.
+    changes : Changes
+        The predictions at τ = 0, and all their changes.
     """
 
-    def __init__(
-        self,
-        positive: np.ndarray,
-        weight: np.ndarray,
-        begin: np.ndarray,
-        who: np.ndarray,
-        when: np.ndarray,
-        change: np.ndarray,
-    ) -> None:
+    def __init__(self, positive: np.ndarray, weight: np.ndarray, changes: Changes) -> None:
+        begin, who, when, change = changes
         self.n_positive = float(weight[positive].sum())
         self.n_negative = float(weight[~positive].sum())
         self._when, which = np.unique(when, return_inverse=True)
@@ -128,7 +118,7 @@ def rates_of_predictions(
     """Return the rates of the rule: positive where the probability is at least τ."""
     positive = find_positive(y_true, pos_label)
     proba = check_probabilities(y_proba, len(positive))
-    return Rates(positive, weights_of(sample_weight, positive), *changes_of_probabilities(proba))
+    return Rates(positive, weights_of(sample_weight, positive), changes_of_probabilities(proba))
 
 
 def rates_of_estimator(
@@ -145,7 +135,7 @@ def rates_of_estimator(
     model, before = last_step(estimator)
     if not isinstance(model, QuantileSVC) or model.monotone:
         proba = positive_probability(estimator, X, pos_label)
-        return Rates(positive, weight, *changes_of_probabilities(proba))
+        return Rates(positive, weight, changes_of_probabilities(proba))
     for step in before:
         X = step.transform(X)
-    return Rates(positive, weight, *sign_changes(model, model._check_new(X)))
+    return Rates(positive, weight, sign_changes(model, model._check_new(X)))
