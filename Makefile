@@ -66,9 +66,11 @@ docs: build $(VENV)/.docs  ## the documentation, in build/docs; warnings are err
 	@$(ONE_THREAD) $(PY) -m sphinx -W --keep-going -E -a -q -b html -d build/doctrees docs build/docs
 	@echo "open build/docs/index.html"
 
-lint: $(VENV)/.lint $(VENV)/.installed  ## ruff and mypy
+lint: $(VENV)/.lint $(VENV)/.installed  ## ruff, mypy, cython-lint and oxlint
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/cython-lint src/taupath/_core
+	@$(PY) tools/lint_scripts.py
 	@$(VENV)/bin/mypy
 
 format: $(VENV)/.lint  ## let ruff put the files in order

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from browser_page import Page, running_browser
+from command_files import write_files
 from taupath.datasets import PaperData, load_paper
 
 # The same examples in every run, and no complaint about a slow one: the machine may be busy.
@@ -38,6 +39,12 @@ def data_dir() -> Path:
 def paper_data(data_dir: Path) -> Callable[[str], PaperData]:
     """A function from a name of the paper's Table 1 to its data, each read once."""
     return cache(lambda name: load_paper(name, data_dir))
+
+
+@pytest.fixture(scope="session")
+def command_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with small files and models of them, which tests only read."""
+    return write_files(tmp_path_factory.mktemp("files"))
 
 
 @pytest.fixture

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from test_commands import refusal, run, write_files
+from command_files import refusal, run
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return write_files(tmp_path_factory.mktemp("files"))
+def folder(command_files):
+    return command_files
 
 
 QUICK = ("--method", "approximate", "--tol", "1e-3")

@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler, scale
 
 import taupath as tp
 from taupath import QuantileSVC, QuantileSVR
+from taupath.models.certifying import certificate_of
 from taupath.models.evaluation import pieces_of
-from taupath.models.training import certificate_of
 from taupath.outcomes.rates import rates_of_estimator
 from taupath.paths.certificate import Certificate
 

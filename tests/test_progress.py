@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 import taupath as tp
 from taupath import cli, progress
-from taupath.commands.progress import Bar
+from taupath.commands.printing import bar
 from taupath.engine import work
 from taupath.estimators import fit_time, parallel
 from taupath.progress import Display, Share, duration, share_of, telling
@@ -99,7 +99,7 @@ def test_without_a_call_the_elapsed_time_is_shown(impatient, monkeypatch):
 
 def test_nothing_is_shown_in_a_pipe_or_for_machines(impatient, monkeypatch):
     assert shown(io.StringIO(), monkeypatch) == ""
-    quiet = lambda: Bar("training", argparse.Namespace(json=True))  # noqa: E731  # a helper of one line
+    quiet = lambda: bar("training", argparse.Namespace(json=True))  # noqa: E731  # a helper of one line
     assert shown(Terminal(), monkeypatch, quiet) == ""
     monkeypatch.setattr(sys, "stderr", None)  # as in a program without a console
     assert not Display("training").shown

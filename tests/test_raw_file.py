@@ -10,8 +10,8 @@ import pytest
 
 import taupath as tp
 from taupath import cli
-from taupath.commands.common import duration
 from taupath.preparation import Preparation
+from taupath.progress import duration
 from taupath.tables import read_table
 
 # What is found in the files below is said as a warning.

@@ -16,7 +16,7 @@ from taupath import QuantileSVC, QuantileSVR
 from taupath.cli import main
 from taupath.paths.walked import Stretch
 from taupath.report import lowrank, quantiles, write_report
-from taupath.report.several import in_parts
+from taupath.report.several_payload import in_parts
 
 PLANTED = "Zbigniew-Planted"
 

@@ -26,19 +26,18 @@ def test_a_repair_finds_the_solution_again(data):
     X, y = data
     rows = make_rows(X, y, 1.0)
     line = quantile_classification(y > 0, np.ones(80), 1.0)
-    made = solver._Solver(rows, rows.squared_norms(), line, 0.0, 1.0, None, None)
-    right = made._walk(made.line, 0.0, 0.3, made._start(), [], "start_events")
+    made = solver._Solver(rows, line, 0.0, 1.0)
+    right = made._walk(line, made._start(), 0.3, [], "start_events")
     status = right.status.copy()
     bound = np.flatnonzero(status != FREE)[:10]
     status[bound] = np.where(status[bound] == LOWER, UPPER, LOWER)
-    wrong = solver._State(status, right.free, 0.5 * right.theta)
-    found = made._repair(made.line, 0.3, wrong, [])
+    wrong = solver.State(0.3, status, right.free, 0.5 * right.theta)
+    found = made._repair(line, wrong, [])
     assert made.counters["repairs"] == 1
     assert_array_equal(found.status, right.status)
     assert_array_equal(np.sort(found.free), np.sort(right.free))
-    assert_allclose(
-        made._theta(made.line, found, 0.3), made._theta(made.line, right, 0.3), atol=1e-8
-    )
+    assert found.t == right.t == 0.3
+    assert_allclose(made._theta(line, found), made._theta(line, right), atol=1e-8)
 
 
 def test_a_walk_that_goes_wrong_is_walked_again_with_care(data, monkeypatch):

@@ -7,7 +7,8 @@ from sklearn.datasets import load_diabetes, make_classification
 
 import taupath as tp
 from taupath.engine import two_threads as together
-from taupath.engine.meeting import Meeting, Passing, Stopped, walk_together
+from taupath.engine.solver import Guess
+from taupath.engine.two_threads import Meeting, Stopped, walk_together
 
 pytestmark = pytest.mark.core
 
@@ -166,7 +167,7 @@ def test_a_bad_guess_of_the_middle_does_no_harm(monkeypatch):
         def worse(t):
             status, theta = guess_at(t)
             rng = np.random.default_rng(0)
-            return rng.permutation(status), theta
+            return Guess(rng.permutation(status), theta)
 
         return right(*others, worse)
 
@@ -179,8 +180,8 @@ def test_walks_meet_where_one_has_been():
     assert not one.reached(0.3)
     assert not two.reached(0.5)
     assert one.reached(0.5)
-    passing = Passing(two)
-    assert not passing.reached(1.0)
+    assert not two.passing(1.0)
     two.stop = True
-    with pytest.raises(Stopped):
-        passing.reached(1.0)
+    for told in (two.passing, two.reached):
+        with pytest.raises(Stopped):
+            told(1.0)

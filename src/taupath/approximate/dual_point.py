@@ -1,4 +1,4 @@
-"""Shares: where in its box each θ is, and what all of them add up to.
+"""DualPoint: where in its box each θ is, and what all of them add up to.
 
 The share a_i = clip(centre + (p_i - m_i) / width, 0, 1) makes a dual point from the margins
 m_i = <z_i, w>: θ_i = l_i + a_i (h_i - l_i).
@@ -6,35 +6,35 @@ m_i = <z_i, w>: θ_i = l_i + a_i (h_i - l_i).
 
 import numpy as np
 
-from taupath.approximate.all_rows import Place
-from taupath.approximate.gap_bound import Continuum, End
+from taupath.approximate.all_rows import Iterate
+from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
 from taupath.approximate.node import Node, Smoothing
-from taupath.approximate.row_sums import Facts, Sums
+from taupath.approximate.row_sums import DualSums, RowSummary
 
-__all__ = ["LEAST_CENTRE", "Shares"]
+__all__ = ["LEAST_CENTRE", "DualPoint"]
 
 # The least centre; one minus it is the largest.
 LEAST_CENTRE = 0.1
 
 
-class Shares:
+class DualPoint:
     """What shares add up to, and what follows from it.
 
     Parameters
     ----------
-    facts : Facts
+    facts : RowSummary
         What does not change with the shares.
-    continuum : Continuum
+    continuum : GapBound
         Boxes, units.
     free : bool
         Whether the intercept, the last column, costs nothing.
     """
 
-    def __init__(self, facts: Facts, continuum: Continuum, free: bool) -> None:
-        self.facts, self.continuum, self.free = facts, continuum, free
-        self._now = Sums(np.zeros((2, facts.n_cols)), np.zeros((2, 5)), 0)
+    def __init__(self, facts: RowSummary, continuum: GapBound, free: bool) -> None:
+        self.summary, self.continuum, self.free = facts, continuum, free
+        self._now = DualSums(np.zeros((2, facts.n_cols)), np.zeros((2, 5)), 0)
 
-    def update(self, sums: Sums) -> None:
+    def update(self, sums: DualSums) -> None:
         """Take what the shares add up to now."""
         self._now = sums
 
@@ -51,8 +51,8 @@ class Shares:
         return np.clip(mean, LEAST_CENTRE, 1.0 - LEAST_CENTRE)
 
     def judge(
-        self, tau: float, place: Place, smoothing: Smoothing
-    ) -> tuple[Node, End, float, float]:
+        self, tau: float, place: Iterate, smoothing: Smoothing
+    ) -> tuple[Node, PrimalDualPoint, float, float]:
         """Return what w and these shares make at τ, the gap, and what smoothing makes of it.
 
         Gaps are in units of P(0). The latter is Σ of losses minus θ (p - m): what would be left if
@@ -60,7 +60,7 @@ class Shares:
         """
         lower, upper = self.continuum.boxes.lower(tau), self.continuum.boxes.upper(tau)
         box = upper - lower
-        facts, totals, sums, w = self.facts, self._now.totals, self._now.sums, place.w
+        facts, totals, sums, w = self.summary, self._now.totals, self._now.sums, place.w
         shift, scale = self._balance(lower, box)
         inside = shift * facts.all_rows + scale[:, np.newaxis] * totals
         v = lower @ facts.all_rows + box @ inside
@@ -70,7 +70,7 @@ class Shares:
         loss = float(upper @ sums[:, 0] - lower @ sums[:, 1])
         gap = 0.5 * float(w_own @ w_own) + loss - aim + 0.5 * float(v_own @ v_own)
         node = Node(tau, w, smoothing, shift, scale)
-        end = End(tau, place.margin, aim, (w_own, w_own), (v_own, v_own))
+        end = PrimalDualPoint(tau, place.margin, aim, (w_own, w_own), (v_own, v_own))
         unit = self.continuum.unit
         own_aim = float(lower @ facts.all_aims + box @ sums[:, 2])
         left = loss - own_aim + float(w @ (lower @ facts.all_rows + box @ totals))
@@ -79,20 +79,20 @@ class Shares:
     def _balance(self, lower: np.ndarray, box: np.ndarray) -> tuple[float, np.ndarray]:
         """Return shift and scale of the shares that make Σ sign θ zero, where it has to be.
 
-        Shares of the class, or the side, that is too much are brought nearer to where they count
+        DualPoint of the class, or the side, that is too much are brought nearer to where they count
         for nothing.
         """
         shift, scale = 0.0, np.ones(2)
         if not self.free:
             return shift, scale
         inner = box * self._now.totals[:, -1]
-        fixed = float(lower @ self.facts.all_rows[:, -1])
+        fixed = float(lower @ self.summary.all_rows[:, -1])
         excess = fixed + float(inner.sum())
-        if self.facts.one_class:
+        if self.summary.one_class:
             if excess > 0.0:  # towards the lower ends
                 scale[0] = _part(-fixed, inner[0])
             elif excess < 0.0:  # towards the upper ends
-                whole = float(box[0] * self.facts.all_rows[0, -1])
+                whole = float(box[0] * self.summary.all_rows[0, -1])
                 scale[0] = _part(fixed + whole, whole - inner[0])
                 shift = 1.0 - float(scale[0])
         elif excess > 0.0:
@@ -105,7 +105,7 @@ class Shares:
         """Return Σ θ z - w: minus the gradient of the smoothed problem, which has no balance."""
         lower = self.continuum.boxes.lower(tau)
         box = self.continuum.boxes.upper(tau) - lower
-        v = lower @ self.facts.all_rows + box @ self._now.totals
+        v = lower @ self.summary.all_rows + box @ self._now.totals
         if self.free:
             v[:-1] -= w[:-1]
         else:

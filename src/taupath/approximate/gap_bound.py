@@ -15,10 +15,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from taupath._core._descent import chord_losses
+from taupath._core._margins import chord_losses
 from taupath.approximate.rounding import Rounding
 
-__all__ = ["Boxes", "Continuum", "End", "Losses", "SampleLosses"]
+__all__ = ["Boxes", "GapBound", "Losses", "PrimalDualPoint", "SampleLosses"]
 
 # Panels of a chord.
 N_PANELS = 8
@@ -70,7 +70,7 @@ class Boxes:
 
 
 @dataclass(frozen=True)
-class End:
+class PrimalDualPoint:
     """A primal and a dual point at one t.
 
     Attributes
@@ -94,7 +94,7 @@ class End:
 
 
 class Losses(Protocol):
-    """Sums of losses over all samples, wherever these are."""
+    """DualSums of losses over all samples, wherever these are."""
 
     @property
     def highest(self) -> float:
@@ -141,7 +141,7 @@ class SampleLosses:
         return losses
 
 
-class Continuum:
+class GapBound:
     """What is needed to bound gaps all along chords.
 
     Parameters
@@ -180,7 +180,7 @@ class Continuum:
         # several times what rounding may be, so that there is room for a path
         return 8.0 * self.rounding.allowance(self.boxes.widest(), w, w, w) / self.unit
 
-    def bound(self, begin: End, end: End) -> tuple[float, float]:
+    def bound(self, begin: PrimalDualPoint, end: PrimalDualPoint) -> tuple[float, float]:
         """Return what no gap on the chord exceeds, in units of P(0), and where it is reached.
 
         Rounding is added to it.

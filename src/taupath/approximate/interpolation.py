@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from taupath.approximate.gap_bound import Boxes, Continuum, End, SampleLosses
+from taupath.approximate.gap_bound import Boxes, GapBound, PrimalDualPoint, SampleLosses
 from taupath.approximate.node import Node, Smoothing
-from taupath.approximate.row_sums import Part
+from taupath.approximate.row_sums import RowSums
 from taupath.approximate.training_data import StoredSamples
 from taupath.engine.status import FREE, LOWER, UPPER
 from taupath.paths.training_data import Solution
@@ -128,7 +128,7 @@ class Chords(NodeList):
     ----------
     samples : StoredSamples
         Where the rows come from.
-    continuum : Continuum
+    continuum : GapBound
         Boxes, units.
     losses : SampleLosses
         Targets and weights.
@@ -141,7 +141,7 @@ class Chords(NodeList):
     def __init__(
         self,
         samples: StoredSamples,
-        continuum: Continuum,
+        continuum: GapBound,
         losses: SampleLosses,
         nodes: Sequence[Node],
         counters: dict[str, int],
@@ -149,8 +149,8 @@ class Chords(NodeList):
         super().__init__(nodes, counters, samples.constant.bias)
         self.samples, self.continuum, self.losses = samples, continuum, losses
 
-    def _part(self) -> Part:
-        return self.samples.part(self.losses.target, self.losses.weight)
+    def _part(self) -> RowSums:
+        return self.samples.row_sums(self.losses.target, self.losses.weight)
 
     def solution(self, value: float) -> Solution:
         """Return status, θ, w and the intercept, from the data."""
@@ -163,27 +163,27 @@ class Chords(NodeList):
         theta, low, high = self._part().dual_at(self.node(k), self.continuum.boxes)
         return np.where(low, LOWER, np.where(high, UPPER, FREE)).astype(np.int8), theta
 
-    def end(self, k: int) -> tuple[End, float]:
+    def end(self, k: int) -> tuple[PrimalDualPoint, float]:
         """Return node k as the end of chords, and its largest violation of a condition.
 
         Everything is computed from the data.
         """
         part, node = self._part(), self.node(k)
-        margin = part.points.products(node.w)
+        margin = part.rows.products(node.w)
         v, aim, off = part.end_at(node, self.continuum.boxes, margin)
         return make_end(node, margin, v, aim, self.samples.constant.free), off
 
 
-def make_end(node: Node, margin: Any, v: np.ndarray, aim: float, free: bool) -> End:
+def make_end(node: Node, margin: Any, v: np.ndarray, aim: float, free: bool) -> PrimalDualPoint:
     """Return a node as the end of chords; a free intercept, the last column, costs nothing."""
     w = node.w
     if free:
         w, v = w[:-1], v[:-1]
-    return End(node.tau, margin, aim, (w, w), (v, v))
+    return PrimalDualPoint(node.tau, margin, aim, (w, w), (v, v))
 
 
 def dual_between(
-    part: Part, nodes: Sequence[Node], s: float, boxes: Boxes, w: np.ndarray
+    part: RowSums, nodes: Sequence[Node], s: float, boxes: Boxes, w: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return status and θ on the chord of two nodes, whose point there is w, or at one."""
     ends = [part.dual_at(node, boxes) for node in nodes]
@@ -193,6 +193,6 @@ def dual_between(
     status = np.where(low, LOWER, np.where(high, UPPER, FREE)).astype(np.int8)
     both = low & high  # no box at all
     if both.any():
-        short = part.target - part.points.products(w)
+        short = part.target - part.rows.products(w)
         status[both] = np.where(short[both] > 0.0, UPPER, LOWER)
     return status, theta

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from taupath.approximate.all_rows import OnePart
-from taupath.approximate.gap_bound import Boxes, Continuum, Losses, SampleLosses
+from taupath.approximate.all_rows import LocalRows
+from taupath.approximate.gap_bound import Boxes, GapBound, Losses, SampleLosses
 from taupath.approximate.interpolation import Chords
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.node_solver import NodeSolver, Solved
 from taupath.approximate.rounding import Rounding
-from taupath.approximate.row_sums import Facts
+from taupath.approximate.row_sums import RowSummary
 from taupath.approximate.training_data import StoredSamples
 from taupath.engine.work import along
 from taupath.paths.intercept import make_intercept
@@ -24,14 +24,14 @@ __all__ = [
     "check_tol",
     "choose_method",
     "find_nodes",
-    "make_continuum",
+    "make_gap_bound",
 ]
 
 # Of the tolerance, what a node may use up itself; the rest is for the chords beside it.
 NODE_SHARE = 0.5
 # Of the tolerance, what the gap of the next chord is to be.
 CHORD_AIM = 0.95
-# Sums in another order shall not take a bound above the tolerance.
+# DualSums in another order shall not take a bound above the tolerance.
 ROUNDED = 1e-9
 # The first step; and how much longer, at most, or shorter the next one is.
 FIRST_STEP = 5e-4
@@ -55,7 +55,7 @@ class Found:
     counters: dict[str, int]
 
 
-def make_continuum(facts: Facts, losses: Losses, boxes: Boxes, free: bool) -> Continuum:
+def make_gap_bound(facts: RowSummary, losses: Losses, boxes: Boxes, free: bool) -> GapBound:
     """Return what bounds gaps of samples of which this is known between two τ."""
     rounding = Rounding(
         row=facts.row,
@@ -67,7 +67,7 @@ def make_continuum(facts: Facts, losses: Losses, boxes: Boxes, free: bool) -> Co
     )
     if free:
         rounding = rounding.with_balance(facts.weight, facts.highest, facts.longest)
-    return Continuum(losses, boxes, rounding)
+    return GapBound(losses, boxes, rounding)
 
 
 def choose_method(method: Any, kernel: Any, n_samples: int) -> str:
@@ -115,17 +115,17 @@ def approximate_stretch(
         Called with the fraction that is done and the number of nodes.
     """
     samples = StoredSamples(X, sign, make_intercept(intercept, X))
-    constant, part = samples.constant, samples.part(target, weight)
-    passes = OnePart(part)
+    constant, part = samples.constant, samples.row_sums(target, weight)
+    passes = LocalRows(part)
     losses = SampleLosses(target, weight, part.sign)
-    continuum = make_continuum(passes.facts, losses, boxes, constant.free)
+    continuum = make_gap_bound(passes.summary, losses, boxes, constant.free)
     check_tol(tol, continuum)
     solver = NodeSolver(passes, continuum, constant.bias, constant.free)
     found = find_nodes(solver, *tau_range, tol, progress)
     return samples, Chords(samples, continuum, losses, found.nodes, found.counters)
 
 
-def check_tol(tol: float, continuum: Continuum, exact: bool = True) -> None:
+def check_tol(tol: float, continuum: GapBound, exact: bool = True) -> None:
     """Refuse a tolerance that rounding hides; say whether the exact path is another way."""
     least = continuum.least()
     if tol < least:

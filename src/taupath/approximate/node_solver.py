@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from taupath.approximate.all_rows import Passes, Place
-from taupath.approximate.dual_point import Shares
-from taupath.approximate.gap_bound import Continuum, End
+from taupath.approximate.all_rows import AllRows, Iterate
+from taupath.approximate.dual_point import DualPoint
+from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.rounding import EPS
 from taupath.exceptions import WalkFailed
@@ -69,8 +69,8 @@ class Solved:
     """
 
     node: Node
-    place: Place
-    end: End
+    place: Iterate
+    end: PrimalDualPoint
     gap: float
     next_smoothing: Smoothing
 
@@ -80,9 +80,9 @@ class NodeSolver:
 
     Parameters
     ----------
-    passes : Passes
+    passes : AllRows
         All samples.
-    continuum : Continuum
+    continuum : GapBound
         Losses, boxes, units.
     bias : float
         The constant feature.
@@ -95,14 +95,14 @@ class NodeSolver:
         How many Newton steps have been made.
     """
 
-    def __init__(self, passes: Passes, continuum: Continuum, bias: float, free: bool) -> None:
+    def __init__(self, passes: AllRows, continuum: GapBound, bias: float, free: bool) -> None:
         self.passes, self.continuum, self.bias, self.free = passes, continuum, bias, free
         self.steps = 0
-        self._highest = passes.facts.highest or 1.0
+        self._highest = passes.summary.highest or 1.0
         self._widest = WIDEST * self._highest
         self._head_start = 1.0
-        self._shares = Shares(passes.facts, continuum, free)
-        n_cols = passes.facts.n_cols
+        self._shares = DualPoint(passes.summary, continuum, free)
+        n_cols = passes.summary.n_cols
         size = n_cols if n_cols <= MOST_FACTORED else 0
         self._matrix, self._work = np.empty((2, size, size))
 
@@ -110,14 +110,14 @@ class NodeSolver:
         """Solve at τ, beginning with w = 0."""
         return self.solve(tau, self.passes.rest(), self._centred(BEGINNING), budget)
 
-    def solve(self, tau: float, place: Place, smoothing: Smoothing, budget: float) -> Solved:
+    def solve(self, tau: float, place: Iterate, smoothing: Smoothing, budget: float) -> Solved:
         """Return a node whose gap is at most `budget`, in units of P(0).
 
         Parameters
         ----------
         tau : float
             Where.
-        place, smoothing : Place, Smoothing
+        place, smoothing : Iterate, Smoothing
             To begin with; the place is used up.
         budget : float
             Largest gap.
@@ -125,7 +125,7 @@ class NodeSolver:
         shares, passes, begun, box = self._shares, self.passes, self.steps, self._box(tau)
         smoothing = self._wider(smoothing, self._head_start)
         tries, patience, narrowing = 0, PATIENCE, NARROWER
-        solved: tuple[Place, Smoothing] | None = None
+        solved: tuple[Iterate, Smoothing] | None = None
         from_data = False  # whether margins and sums are free of the rounding of many steps
         while True:
             shares.update(passes.update(place, smoothing, box, afresh=from_data))
@@ -217,7 +217,7 @@ class NodeSolver:
             # no share need be inside: then the intercept would go anywhere
             bias = self.bias
             steep = abs(float(off[-1])) * bias / (FARTHEST * self._highest)
-            whole = bias**2 * float(self.passes.facts.all_weights @ box) / width
+            whole = bias**2 * float(self.passes.summary.all_weights @ box) / width
             diagonal[-1] = max(steep - bias**2 * inside, RIDGE * whole)
         if len(off) > MOST_FACTORED:
             return self._by_conjugate_gradients(off, diagonal)
@@ -266,7 +266,7 @@ class NodeSolver:
     def _length(
         self,
         tau: float,
-        place: Place,
+        place: Iterate,
         step: np.ndarray,
         smoothing: Smoothing,
         steepness: float,
@@ -276,7 +276,7 @@ class NodeSolver:
         `steepness` is minus the slope at the beginning.
         """
         w_own, step_own = (place.w[:-1], step[:-1]) if self.free else (place.w, step)
-        fixed = self.continuum.boxes.lower(tau) @ self.passes.facts.all_rows
+        fixed = self.continuum.boxes.lower(tau) @ self.passes.summary.all_rows
         straight = float(w_own @ step_own) - float(fixed @ step)
         squared = float(step_own @ step_own)
         low, high, x = 0.0, np.inf, 1.0

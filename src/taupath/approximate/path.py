@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from taupath.approximate.gap_bound import Continuum, End
+from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
 from taupath.approximate.interpolation import Chords, Lines
 from taupath.paths.certificate import Certificate, Measure
 from taupath.paths.jobs import ClassificationPath, RegressionPath
@@ -55,10 +55,10 @@ class ApproximatePath(SolutionPath):
             f"gaps within {self.tol:g}>"
         )
 
-    def _continuum(self) -> Continuum:
+    def _continuum(self) -> GapBound:
         raise NotImplementedError
 
-    def _end(self, k: int) -> tuple[End, float]:
+    def _end(self, k: int) -> tuple[PrimalDualPoint, float]:
         """Return node k as the end of chords, from the data, and its violation of a condition."""
         raise NotImplementedError
 
@@ -129,10 +129,10 @@ class ByNodes(ByFunctions):
 
     _stretches: Sequence[Chords]
 
-    def _continuum(self) -> Continuum:
+    def _continuum(self) -> GapBound:
         return self._stretches[0].continuum
 
-    def _end(self, k: int) -> tuple[End, float]:
+    def _end(self, k: int) -> tuple[PrimalDualPoint, float]:
         return self._stretches[0].end(k)
 
     def take(self, kept: np.ndarray, tol: float) -> "ByNodes":

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupath._core import _descent
+from taupath._core import _margins
+from taupath._core._rows import Rows
 from taupath.approximate.gap_bound import Boxes, SampleLosses
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.rounding import in_blocks
-from taupath.approximate.stored_rows import Points
 
-__all__ = ["Facts", "Part", "Sums"]
+__all__ = ["DualSums", "RowSummary", "RowSums"]
 
 
 @dataclass(frozen=True)
-class Facts:
+class RowSummary:
     """What does not change while w moves. Of each class where there are two entries.
 
     Attributes
@@ -57,7 +57,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Sums:
+class DualSums:
     """What the shares a of samples add up to, in each class.
 
     Attributes
@@ -76,39 +76,39 @@ class Sums:
     n_between: int
 
 
-class Part(SampleLosses):
+class RowSums(SampleLosses):
     """Samples that lie together.
 
     Parameters
     ----------
-    points : Points
+    rows : Rows
         Their rows.
     target, weight : ndarray of shape (n_rows,)
         p and the factors of the boxes.
     """
 
-    def __init__(self, points: Points, target: np.ndarray, weight: np.ndarray) -> None:
-        super().__init__(target, weight, points.sign)
-        self.points = points
-        self.one_class = bool((points.sign > 0).all())
+    def __init__(self, rows: Rows, target: np.ndarray, weight: np.ndarray) -> None:
+        super().__init__(target, weight, rows.signs)
+        self.rows = rows
+        self.one_class = bool((self.sign > 0).all())
         self._share: np.ndarray | None = None
 
-    def facts(self) -> Facts:
+    def summary(self) -> RowSummary:
         """Return what does not change."""
-        points, weight, target = self.points, self.weight, self.target
-        norms = points.norms()
-        all_rows, all_aims, all_weights = np.zeros((2, points.n_cols)), np.zeros(2), np.zeros(2)
-        for k, own in enumerate((points.sign > 0, points.sign < 0)):
-            points.total(np.where(own, weight, 0.0), None, all_rows[k])
-            all_aims[k] = _descent.inner(weight[own], target[own])
+        rows, weight, target = self.rows, self.weight, self.target
+        norms = rows.norms()
+        all_rows, all_aims, all_weights = np.zeros((2, rows.n_cols)), np.zeros(2), np.zeros(2)
+        for k, own in enumerate((self.sign > 0, self.sign < 0)):
+            rows.combine(np.where(own, weight, 0.0), None, all_rows[k])
+            all_aims[k] = _margins.inner(weight[own], target[own])
             all_weights[k] = weight[own].sum()
-        return Facts(
-            n_rows=points.n_rows,
-            n_cols=points.n_cols,
+        return RowSummary(
+            n_rows=rows.n_rows,
+            n_cols=rows.n_cols,
             one_class=self.one_class,
-            row=points.longest,
-            depth=points.depth,
-            losses_depth=in_blocks(points.n_rows, _descent.block_of_rows),
+            row=rows.longest,
+            depth=in_blocks(rows.n_rows, rows.block_size),
+            losses_depth=in_blocks(rows.n_rows, _margins.block_size),
             reach=float(weight @ norms),
             aims=float(weight @ np.abs(target)),
             weight=float(weight.sum()),
@@ -123,9 +123,9 @@ class Part(SampleLosses):
     # -- shares ----------------------------------------------------------------------------------
 
     def _allocate(self) -> np.ndarray:
-        n = self.points.n_rows
+        n = self.rows.n_rows
         self._share = np.zeros(n)
-        self._totals = np.zeros((2, self.points.n_cols))
+        self._totals = np.zeros((2, self.rows.n_cols))
         self._sums = np.empty((2, 5))
         # one longer than need be: the core writes first and counts then
         self._changed, self._between = np.empty((2, n + 1), dtype=np.int32)
@@ -133,7 +133,7 @@ class Part(SampleLosses):
         self.between = self._between[:0]
         return self._share
 
-    def update(self, margin: np.ndarray, smoothing: Smoothing, afresh: bool = False) -> Sums:
+    def update(self, margin: np.ndarray, smoothing: Smoothing, afresh: bool = False) -> DualSums:
         """Bring the shares up to date with these margins, and return what they add up to.
 
         Parameters
@@ -149,7 +149,7 @@ class Part(SampleLosses):
         if afresh:
             share[:] = 0.0
             self._totals[:] = 0.0
-        n_changed, n_between = _descent.shares(
+        n_changed, n_between = _margins.shares(
             margin,
             self.target,
             self.weight,
@@ -165,12 +165,12 @@ class Part(SampleLosses):
         self.between = self._between[:n_between]
         rows, change = self._changed[:n_changed], self._change[:n_changed]
         if self.one_class:
-            self.points.total(change, rows, self._totals[0])
+            self.rows.combine(change, rows, self._totals[0])
         else:
             negative = self.sign[rows] < 0
             for k, own in enumerate((~negative, negative)):
-                self.points.total(change[own], rows[own], self._totals[k])
-        return Sums(self._totals, self._sums, n_between)
+                self.rows.combine(change[own], rows[own], self._totals[k])
+        return DualSums(self._totals, self._sums, n_between)
 
     # -- Newton's equations, over the samples with shares between 0 and 1 ------------------------
 
@@ -182,12 +182,12 @@ class Part(SampleLosses):
 
     def squares(self, out: np.ndarray) -> None:
         """Add Σ factor z zᵀ; only the lower triangle of `out` is right then."""
-        self.points.squares(self._factor, self.between, out)
+        self.rows.add_outer_products(self._factor, self.between, out)
 
     def times(self, p: np.ndarray, out: np.ndarray) -> None:
         """Add Σ factor z <z, p>."""
-        factor = self._factor * self.points.products(p, self.between)
-        self.points.total(factor, self.between, out)
+        factor = self._factor * self.rows.products(p, self.between)
+        self.rows.combine(factor, self.between, out)
 
     def moved(
         self,
@@ -204,7 +204,7 @@ class Part(SampleLosses):
         grown = (narrower.centre - smoothing.centre)[k]
         grown += short * (1.0 / narrower.width - 1.0 / smoothing.width)
         grown *= self.weight[between] * box[k]
-        self.points.total(grown, between, out)
+        self.rows.combine(grown, between, out)
 
     def slope(
         self,
@@ -215,7 +215,7 @@ class Part(SampleLosses):
         box: np.ndarray,
     ) -> tuple[float, float]:
         """Return Σ θ δ, less what θ has at a = 0, and how fast it falls, at margins m + step δ."""
-        pull, stiffness = _descent.slope(
+        pull, stiffness = _margins.slope(
             margin,
             rate,
             step,
@@ -251,7 +251,7 @@ class Part(SampleLosses):
 
     def dual_at(self, node: Node, boxes: Boxes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return θ at a node, and which are at their lower and which at their upper end."""
-        share = self.share_at(node, self.points.products(node.w))
+        share = self.share_at(node, self.rows.products(node.w))
         theta = self.theta_at(node, boxes, share)
         own = (self.sign < 0).astype(np.intp)
         widths = boxes.upper(node.tau) - boxes.lower(node.tau)
@@ -271,5 +271,5 @@ class Part(SampleLosses):
         short = np.where(self.weight > 0.0, self.target - margin, 0.0)
         some = (boxes.upper(node.tau) > boxes.lower(node.tau))[(self.sign < 0).astype(np.intp)]
         off = np.where(short > 0.0, (share < 1.0) * short, (share > 0.0) * -short)[some]
-        aim = _descent.inner(self.target, theta)
-        return self.points.total(theta), aim, float(off.max(initial=0.0))
+        aim = _margins.inner(self.target, theta)
+        return self.rows.combine(theta), aim, float(off.max(initial=0.0))

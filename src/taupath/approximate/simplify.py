@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from taupath._core._descent import block_of_rows, inner
-from taupath.approximate.gap_bound import Boxes, Continuum, End, SampleLosses
+from taupath._core._margins import block_size, inner
+from taupath.approximate.gap_bound import Boxes, GapBound, PrimalDualPoint, SampleLosses
 from taupath.approximate.interpolation import between, chord_at
 from taupath.approximate.path import ApproximatePath, ByNodes
 from taupath.approximate.rounding import Rounding, in_blocks
@@ -107,10 +107,10 @@ class Simplified(ApproximatePath):
         """Bytes of the nodes and of the record of the path itself."""
         return self.taus.nbytes + self._stretches[0].nbytes
 
-    def _continuum(self) -> Continuum:
+    def _continuum(self) -> GapBound:
         return _continuum_of(self)
 
-    def _end(self, k: int) -> tuple[End, float]:
+    def _end(self, k: int) -> tuple[PrimalDualPoint, float]:
         value = float(self.taus[k])
         solution = self._stretches[0].at(value)
         t = self._to_t(value)
@@ -167,7 +167,7 @@ def simplify(path: SolutionPath, tol: float) -> SolutionPath:
     whole = Thinned(path, path.taus)
 
     def fewest(nodes: np.ndarray) -> np.ndarray:
-        def end(k: int) -> End:
+        def end(k: int) -> PrimalDualPoint:
             value = float(nodes[k])
             return _end_of(path._samples, whole.at(value), path._line.target0, path._to_t(value))
 
@@ -202,7 +202,7 @@ def simplified(path: SolutionPath, nodes: np.ndarray, tol: float) -> "Simplified
 
 
 def fewest_nodes(
-    nodes: np.ndarray, end: Callable[[int], End], continuum: Continuum, tol: float
+    nodes: np.ndarray, end: Callable[[int], PrimalDualPoint], continuum: GapBound, tol: float
 ) -> np.ndarray:
     """Return which nodes to keep: from each, the chord goes as far as its bound allows.
 
@@ -212,7 +212,7 @@ def fewest_nodes(
         Where the nodes are, increasing.
     end : callable
         Returns a node by its number.
-    continuum : Continuum
+    continuum : GapBound
         Bounds gaps along chords.
     tol : float
         What no gap may exceed, in units of P(0).
@@ -252,7 +252,7 @@ def fewest_nodes(
     return np.array(kept)
 
 
-def _continuum_of(path: SolutionPath) -> Continuum:
+def _continuum_of(path: SolutionPath) -> GapBound:
     """Return what bounds the gaps of a path."""
     samples, line = path._samples, path._line
     if isinstance(path, ClassificationPath):
@@ -273,7 +273,7 @@ def _continuum_of(path: SolutionPath) -> Continuum:
     rounding = Rounding(
         row=n if by_kernel else d + 1,
         rows=n,  # in whatever order
-        losses=in_blocks(n, block_of_rows),
+        losses=in_blocks(n, block_size),
         cols=n if by_kernel else d + 1,
         reach=float(weight @ norms),
         aims=float(weight @ np.abs(line.target0)),
@@ -282,10 +282,10 @@ def _continuum_of(path: SolutionPath) -> Continuum:
     if samples.constant.free:
         balance, longest = float(weight.sum()), float(norms.max())
         rounding = rounding.with_balance(balance, losses.highest, longest)
-    return Continuum(losses, boxes, rounding, unit_t)
+    return GapBound(losses, boxes, rounding, unit_t)
 
 
-def _end_of(samples: Samples, solution: Solution, target: np.ndarray, t: float) -> End:
+def _end_of(samples: Samples, solution: Solution, target: np.ndarray, t: float) -> PrimalDualPoint:
     """Return a solution as the end of chords, from the data."""
     _, theta, w, _ = solution
     signed = samples.sign * theta
@@ -296,7 +296,7 @@ def _end_of(samples: Samples, solution: Solution, target: np.ndarray, t: float) 
         margin = samples.sign * (values + samples.intercept(solution))
         rest = 0.0 if free else bias * float(signed.sum())
         pair = np.append(signed, rest), np.append(values, rest)
-        return End(t, margin, aim, pair, pair)
+        return PrimalDualPoint(t, margin, aim, pair, pair)
     assert isinstance(samples, LinearSamples)
     margin = samples.sign * samples.decide(samples.X, solution)
     v = samples.X.T @ signed
@@ -304,4 +304,4 @@ def _end_of(samples: Samples, solution: Solution, target: np.ndarray, t: float) 
         w = w[:-1]
     elif bias:
         v = np.append(v, bias * signed.sum())
-    return End(t, margin, aim, (w, w), (v, v))
+    return PrimalDualPoint(t, margin, aim, (w, w), (v, v))

@@ -1,14 +1,13 @@
 """Samples whose features stay as they are stored: float32 is not copied to float64."""
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from taupath.approximate.row_sums import Part
-from taupath.approximate.stored_rows import Points
+from taupath.approximate.row_sums import RowSums
 from taupath.engine.problem import Line
+from taupath.engine.rows import make_rows
 from taupath.paths.certificate import Measure, measure
 from taupath.paths.intercept import Intercept
 from taupath.paths.training_data import TINY, LinearSamples, Solution
@@ -27,17 +26,9 @@ class StoredSamples(LinearSamples):
     ) -> None:
         super().__init__(X, sign, intercept, sign)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "points"}
-
-    @cached_property
-    def points(self) -> Points:
-        """The z_i."""
-        return Points(self.X, self.sign, self.constant.bias)
-
-    def part(self, target: np.ndarray, weight: np.ndarray) -> Part:
+    def row_sums(self, target: np.ndarray, weight: np.ndarray) -> RowSums:
         """Return all samples with these p and factors of their boxes."""
-        return Part(self.points, target, weight)
+        return RowSums(self.rows, target, weight)
 
     def check_new(self, X: Any) -> Any:
         """Return the features of other samples, checked."""
@@ -45,7 +36,7 @@ class StoredSamples(LinearSamples):
 
     def decide(self, X: Any, solution: Solution) -> np.ndarray:
         """Return the decision function at checked features."""
-        others = Points(X, np.ones(X.shape[0], dtype=np.int8), 0.0)
+        others = make_rows(X, np.ones(X.shape[0]), 0.0)
         return others.products(self.coef(solution)) + self.intercept(solution)
 
     def features(self, X: Any) -> Any:
@@ -54,15 +45,14 @@ class StoredSamples(LinearSamples):
 
     def norms(self, X: Any) -> np.ndarray:
         """Return ‖x‖ of each row."""
-        return Points(X, np.ones(X.shape[0], dtype=np.int8), 0.0).norms()
+        return make_rows(X, np.ones(X.shape[0]), 0.0).norms()
 
     def measure(self, solution: Solution, line: Line, t: float) -> Measure:
         """Judge w and θ, each from its own numbers, and how well w = Σ θ_i z_i holds."""
         _, theta, w, _ = solution
-        points = self.points
-        summed = points.total(theta)
-        margin = points.products(w)
-        terms = float(np.abs(theta) @ points.norms())
+        rows = self.rows
+        summed, margin = rows.combine(theta), rows.products(w)
+        terms = float(np.abs(theta) @ rows.norms())
         if self.constant.free:
             w, summed = w[:-1], summed[:-1]
         longest = max(float(abs(self.X).max()), self.constant.bias, TINY)

@@ -8,11 +8,11 @@ import numpy as np
 
 from taupath.approximate.gap_bound import Boxes
 from taupath.approximate.interpolation import NodeList
-from taupath.approximate.node_search import check_tol, find_nodes, make_continuum
+from taupath.approximate.node_search import check_tol, find_nodes, make_gap_bound
 from taupath.approximate.node_solver import NodeSolver
-from taupath.cluster.inputs import Table, check_survey
-from taupath.cluster.many import ManyParts
+from taupath.cluster.inputs import PartitionedData, check_survey
 from taupath.cluster.paths import ClusterClassificationPath, ClusterRegressionPath, make_path
+from taupath.cluster.remote_rows import RemoteRows
 from taupath.cluster.requests import Setup
 from taupath.cluster.rounds import current_client
 from taupath.paths.intercept import Intercept, fixed_intercept, free_intercept
@@ -22,16 +22,16 @@ __all__ = ["classification_path", "gather", "regression_path"]
 
 
 def gather(
-    table: Table,
+    table: PartitionedData,
     client: "distributed.Client",
     intercept_of: Callable[[float], Intercept],
     classes: np.ndarray | None = None,
-) -> tuple[Setup, ManyParts]:
+) -> tuple[Setup, RemoteRows]:
     """Have all rows in the memory of the workers, checked.
 
     Parameters
     ----------
-    table : Table
+    table : PartitionedData
         What is to be there.
     client : distributed.Client
         Where.
@@ -46,18 +46,18 @@ def gather(
     rounds.setup = Setup(constant.bias, found if classes is None else classes)
     if classes is not None and (found is None or not np.array_equal(classes, found)):
         raise ValueError(f"y has the classes {found}, the path was made with {classes}")
-    return rounds.setup, ManyParts(rounds)
+    return rounds.setup, RemoteRows(rounds)
 
 
 def _solve(
-    many: ManyParts,
+    many: RemoteRows,
     constant: Intercept,
     boxes: Boxes,
     walked: tuple[float, float],
     tol: float,
     progress: Tell | None,
 ) -> NodeList:
-    continuum = make_continuum(many.facts, many, boxes, constant.free)
+    continuum = make_gap_bound(many.summary, many, boxes, constant.free)
     check_tol(tol, continuum, exact=False)
     solver = NodeSolver(many, continuum, constant.bias, constant.free)
     found = find_nodes(solver, *walked, tol, progress)
@@ -75,11 +75,13 @@ def _solve(
 class _Gathered:
     """Rows on the cluster, and their intercept."""
 
-    def __init__(self, table: Table, client: "distributed.Client", fixed: Intercept | None) -> None:
+    def __init__(
+        self, table: PartitionedData, client: "distributed.Client", fixed: Intercept | None
+    ) -> None:
         self.table = table
         self.constant = fixed or Intercept(1.0, free=True)
         self.setup, self.many = gather(table, client, lambda m: self._choose(fixed, m))
-        weights = self.many.facts.all_weights
+        weights = self.many.summary.all_weights
         if not weights.any():
             raise ValueError("sample_weight is zero for every sample")
         if self.setup.classes is not None and not weights.all():
@@ -103,7 +105,7 @@ def classification_path(
 ) -> ClusterClassificationPath:
     """Return the path of `quantile_path`; `C_of` gives C by the number of samples."""
     fixed, client = fixed_intercept(intercept), current_client()
-    table = Table(X, y, sample_weight, True, client)
+    table = PartitionedData(X, y, sample_weight, True, client)
     n_samples = table.X.shape[0]
     C = C_of(n_samples)
     data = _Gathered(table, client, fixed)
@@ -136,7 +138,7 @@ def regression_path(
 ) -> ClusterRegressionPath:
     """Return the path of `quantile_regression_path`."""
     fixed, client = fixed_intercept(intercept), current_client()
-    data = _Gathered(Table(X, y, sample_weight, False, client), client, fixed)
+    data = _Gathered(PartitionedData(X, y, sample_weight, False, client), client, fixed)
     boxes = Boxes.of_regression(C)
     nodes = _solve(data.many, data.constant, boxes, walked, tol, progress)
     path: ClusterRegressionPath = make_path(

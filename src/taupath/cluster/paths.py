@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from taupath.approximate.gap_bound import Boxes, Continuum, End
+from taupath.approximate.gap_bound import Boxes, GapBound, PrimalDualPoint
 from taupath.approximate.interpolation import NodeList, make_end
-from taupath.approximate.node_search import make_continuum
+from taupath.approximate.node_search import make_gap_bound
 from taupath.approximate.path import (
     ApproximateClassificationPath,
     ApproximateRegressionPath,
@@ -55,11 +55,11 @@ class OnCluster(ByNodes):
         X, y, sample_weight
             The Dask collections that it was made from.
         """
-        from taupath.cluster.inputs import Table
+        from taupath.cluster.inputs import PartitionedData
         from taupath.cluster.rounds import current_client
 
         labels = self._classes() is not None
-        table = Table(X, y, sample_weight, labels, current_client())
+        table = PartitionedData(X, y, sample_weight, labels, current_client())
         if table.X.shape != self._samples.shape:
             raise ValueError(
                 f"X has shape {table.X.shape}, the path was made with {self._samples.shape}"
@@ -104,11 +104,11 @@ class OnCluster(ByNodes):
 
     # -- certificates ----------------------------------------------------------------------------
 
-    def _continuum(self) -> Continuum:
+    def _continuum(self) -> GapBound:
         free = self._samples.constant.free
-        return make_continuum(self._many.facts, self._many, self._boxes, free)
+        return make_gap_bound(self._many.summary, self._many, self._boxes, free)
 
-    def _end(self, k: int) -> tuple[End, float]:
+    def _end(self, k: int) -> tuple[PrimalDualPoint, float]:
         node = self._stretches[0].node(k)
         place, v, aim, off = self._many.end_at(node, self._boxes)
         return make_end(node, place, v, aim, self._samples.constant.free), off
@@ -148,16 +148,16 @@ class OnCluster(ByNodes):
         """
         with self._session():
             reply = self._point_on_cluster(self._check(tau))
-            return float(reply.peaks["off"]) / (self._many.facts.highest or 1.0)
+            return float(reply.peaks["off"]) / (self._many.summary.highest or 1.0)
 
     def _weights(self, tau: float) -> np.ndarray:
         return self._stretches[0].weights(tau)
 
     def _point(self, tau: float) -> Any:
-        from taupath.cluster.requests import Point
+        from taupath.cluster.requests import Objectives
 
         nodes, s = self._stretches[0].beside(tau)
-        return Point(tuple(nodes), s, tau, self._weights(tau), self._boxes)
+        return Objectives(tuple(nodes), s, tau, self._weights(tau), self._boxes)
 
     def _point_on_cluster(self, tau: float) -> Any:
         return self._many.rounds.ask(self._point(tau))

@@ -1,6 +1,6 @@
 """What is asked of partitions, and what they answer: w-sized vectors there, sums back.
 
-A partition answers from its rows and what is in the request. Margins, shares and which of them are
+A partition answers from its rows and what is in the request. MarginRef, shares and which of them are
 between 0 and 1 it keeps, but only to be quicker: whatever is missing, as after the loss of a
 worker, is computed again from w.
 """
@@ -14,26 +14,26 @@ import numpy as np
 from taupath.approximate.gap_bound import Boxes
 from taupath.approximate.interpolation import dual_between
 from taupath.approximate.node import Node, Smoothing
-from taupath.approximate.row_sums import Part
-from taupath.approximate.stored_rows import Points
+from taupath.approximate.row_sums import RowSums
+from taupath.engine.rows import make_rows
 from taupath.engine.status import FREE, UPPER
 from taupath.paths.certificate import AT_BOUND
 
 __all__ = [
-    "Chord",
-    "End",
-    "Margins",
-    "Move",
+    "ChordLosses",
+    "LineSearch",
+    "MarginRef",
+    "NewtonMatrix",
+    "NodeSums",
+    "Objectives",
     "Partition",
-    "Point",
     "Reply",
     "Request",
     "Setup",
-    "Step",
+    "SmoothingChange",
+    "Summarize",
     "Survey",
-    "Take",
-    "Times",
-    "Update",
+    "UpdateDual",
     "add",
     "answer",
 ]
@@ -41,7 +41,7 @@ __all__ = [
 # Bytes for each row that a partition is going to keep beside it: sign and target, margins of six
 # places, shares, their changes, and two lists of rows.
 KEPT_PER_ROW = 80
-# Margins kept at a time, at most.
+# MarginRef kept at a time, at most.
 MOST_MARGINS = 8
 # Labels that are told of in an error.
 MANY_LABELS = 100
@@ -56,8 +56,8 @@ class Setup:
 
 
 @dataclass(frozen=True, eq=False)
-class Margins:
-    """Margins <z_i, w>, by number.
+class MarginRef:
+    """MarginRef <z_i, w>, by number.
 
     `made_of` are numbers and factors of others that they are a sum of; if these are not there
     either, w will do.
@@ -70,7 +70,7 @@ class Margins:
 
 @dataclass
 class Reply:
-    """Sums over some partitions, largest values, and what cannot be added up."""
+    """DualSums over some partitions, largest values, and what cannot be added up."""
 
     sums: dict[str, np.ndarray] = field(default_factory=dict)
     peaks: dict[str, float] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class Partition:
 
     def _forget(self) -> None:
         self._lock = Lock()
-        self._part: Part | None = None
+        self._part: RowSums | None = None
         self._margins: dict[int, np.ndarray] = {}
         self._shares_of: tuple[Any, ...] | None = None
 
@@ -122,7 +122,7 @@ class Partition:
         stored = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes
         return int(stored + self.y.nbytes + self.weight.nbytes + KEPT_PER_ROW * X.shape[0])
 
-    def part(self, setup: Setup) -> Part:
+    def part(self, setup: Setup) -> RowSums:
         """Return the rows as a solver sees them."""
         if self._part is None:
             n = self.X.shape[0]
@@ -131,26 +131,26 @@ class Partition:
             else:
                 sign = np.where(self.y == setup.classes[1], 1, -1).astype(np.int8)
                 target = np.ones(n)
-            self._part = Part(Points(self.X, sign, setup.bias), target, self.weight)
+            self._part = RowSums(make_rows(self.X, sign, setup.bias), target, self.weight)
         return self._part
 
-    def margins(self, part: Part, asked: Margins) -> np.ndarray:
+    def margins(self, part: RowSums, asked: MarginRef) -> np.ndarray:
         """Return margins, kept ones or from others or from the rows."""
         found = self._margins.pop(asked.number, None)
         if found is None and asked.made_of:
             kept = self._margins
             if all(number in kept for number, _ in asked.made_of):
-                found = np.zeros(part.points.n_rows)
+                found = np.zeros(part.rows.n_rows)
                 for number, factor in asked.made_of:
                     found += factor * kept[number]
         if found is None:
-            found = part.points.products(asked.w)
+            found = part.rows.products(asked.w)
         while len(self._margins) >= MOST_MARGINS:
             del self._margins[next(iter(self._margins))]
         self._margins[asked.number] = found
         return found
 
-    def update(self, part: Part, place: Margins, smoothing: Smoothing, afresh: bool) -> Reply:
+    def update(self, part: RowSums, place: MarginRef, smoothing: Smoothing, afresh: bool) -> Reply:
         """Bring the shares up to date."""
         sums = part.update(self.margins(part, place), smoothing, afresh)
         self._shares_of = _shares_of(place, smoothing)
@@ -162,7 +162,7 @@ class Partition:
             }
         )
 
-    def with_shares(self, part: Part, place: Margins, smoothing: Smoothing) -> np.ndarray:
+    def with_shares(self, part: RowSums, place: MarginRef, smoothing: Smoothing) -> np.ndarray:
         """Return margins, having made sure that the shares are theirs."""
         if self._shares_of != _shares_of(place, smoothing):
             self.update(part, place, smoothing, afresh=False)
@@ -173,25 +173,25 @@ class Partition:
         self._margins = {k: margin for k, margin in self._margins.items() if k in numbers}
 
 
-def _shares_of(place: Margins, smoothing: Smoothing) -> tuple[Any, ...]:
+def _shares_of(place: MarginRef, smoothing: Smoothing) -> tuple[Any, ...]:
     return place.number, smoothing.width, *smoothing.centre
 
 
 class Request:
     """Something to be computed in every partition."""
 
-    def of(self, partition: Partition, part: Part) -> Reply:
+    def of(self, partition: Partition, part: RowSums) -> Reply:
         """Return the partition's part of it."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Take(Request):
-    """Facts."""
+class Summarize(Request):
+    """RowSummary."""
 
-    def of(self, partition: Partition, part: Part) -> Reply:
+    def of(self, partition: Partition, part: RowSums) -> Reply:
         """Return the facts, those that are largest values apart."""
-        facts = part.facts()
+        facts = part.summary()
         summed = ("n_rows", "reach", "aims", "weight")
         largest = ("n_cols", "row", "depth", "losses_depth", "highest", "longest")
         arrays = ("all_rows", "all_aims", "all_weights", "at_rest")
@@ -203,20 +203,20 @@ class Take(Request):
 
 
 @dataclass(frozen=True)
-class Update(Request):
-    """Shares at a place; with the matrix of Newton's equations, and chords from and to others."""
+class UpdateDual(Request):
+    """DualPoint at a place; with the matrix of Newton's equations, and chords from and to others."""
 
-    place: Margins
+    place: MarginRef
     smoothing: Smoothing
     box: np.ndarray
     afresh: bool
     squares: bool
-    since: tuple[Margins, ...] = ()
-    until: tuple[Margins, ...] = ()
+    since: tuple[MarginRef, ...] = ()
+    until: tuple[MarginRef, ...] = ()
     n_panels: int = 0
 
-    def of(self, partition: Partition, part: Part) -> Reply:
-        """Update."""
+    def of(self, partition: Partition, part: RowSums) -> Reply:
+        """UpdateDual."""
         reply = partition.update(part, self.place, self.smoothing, self.afresh)
         if self.squares:
             reply.sums["squares"] = _squares(part, self.box, self.smoothing.width)
@@ -233,18 +233,18 @@ class Update(Request):
 
 
 @dataclass(frozen=True)
-class Step(Request):
+class LineSearch(Request):
     """Slopes at some lengths of a step; with the shares at the end of it, should it be taken."""
 
-    place: Margins
-    step: Margins
+    place: MarginRef
+    step: MarginRef
     lengths: tuple[float, ...]
     smoothing: Smoothing
     box: np.ndarray
-    end: Margins | None
+    end: MarginRef | None
     squares: bool
 
-    def of(self, partition: Partition, part: Part) -> Reply:
+    def of(self, partition: Partition, part: RowSums) -> Reply:
         """Look along the step."""
         margin, rate = partition.margins(part, self.place), partition.margins(part, self.step)
         slopes = [part.slope(margin, rate, x, self.smoothing, self.box) for x in self.lengths]
@@ -258,15 +258,15 @@ class Step(Request):
 
 
 @dataclass(frozen=True)
-class Move(Request):
+class SmoothingChange(Request):
     """What Σ θ z would change by with a narrower smoothing."""
 
-    place: Margins
+    place: MarginRef
     smoothing: Smoothing
     narrower: Smoothing
     box: np.ndarray
 
-    def of(self, partition: Partition, part: Part) -> Reply:
+    def of(self, partition: Partition, part: RowSums) -> Reply:
         """Sum over the shares in between."""
         margin, moved = partition.with_shares(part, self.place, self.smoothing), _zeros(part)
         part.moved(margin, self.smoothing, self.narrower, self.box, moved)
@@ -274,16 +274,16 @@ class Move(Request):
 
 
 @dataclass(frozen=True)
-class Times(Request):
+class NewtonMatrix(Request):
     """Newton's matrix, or its product with p, at a place."""
 
-    place: Margins
+    place: MarginRef
     smoothing: Smoothing
     box: np.ndarray
     width: float
     p: np.ndarray | None
 
-    def of(self, partition: Partition, part: Part) -> Reply:
+    def of(self, partition: Partition, part: RowSums) -> Reply:
         """Multiply."""
         partition.with_shares(part, self.place, self.smoothing)
         if self.p is None:
@@ -295,28 +295,28 @@ class Times(Request):
 
 
 @dataclass(frozen=True)
-class Chord(Request):
+class ChordLosses(Request):
     """Losses on the way from one place to another."""
 
-    begin: Margins
-    end: Margins
+    begin: MarginRef
+    end: MarginRef
     n_panels: int
 
-    def of(self, partition: Partition, part: Part) -> Reply:
+    def of(self, partition: Partition, part: RowSums) -> Reply:
         """Sum the losses."""
         begin, end = (partition.margins(part, margins) for margins in (self.begin, self.end))
         return Reply({"losses": part.along(begin, end, self.n_panels)})
 
 
 @dataclass(frozen=True)
-class End(Request):
+class NodeSums(Request):
     """A node as the end of chords."""
 
     node: Node
-    place: Margins
+    place: MarginRef
     boxes: Boxes
 
-    def of(self, partition: Partition, part: Part) -> Reply:
+    def of(self, partition: Partition, part: RowSums) -> Reply:
         """Make θ from w."""
         margin = partition.margins(part, self.place)
         v, aim, off = part.end_at(self.node, self.boxes, margin)
@@ -324,7 +324,7 @@ class End(Request):
 
 
 @dataclass(frozen=True)
-class Point(Request):
+class Objectives(Request):
     """Primal and dual objective on a chord, without the squares, and Σ θ z."""
 
     nodes: tuple[Node, ...]
@@ -333,18 +333,18 @@ class Point(Request):
     w: np.ndarray
     boxes: Boxes
 
-    def of(self, partition: Partition, part: Part) -> Reply:
+    def of(self, partition: Partition, part: RowSums) -> Reply:
         """Measure."""
         _, theta = dual_between(part, self.nodes, self.s, self.boxes, self.w)
         lower, upper = part.bounds(self.boxes, self.tau)
-        short = part.target - part.points.products(self.w)
+        short = part.target - part.rows.products(self.w)
         over, under = np.maximum(short, 0.0), np.maximum(-short, 0.0)
         width = AT_BOUND * (upper - lower)
         off = np.maximum((theta < upper - width) * over, (theta > lower + width) * under)
         sums = {
             "loss": np.array(upper @ over - lower @ under),
             "aim": np.array(part.target @ theta),
-            "v": part.points.total(theta),
+            "v": part.rows.combine(theta),
         }
         return Reply(sums, {"off": float(off.max(initial=0.0))})
 
@@ -385,9 +385,9 @@ def answer(partition: Partition, told: tuple[Request, Setup | None, frozenset[in
     assert setup is not None
     with partition._lock:
         part = partition.part(setup)
-        before = part.points.visits
+        before = part.rows.visits
         reply = request.of(partition, part)
-        reply.sums["visits"] = np.array(part.points.visits - before)
+        reply.sums["visits"] = np.array(part.rows.visits - before)
         partition.keep_only(wanted)
     return reply
 
@@ -405,12 +405,12 @@ def add(replies: list[Reply]) -> Reply:
     return total
 
 
-def _zeros(part: Part) -> np.ndarray:
-    return np.zeros(part.points.n_cols)
+def _zeros(part: RowSums) -> np.ndarray:
+    return np.zeros(part.rows.n_cols)
 
 
-def _squares(part: Part, box: np.ndarray, width: float) -> np.ndarray:
+def _squares(part: RowSums, box: np.ndarray, width: float) -> np.ndarray:
     part.weigh(box, width)
-    matrix = np.zeros((part.points.n_cols, part.points.n_cols))
+    matrix = np.zeros((part.rows.n_cols, part.rows.n_cols))
     part.squares(matrix)
     return matrix

@@ -3,19 +3,24 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from taupath.commands.common import (
-    Failed,
-    add_cost_options,
-    add_data_options,
-    add_target_option,
+from taupath.commands import Failed
+from taupath.commands.files import (
     check_output,
     check_table_output,
     load_model,
-    print_json,
-    print_lines,
+    read_cost_matrix,
     read_rows,
+)
+from taupath.commands.options import (
+    add_cost_options,
+    add_data_options,
+    add_model,
+    add_target_option,
+    costs_given,
+    new_command,
     taus_of,
 )
+from taupath.commands.printing import bar, print_json, print_lines
 
 if TYPE_CHECKING:
     from taupath.models.model import Model
@@ -33,9 +38,11 @@ EXAMPLES = """examples:
 
 def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Add the command to a parser."""
-    parser = commands.add_parser(
-        "evaluate",
-        parents=parents,
+    parser = new_command(
+        commands,
+        parents,
+        run,
+        name="evaluate",
         help="mistakes and their costs on a file, for every price of a miss",
         description=(
             "Compare decisions with the truth in a file: what is found and missed, and what the "
@@ -45,9 +52,8 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
             "prices; -o writes every interval of τ on which decisions stay the same."
         ),
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
+    add_model(parser)
     parser.add_argument(
         "data",
         metavar="DATA",
@@ -66,14 +72,12 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--cost-matrix", metavar="FILE", help="CSV file with the costs, for three classes or more"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate, print, write."""
     check_output(arguments.output, arguments.picture, inputs=(arguments.model, arguments.data))
     check_table_output(arguments.output)
-    from taupath.commands.progress import Bar
     from taupath.tables import write_table
 
     model = load_model(arguments.model, arguments.target)
@@ -82,7 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
             if file is not None:
                 raise Failed(f"{option} is for two classes and for regressions")
     outcomes, about = _outcomes(arguments, model)
-    with Bar("evaluating", arguments):
+    with bar("evaluating", arguments):
         if model.task == "regress":
             found, steps, lines = _regression(arguments, outcomes)
         elif len(model.labels) > 2:
@@ -107,7 +111,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _outcomes(arguments: argparse.Namespace, model: "Model") -> "tuple[Outcomes, dict[str, Any]]":
     """Return what is to be judged, and where it comes from."""
-    from taupath.commands.progress import Bar
     from taupath.estimators.fingerprints import IN_SAMPLE, in_words, share_seen
     from taupath.models.evaluation import truth_of
     from taupath.outcomes.held_out import outcomes_of
@@ -122,7 +125,7 @@ def _outcomes(arguments: argparse.Namespace, model: "Model") -> "tuple[Outcomes,
         return held_out.outcomes, _about(arguments.model, held_out.outcomes, held_out.in_words())
     table = read_rows(arguments, model, arguments.data)
     X, y = truth_of(model, table)
-    with Bar("evaluating", arguments):
+    with bar("evaluating", arguments):
         share = share_seen(model.estimator, X)
         if held_out is not None and share is not None and share >= IN_SAMPLE:
             note = (
@@ -245,7 +248,6 @@ def _constant_lines(constant: list[Any], taus: Any) -> list[str]:
 def _several_classes(
     arguments: argparse.Namespace, model: "Model", outcomes: "Outcomes"
 ) -> tuple[dict[str, Any], Any, list[str]]:
-    from taupath.commands.predict import read_matrix
     from taupath.models.evaluation import of_classes, scores_of
     from taupath.outcomes.cost_table import table_lines
 
@@ -253,7 +255,7 @@ def _several_classes(
         raise Failed(f"{arguments.model} has {len(model.labels)} classes: give a --cost-matrix")
     costs = None
     if arguments.cost_matrix is not None:
-        costs = read_matrix(arguments.cost_matrix, model.labels)
+        costs = read_cost_matrix(arguments.cost_matrix, model.labels)
     found = of_classes(outcomes, costs) | scores_of(outcomes)
     labels = [str(label) for label in model.labels]
     columns = {
@@ -280,8 +282,7 @@ def _regression(
     from taupath.models.evaluation import QUANTILES
     from taupath.outcomes.cost_table import table_lines
 
-    unfit = (arguments.tau, arguments.cost_fp, arguments.cost_fn, arguments.cost_matrix)
-    if any(option is not None for option in unfit):
+    if costs_given(arguments):
         raise Failed(f"{arguments.model} is a regression: costs are for classifiers")
     steps = outcomes.quantiles
     assert steps is not None
@@ -310,7 +311,7 @@ def _regression(
 def _draw(arguments: argparse.Namespace, outcomes: "Outcomes") -> None:
     from pathlib import Path
 
-    from taupath.atomic import replacing
+    from taupath.atomic_files import replacing
     from taupath.display.drawing import check_matplotlib
 
     kind = Path(arguments.picture).suffix.lstrip(".").lower()

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from taupath.engine.status import FREE, LOWER, UPPER
+from taupath.engine.tolerances import BEYOND_MARGIN
 
 __all__ = [
     "Line",
@@ -22,8 +23,8 @@ __all__ = [
     "rising_targets",
 ]
 
-
-SEED = 20090618
+# Of the random u_i by which targets are raised. Stored records depend on it: it must not change.
+RAISE_SEED = 20090618
 
 
 @dataclass(frozen=True)
@@ -89,12 +90,12 @@ class Line:
 
     def raised(self, by: float) -> "Line":
         """Return the line with targets p_i + by u_i, fixed random u_i in [½, 1)."""
-        u = np.random.default_rng(SEED).uniform(0.5, 1.0, len(self.target0))
+        u = np.random.default_rng(RAISE_SEED).uniform(0.5, 1.0, len(self.target0))
         return replace(self, target0=self.target0 + by * u, target1=self.target1 + by * u)
 
 
 def _between(begin: np.ndarray, end: np.ndarray, t: float) -> np.ndarray:
-    """Interpolate from both ends, so that values that go to zero there keep their digits."""
+    """Return the value at t, from both ends: values that go to zero there keep their digits."""
     return begin * (1.0 - t) + end * t
 
 
@@ -169,14 +170,7 @@ def correction(line: Line, t: float, margin: np.ndarray, status: np.ndarray) -> 
     for free points, and, for a bound point whose slack has the wrong sign, just beyond its margin.
     """
     target = line.target(t)
-    beyond = 1e-10 * (1.0 + np.abs(margin))
-    first = np.where(
-        status == FREE,
-        margin,
-        np.where(
-            status == LOWER,
-            np.minimum(target, margin - beyond),
-            np.where(status == UPPER, np.maximum(target, margin + beyond), target),
-        ),
-    )
+    beyond = BEYOND_MARGIN * (1.0 + np.abs(margin))
+    choices = [margin, np.minimum(target, margin - beyond), np.maximum(target, margin + beyond)]
+    first = np.select([status == FREE, status == LOWER, status == UPPER], choices)
     return rising_targets(line, t, first)

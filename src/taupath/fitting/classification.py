@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from taupath.approximate.all_rows import OnePart
+from taupath.approximate.all_rows import LocalRows
 from taupath.approximate.gap_bound import Boxes, SampleLosses
 from taupath.approximate.interpolation import Chords
-from taupath.approximate.node_search import approximate_stretch, choose_method, make_continuum
+from taupath.approximate.node_search import approximate_stretch, choose_method, make_gap_bound
 from taupath.approximate.node_solver import NodeSolver
 from taupath.approximate.path import ApproximateClassificationPath
 from taupath.approximate.training_data import StoredSamples
 from taupath.cluster import is_dask, jobs_for
 from taupath.engine.problem import Line, quantile_classification, regularization
 from taupath.engine.solver import RAISE, Guess, Record, solve_path
-from taupath.engine.two_threads import walk_in_two
+from taupath.engine.two_threads import Walked, walk_in_two
 from taupath.paths.jobs import ClassificationPath, RegularizationPath
 from taupath.paths.training_data import LinearSamples, make_samples
 from taupath.paths.walked import Stretch
@@ -314,20 +314,20 @@ class TwoClasses(Labels):
         progress: Tell | None,
         together: bool = False,
         C: float = 1.0,
-    ) -> list[tuple[bool, Record]]:
+    ) -> list[Walked]:
         """Return what walks on the raised line recorded, and whether each came from its end."""
         rows, order = self.samples.rows_to_walk()
         others = rows.sharing() if together else None
         mirrored = all(1.0 - (1.0 - t) == t for t in (begin, end))
         if others is None or not (mirrored or self._can_guess()):
-            return [(False, solve_path(rows, line, begin, end, order, progress))]
+            return [Walked(False, solve_path(rows, line, begin, end, order, progress))]
         # the first walk begins where few boxes are open: there the start is quick
         flipped = mirrored and 2 * int(self.positive.sum()) > len(self.positive)
         if flipped:
             line, begin, end = line.reversed(), 1.0 - end, 1.0 - begin
         guess_at = self._guess_at(C, flipped) if self._can_guess() else None
         walks = walk_in_two(rows, others, line, begin, end, order, progress, guess_at)
-        return [(not back, record) for back, record in walks[::-1]] if flipped else walks
+        return [Walked(not back, record) for back, record in walks[::-1]] if flipped else walks
 
     def _can_guess(self) -> bool:
         """Return whether solutions in the middle of a path can be guessed in little time."""
@@ -342,12 +342,12 @@ class TwoClasses(Labels):
             X, target = self.samples.X, np.ones(len(self.sign))
             samples = StoredSamples(X, self.sign, self.samples.constant)
             boxes, free = Boxes.of_classification(C), self.samples.constant.free
-            passes = OnePart(samples.part(target, self.weight))
-            losses = SampleLosses(target, self.weight, samples.points.sign)
-            continuum = make_continuum(passes.facts, losses, boxes, free)
+            passes = LocalRows(samples.row_sums(target, self.weight))
+            losses = SampleLosses(target, self.weight, samples.rows.signs)
+            continuum = make_gap_bound(passes.summary, losses, boxes, free)
             solver = NodeSolver(passes, continuum, samples.constant.bias, free)
             node = solver.solve_afresh(1.0 - t if flipped else t, GUESSED_WITHIN).node
-            return Chords(samples, continuum, losses, [node, node], {}).at_node(0)
+            return Guess(*Chords(samples, continuum, losses, [node, node], {}).at_node(0))
 
         return guess
 

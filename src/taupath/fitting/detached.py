@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from taupath.approximate.all_rows import Place
-from taupath.approximate.dual_point import Shares
-from taupath.approximate.gap_bound import Boxes, Continuum, SampleLosses
+from taupath.approximate.all_rows import Iterate
+from taupath.approximate.dual_point import DualPoint
+from taupath.approximate.gap_bound import Boxes, GapBound, SampleLosses
 from taupath.approximate.interpolation import Chords, Lines
 from taupath.approximate.node import Node, Smoothing
-from taupath.approximate.node_search import make_continuum
+from taupath.approximate.node_search import make_gap_bound
 from taupath.approximate.path import (
     ApproximateClassificationPath,
     ApproximatePath,
@@ -82,7 +82,7 @@ class DetachedPath(ByFunctions):
     def _solution(self, value: float) -> Solution:
         raise ValueError(NEEDED)
 
-    def _continuum(self) -> Continuum:
+    def _continuum(self) -> GapBound:
         raise ValueError(NEEDED)
 
     def certify(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Certificate:
@@ -160,15 +160,15 @@ class DetachedPath(ByFunctions):
         w: np.ndarray,
     ) -> Chords:
         assert self._smoothings is not None
-        free, part = samples.constant.free, samples.part(target, weight)
-        facts, losses = part.facts(), SampleLosses(target, weight, part.sign)
-        continuum = make_continuum(facts, losses, boxes, free)
-        shares = Shares(facts, continuum, free) if free else None
+        free, part = samples.constant.free, samples.row_sums(target, weight)
+        facts, losses = part.summary(), SampleLosses(target, weight, part.sign)
+        continuum = make_gap_bound(facts, losses, boxes, free)
+        shares = DualPoint(facts, continuum, free) if free else None
         nodes = []
         for tau, w_k, smoothing in zip(self.taus.tolist(), w, self._smoothings, strict=True):
             node = Node(tau, w_k, smoothing, 0.0, np.ones(2))
             if shares is not None:  # of these very data: θ that are not in balance bound nothing
-                place = Place(w_k, part.points.products(w_k))
+                place = Iterate(w_k, part.rows.products(w_k))
                 shares.update(part.update(place.margin, smoothing, afresh=True))
                 node, *_ = shares.judge(tau, place, smoothing)
             nodes.append(node)

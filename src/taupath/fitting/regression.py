@@ -10,10 +10,10 @@ from taupath.approximate.gap_bound import Boxes
 from taupath.approximate.node_search import approximate_stretch, choose_method
 from taupath.approximate.path import ApproximateRegressionPath
 from taupath.cluster import is_dask, jobs_for
-from taupath.engine.meeting import Meeting, progress_of_two, walk_together
 from taupath.engine.problem import Line, quantile_regression, quantile_regression_from_an_end
 from taupath.engine.solver import RAISE, Record, solve_path
 from taupath.engine.status import FREE, LOWER, UPPER
+from taupath.engine.two_threads import Meeting, progress_of_two, walk_together
 from taupath.exceptions import WalkFailed
 from taupath.paths.jobs import RegressionPath
 from taupath.paths.training_data import make_samples
@@ -255,7 +255,8 @@ def _walk(
     """Return what targets were raised by, and what was recorded then."""
     while True:
         try:
-            return rise, solve_path(rows, line.raised(rise), first, last, order, progress, meeting)
+            raised, met = line.raised(rise), meeting and meeting.reached
+            return rise, solve_path(rows, raised, first, last, order, progress, met)
         except WalkFailed:
             if rise >= RAISE:
                 raise

@@ -1,7 +1,6 @@
 """Fitted estimators and scikit-learn pipelines as models of raw data."""
 
 import copy
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.regressor import QuantileSVR
 from taupath.models.model import Model
+from taupath.models.training_record import training_record
 from taupath.preparation import Preparation
 from taupath.preparation.columns import ColumnFeatures
 from taupath.preparation.matrices import MatrixFeatures
@@ -66,7 +66,7 @@ def model_of(fitted: Pipeline | QuantileSVC | QuantileSVR) -> Model:
         preparation = Preparation("regress", None, None, columns)
         estimator = copy.copy(estimator)
     vars(estimator).pop("feature_names_in_", None)  # the names of raw columns are the model's
-    return Model(estimator, preparation, _trained(estimator))
+    return Model(estimator, preparation, training_record(estimator, _n_rows(estimator)))
 
 
 def _flat(fitted: Any) -> tuple[list[tuple[str, Any]], tuple[str | None, Any]]:
@@ -107,21 +107,10 @@ def _with_codes(estimator: QuantileSVC) -> tuple[QuantileSVC, list[Any]]:
     return coded, labels
 
 
-def _trained(estimator: QuantileSVC | QuantileSVR) -> dict[str, Any]:
-    """Return what is known of the training."""
-    paths = estimator._all_paths()
-    rows = sum(path._samples.shape[0] for path in paths)
-    if isinstance(estimator, QuantileSVC):  # each row has a part in so many paths
-        k = len(estimator.classes_)
-        rows //= k if estimator.multi_class == "ovr" and k > 2 else k - 1
-    return {
-        "rows": rows,
-        "features": int(estimator.n_features_in_),
-        "C": float(paths[0].C),
-        "kernel": estimator.kernel,
-        "intercept": estimator.intercept,
-        "method": estimator.method_,
-        "tol": estimator.tol if estimator.method_ == "approximate" else None,
-        "kinks": int(np.sum(estimator.n_iter_)),
-        "taupath": version("taupath"),
-    }
+def _n_rows(estimator: QuantileSVC | QuantileSVR) -> int:
+    """Return the number of training rows."""
+    rows = sum(path._samples.shape[0] for path in estimator._all_paths())
+    if isinstance(estimator, QuantileSVR):
+        return rows
+    k = len(estimator.classes_)  # each row is in k paths (one against the rest), or in k - 1
+    return rows // (k if estimator.multi_class == "ovr" and k > 2 else k - 1)

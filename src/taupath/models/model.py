@@ -15,7 +15,7 @@ from taupath.outcomes.held_out import HeldOut
 from taupath.preparation import Preparation
 from taupath.tables import Table, TableError, as_table
 from taupath.tables.frames import is_table
-from taupath.tables.table import listed
+from taupath.tables.messages import listed
 from taupath.validation import check_features
 
 __all__ = ["Model"]

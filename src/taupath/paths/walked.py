@@ -10,7 +10,7 @@ import numpy as np
 from taupath._core._replay import Replay
 from taupath._core._rows import Rows
 from taupath.engine.problem import Line
-from taupath.engine.solver import COUNTED, ORTHOGONAL_UP_TO, RAISE, Record
+from taupath.engine.solver import COUNTED, RAISE, Record
 from taupath.engine.status import AFTER, BEFORE, FREE, LOWER, UPPER
 from taupath.paths.training_data import Samples, Solution
 
@@ -133,17 +133,7 @@ class Stretch:
         return self._replay_on(samples.sweep_rows)
 
     def _replay_on(self, rows: Rows) -> Replay:
-        record = self.record
-        return Replay(
-            rows,
-            rows.squared_norms(),
-            self.line,
-            record.status,
-            record.free,
-            record.index,
-            record.move,
-            ORTHOGONAL_UP_TO,
-        )
+        return Replay(rows, self.line, self.record)
 
     def _value(self, t: np.ndarray) -> np.ndarray:
         """Return the path's parameter at t of the walk."""
@@ -205,7 +195,7 @@ class Stretch:
         theta = np.empty((len(t), rows.n_rows)) if with_theta else None
         with self._lock:
             replay = self._sweeper if with_theta else self._replay
-            replay.sweep(over, t, self.line, w, theta, multiplier)
+            replay.sweep(over, t, w, theta, multiplier)
         for found in (w, theta, multiplier):
             if found is not None and self.factor != 1.0:
                 found *= self.factor

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from taupath.preparation.lookup import codes_of
-from taupath.preparation.state import take_list, take_number
+from taupath.preparation.checked_json import take_list, take_number
+from taupath.preparation.codes import codes_of
 from taupath.tables import Table, TableError
-from taupath.tables.cells import option, parse_number, quoted, show_number
-from taupath.tables.table import listed
+from taupath.tables.cells import parse_number, show_number
+from taupath.tables.messages import listed, option, quoted
 
 __all__ = [
     "Label",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from taupath.report.thinning import PiecewiseLinear
+from taupath.report.piecewise_linear import PiecewiseLinear
 
 __all__ = ["packed", "packed_functions", "to_json"]
 

@@ -14,7 +14,7 @@ from taupath.estimators.pipelines import feature_names_of, last_step
 from taupath.estimators.regressor import QuantileSVR
 from taupath.outcomes.inputs import check_probabilities, column_names
 from taupath.paths.certificate import Certificate
-from taupath.report.weights import Weights, find_weights
+from taupath.report.linear_weights import Weights, find_weights
 
 __all__ = [
     "Case",

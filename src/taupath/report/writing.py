@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from taupath.atomic import replacing
+from taupath.atomic_files import replacing
 from taupath.estimators.fingerprints import in_words, share_seen
 from taupath.estimators.regressor import QuantileSVR
 from taupath.paths.crossings import Changes
-from taupath.report.binary import binary_payload, outcomes_payload
+from taupath.report.assembly import assemble_page
+from taupath.report.binary_payload import binary_payload, outcomes_payload
 from taupath.report.inputs import (
     check_case,
     check_certificate,
@@ -19,9 +20,8 @@ from taupath.report.inputs import (
     check_provenance,
     make_cells,
 )
-from taupath.report.page import make_page
-from taupath.report.quantiles import quantile_payload
-from taupath.report.several import several_payload
+from taupath.report.quantile_payload import quantile_payload
+from taupath.report.several_payload import several_payload
 
 __all__ = ["write_outcomes", "write_report"]
 
@@ -184,7 +184,7 @@ def _write(
         "certificate": check_certificate(certificate),
         "provenance": check_provenance(provenance),
     }
-    page = make_page(payload).encode("utf-8", "replace")
+    page = assemble_page(payload).encode("utf-8", "replace")
     with replacing(file) as stream:
         stream.write(page)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from taupath.datasets import PaperData, PathLike
-from taupath.reproduce.data import load_available
+from taupath.reproduce.paper_data import load_available
 
 __all__ = ["Check", "Context"]
 

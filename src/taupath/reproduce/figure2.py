@@ -10,7 +10,7 @@ from taupath.display.drawing import TAU_LABEL
 from taupath.estimators.classifier import QuantileSVC
 from taupath.reproduce.context import Check, Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv
-from taupath.reproduce.tables import percent, table
+from taupath.reproduce.text_tables import percent, table
 
 __all__ = ["Curves", "largest_reversal", "measure", "reproduce"]
 

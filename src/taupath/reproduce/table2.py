@@ -14,7 +14,7 @@ from taupath.reproduce.context import Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv
 from taupath.reproduce.measuring import machine
 from taupath.reproduce.peers import TAUS
-from taupath.reproduce.tables import error, number, table, work_columns
+from taupath.reproduce.text_tables import error, number, table, work_columns
 from taupath.reproduce.timing import N_JUDGED, PAPER, Row, measure, ratios
 
 __all__ = ["PACKAGES", "as_json", "measure", "report", "reproduce"]

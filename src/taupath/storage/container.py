@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from taupath.atomic import replacing
+from taupath.atomic_files import replacing
 from taupath.exceptions import ModelFileError
 
 __all__ = ["VERSION", "read_container", "write_container"]

@@ -20,8 +20,8 @@ from taupath.paths.certificate import Certificate
 from taupath.paths.intercept import Intercept
 from taupath.paths.jobs import ClassificationPath, RegularizationPath
 from taupath.paths.path import SolutionPath
+from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.labels import pack_labels, unpack_labels
-from taupath.storage.shelf import Shelf, Taken
 from taupath.validation import LARGEST, check_C, check_choice, check_positive, check_real
 
 __all__ = ["check_nodes", "pack_functions", "unpack_functions"]
@@ -30,7 +30,7 @@ __all__ = ["check_nodes", "pack_functions", "unpack_functions"]
 MOST = 1 << 31
 
 
-def pack_functions(path: ApproximatePath, shelf: Shelf, data: bool) -> dict[str, Any]:
+def pack_functions(path: ApproximatePath, shelf: ArraysToWrite, data: bool) -> dict[str, Any]:
     """Return the description of a path with the linear kernel; its arrays are put away.
 
     With `data` the training data are put away as well, for paths whose θ are made from w.
@@ -94,7 +94,7 @@ def _parts(
     return path._stretches[0].sweep(0, path.n_kinks, False)[0], None, stated
 
 
-def unpack_functions(found: dict[str, Any], taken: Taken) -> SolutionPath:
+def unpack_functions(found: dict[str, Any], taken: StoredArrays) -> SolutionPath:
     """Return the path that was described."""
     kind = found["path"].removeprefix("functions of ")
     n, d = found.get("samples"), found.get("features")
@@ -141,7 +141,7 @@ def check_nodes(nodes: np.ndarray, first: float, last: float) -> None:
         raise ModelFileError("the nodes of a path are not in order")
 
 
-def _attached(path: DetachedPath, found: Any, taken: Taken) -> SolutionPath:
+def _attached(path: DetachedPath, found: Any, taken: StoredArrays) -> SolutionPath:
     """Return the path with the data of the file."""
     if not isinstance(found, dict) or path._smoothings is None:
         raise ModelFileError("the data of a path are not described")
@@ -163,7 +163,7 @@ def _constant(found: dict[str, Any]) -> Intercept:
     return Intercept(bias)
 
 
-def _smoothings(found: Any, taken: Taken, n_nodes: int) -> list[Smoothing] | None:
+def _smoothings(found: Any, taken: StoredArrays, n_nodes: int) -> list[Smoothing] | None:
     if found is None:
         return None
     width = taken.take(found.get("width"), np.float64, n_nodes)

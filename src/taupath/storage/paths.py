@@ -17,10 +17,10 @@ from taupath.paths.jobs import ClassificationPath, RegressionPath, Regularizatio
 from taupath.paths.path import SolutionPath
 from taupath.paths.training_data import MEGABYTE, KernelSamples, Samples
 from taupath.paths.walked import Stretch
+from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.labels import pack_labels, unpack_labels
 from taupath.storage.nodes import check_nodes, pack_functions, unpack_functions
 from taupath.storage.records import pack_record, unpack_record
-from taupath.storage.shelf import Shelf, Taken
 from taupath.validation import check_C, check_positive, check_range, check_real
 
 __all__ = ["pack_path", "unpack_path"]
@@ -41,7 +41,7 @@ FUNCTIONS = tuple(f"functions of {kind}" for kind in KINDS)
 LARGEST_CACHE = 2000.0
 
 
-def pack_path(path: SolutionPath, shelf: Shelf, data: bool | None = None) -> dict[str, Any]:
+def pack_path(path: SolutionPath, shelf: ArraysToWrite, data: bool | None = None) -> dict[str, Any]:
     """Return the description of a path; its arrays are put away.
 
     `data` tells whether to put the training data away, too; None: where nothing can be predicted
@@ -68,7 +68,7 @@ def pack_path(path: SolutionPath, shelf: Shelf, data: bool | None = None) -> dic
 
 
 def _pack_exact(
-    path: SolutionPath, shelf: Shelf, nodes: np.ndarray | None = None
+    path: SolutionPath, shelf: ArraysToWrite, nodes: np.ndarray | None = None
 ) -> dict[str, Any]:
     """Return the description of an exact path, or of its index sets at some nodes only."""
     samples = path._samples
@@ -116,7 +116,7 @@ def _pack_exact(
     return found | {"path": "regularization", "tau": path.tau, "C_max": stretches[0].scale}
 
 
-def unpack_path(found: Any, taken: Taken) -> SolutionPath:
+def unpack_path(found: Any, taken: StoredArrays) -> SolutionPath:
     """Return the path that was described."""
     if not isinstance(found, dict):
         raise ModelFileError("a path is not described")
@@ -135,7 +135,7 @@ def unpack_path(found: Any, taken: Taken) -> SolutionPath:
     return simplified(path, nodes, check_positive(found.get("tol"), "tol"))
 
 
-def _unpack_exact(found: dict[str, Any], taken: Taken, kind: str) -> SolutionPath:
+def _unpack_exact(found: dict[str, Any], taken: StoredArrays, kind: str) -> SolutionPath:
     """Return the exact path that was described."""
     arguments = _arguments(found, taken)
     with warnings.catch_warnings():  # whoever trained it was warned
@@ -159,7 +159,7 @@ def _unpack_exact(found: dict[str, Any], taken: Taken, kind: str) -> SolutionPat
 
 
 def _unpack_walks(
-    found: dict[str, Any], taken: Taken, samples: Samples
+    found: dict[str, Any], taken: StoredArrays, samples: Samples
 ) -> list[tuple[bool, Record]]:
     """Return walks that follow one another on the path."""
     walks: list[tuple[bool, Record]] = []
@@ -180,7 +180,9 @@ def _ends(backward: bool, record: Record) -> tuple[float, float]:
     return (1.0 - record.end, 1.0 - record.begin) if backward else (record.begin, record.end)
 
 
-def _unpack_regression(found: dict[str, Any], taken: Taken, data: Responses) -> RegressionPath:
+def _unpack_regression(
+    found: dict[str, Any], taken: StoredArrays, data: Responses
+) -> RegressionPath:
     begin, end = check_range(found.get("range"))
     if data.rest(begin, end) is not None:
         return data.path(check_C(found.get("C")), data.unit, begin, end, [])
@@ -201,7 +203,7 @@ def _unpack_regression(found: dict[str, Any], taken: Taken, data: Responses) -> 
     )
 
 
-def _arguments(found: dict[str, Any], taken: Taken) -> dict[str, Any]:
+def _arguments(found: dict[str, Any], taken: StoredArrays) -> dict[str, Any]:
     """Return X, y, weights, kernel and intercept, as a path is asked for."""
     X = taken.take_matrix(found.get("X"))
     n = X.shape[0]

@@ -7,13 +7,12 @@ import codecs
 import csv
 import io
 import itertools
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 import numpy as np
 
 from taupath.tables.cells import as_numbers, as_text, is_missing, parse_number
-from taupath.tables.table import Table, TableError, listed
+from taupath.tables.table import Table, TableError, check_names
 
 __all__ = ["check_text", "read_delimited"]
 
@@ -293,9 +292,7 @@ def _is_header(head: list[str], below: list[list[str]]) -> bool:
 def _names(cells: list[str], source: str) -> list[str]:
     """Return the names of the columns: x1, x2, ... for empty cells."""
     names = [cell.strip() or f"x{i}" for i, cell in enumerate(cells, 1)]
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise TableError(f"{source}: several columns have the same name: {listed(twice)}")
+    check_names(source, names)
     return names
 
 

@@ -2,7 +2,6 @@
 
 import math
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from numbers import Real
@@ -11,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from taupath.tables.cells import as_text, show_number
+from taupath.tables.messages import listed
 from taupath.tables.reading import read_table
-from taupath.tables.table import Table, TableError, listed
+from taupath.tables.table import Table, TableError, check_names
 
 __all__ = ["as_table", "is_nothing", "is_table"]
 
@@ -44,9 +44,7 @@ def as_table(data: Any) -> Table:
         return read_table(data)
     source = "the columns" if isinstance(data, Mapping) else "the data frame"
     names = list(data) if isinstance(data, Mapping) else list(data.columns)
-    twice = [name for name, times in Counter(map(str, names)).items() if times > 1]
-    if twice:
-        raise TableError(f"{source}: several columns have the same name: {listed(twice)}")
+    check_names(source, map(str, names))
     if not names:
         raise TableError(f"{source}: there are no columns")
     columns: dict[str, np.ndarray] = {}

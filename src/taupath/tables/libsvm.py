@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupath.tables.cells import parse_number, quoted
+from taupath.tables.cells import parse_number
 from taupath.tables.delimited import Progress, check_text
-from taupath.tables.table import Table, TableError, one_line
+from taupath.tables.messages import one_line, quoted
+from taupath.tables.table import Table, TableError
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

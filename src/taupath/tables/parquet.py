@@ -1,7 +1,6 @@
 """Parquet files, read and written by pyarrow, which is imported only here."""
 
 import io
-from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import IO, Any
 
@@ -10,7 +9,8 @@ import numpy as np
 from taupath.exceptions import install_command
 from taupath.tables.cells import as_numbers
 from taupath.tables.cells import as_text as as_text_cells
-from taupath.tables.table import Table, TableError, listed, one_line
+from taupath.tables.messages import one_line
+from taupath.tables.table import Table, TableError, check_names
 
 __all__ = ["read_parquet", "write_parquet"]
 
@@ -45,9 +45,7 @@ def read_parquet(data: bytes, source: str, *, as_text: Collection[str] = ()) -> 
         ]
     except Exception as error:
         raise TableError(f"{source}: the Parquet file cannot be read: {one_line(error)}") from error
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise TableError(f"{source}: several columns have the same name: {listed(twice)}")
+    check_names(source, names)
     if not names or content.num_rows == 0:
         raise TableError(f"{source}: there are no rows")
     columns: dict[str, np.ndarray] = {}
