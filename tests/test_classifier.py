@@ -376,6 +376,12 @@ def test_lam_is_another_way_to_say_C():
     assert pytest.approx(1.0 / 1.5) == by_lam.path_.C
     with pytest.raises(ValueError, match="contradict"):
         QuantileSVC(C=3.0, lam=0.01).fit(X, Y)
+    # the default stays the default in copies and in other processes
+    for copied in (clone, lambda model: pickle.loads(pickle.dumps(model))):
+        assert copied(QuantileSVC(lam=0.01)).fit(X, Y).path_.C == by_lam.path_.C
+    iris, species = load_iris(return_X_y=True)
+    several = QuantileSVC(lam=0.01, n_jobs=2).fit(iris, species)
+    assert [path.lam for path in several.paths_] == pytest.approx([0.01] * 3)
 
 
 # --- bad input -----------------------------------------------------------------------------------

@@ -74,9 +74,6 @@ class Checked:
         return Checked(self.features[which])
 
 
-# -- features --------------------------------------------------------------------------------------
-
-
 def check_features(X: Any, single: bool = False) -> "np.ndarray | sp.csr_array":
     """Return X as C-contiguous float64 or as CSR with sorted, unique int32 indices.
 
@@ -145,9 +142,6 @@ def check_new_features(
     return checked
 
 
-# -- arrays ----------------------------------------------------------------------------------------
-
-
 def check_numbers(value: Any, name: str) -> np.ndarray:
     """Return a number (no dimension) or an array of numbers, finite or not, as float64."""
     try:
@@ -199,9 +193,6 @@ def _first(mask: np.ndarray) -> tuple[int, ...] | None:
     if not mask.any():
         return None
     return tuple(int(k) for k in np.unravel_index(int(mask.argmax()), mask.shape))
-
-
-# -- labels, targets and weights -------------------------------------------------------------------
 
 
 def check_labels(y: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
@@ -277,9 +268,6 @@ def check_weighted_classes(weight: np.ndarray, classes: np.ndarray, positive: np
     for label, members in zip(classes.tolist(), (~positive, positive), strict=True):
         if not (weight[members] > 0).any():
             raise ValueError(f"sample_weight is zero for every sample of class {label!r}")
-
-
-# -- numbers and choices ---------------------------------------------------------------------------
 
 
 def check_real(value: Any, name: str) -> float:
@@ -414,12 +402,9 @@ def check_levels(level: Any, n_samples: int) -> np.ndarray:
     return np.array(np.broadcast_to(levels, (n_samples,)))
 
 
-# -- how the work is done --------------------------------------------------------------------------
-
-
 def check_verbose(verbose: Any) -> bool:
     """Return whether progress is to be shown."""
-    if not isinstance(verbose, (numbers.Integral, np.bool_)) or verbose < 0:
+    if not isinstance(verbose, (int, np.integer, np.bool_)) or verbose < 0:
         raise ValueError(f"verbose must be 0 or 1, got {verbose!r}")
     return bool(verbose)
 
@@ -435,7 +420,7 @@ def check_n_jobs(n_jobs: Any) -> int:
     """Return how many jobs may run at a time; -1 means one for each processor."""
     if n_jobs is None:
         return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None, -1 or a number of jobs, got {n_jobs!r}")
     return int(n_jobs) if n_jobs > 0 else max((os.cpu_count() or 1) + 1 + int(n_jobs), 1)
 

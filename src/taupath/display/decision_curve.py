@@ -75,21 +75,10 @@ class DecisionCurveDisplay:
 
         Parameters
         ----------
-        estimator : QuantileSVC, or another classifier of two classes with `predict_proba`
-            Fitted; also as the last step of a pipeline, or in a search. The rule is that of its
-            `predict`: f_τ(x) ≥ 0, and with ``monotone=True``, as for other classifiers, a
-            probability of at least τ.
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Their labels.
+        estimator, X, y, sample_weight, pos_label
+            As in `RocDisplay.from_estimator`.
         thresholds : array-like of shape (n_thresholds,), optional
             In [0, 1); by default 0, 0.0025, ..., 0.99.
-        sample_weight : array-like of shape (n_samples,), optional
-            What each sample counts.
-        pos_label : optional
-            The positive class; by default that of the estimator, its `pos_label_`, or else the
-            larger label.
         name : str, optional
             What the legend says; by default the class of the estimator.
         ax : matplotlib Axes, optional

@@ -83,19 +83,8 @@ class PerformanceDisplay:
 
         Parameters
         ----------
-        estimator : QuantileSVC, or another classifier of two classes with `predict_proba`
-            Fitted; also as the last step of a pipeline, or in a search. The rule is that of its
-            `predict`: f_τ(x) ≥ 0, and with ``monotone=True``, as for other classifiers, a
-            probability of at least τ.
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            What each sample counts.
-        pos_label : optional
-            The positive class; by default that of the estimator, its `pos_label_`, or else the
-            larger label.
+        estimator, X, y, sample_weight, pos_label
+            As in `RocDisplay.from_estimator`.
         name : str, optional
             Title; by default there is none.
         ax : matplotlib Axes, optional

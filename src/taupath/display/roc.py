@@ -120,7 +120,7 @@ class RocDisplay:
         prevalence : float, optional
             Share of the positive class where the costs are to be paid; by default that of y.
         sample_weight : array-like of shape (n_samples,), optional
-            What each sample counts.
+            How often each sample counts.
         pos_label : optional
             The positive class; by default that of the estimator, its `pos_label_`, or else the
             larger label.

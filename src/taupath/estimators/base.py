@@ -104,24 +104,26 @@ class PathEstimator(BaseEstimator):
         check_is_fitted(self)
         if isinstance(X, Checked):
             return X
-        return check_samples(self, X, exact=self.method_ == "exact", reset=False)
+        return check_samples(self, X, exact=self.method_ == "exact", reset=False)[0]
 
 
-def check_samples(estimator: Any, X: Any, *y: Any, exact: bool, **how: Any) -> Any:
-    """Return X checked, and y if it is given. Only exact paths turn float32 into float64."""
+def check_samples(
+    estimator: Any, X: Any, y: Any = "no_validation", *, exact: bool, **how: Any
+) -> tuple[Checked, Any]:
+    """Return X and y, if there is one, checked. Only exact paths turn float32 into float64."""
     how |= {"accept_sparse": "csr", "dtype": np.float64 if exact else [np.float64, np.float32]}
     try:
         # scikit-learn checks the form; the values are looked at once, in `check_features`
-        found = validate_data(estimator, X, *y, ensure_all_finite=False, **how)
-        checked = Checked(check_features(found[0] if y else found, single=not exact))
-        return (checked, found[1]) if y else checked
+        found = validate_data(estimator, X, y, ensure_all_finite=False, **how)
+        features, response = found if isinstance(found, tuple) else (found, None)
+        return Checked(check_features(features, single=not exact)), response
     except (TypeError, ValueError) as error:
         column = _column_without_numbers(X)
         if column is not None:
             raise type(error)(
                 f"X must hold numbers only, its column {column!r} does not: {error}"
             ) from None
-        validate_data(estimator, X, *y, **how)  # says the usual about NaN and infinity
+        validate_data(estimator, X, y, **how)  # says the usual about NaN and infinity
         raise
 
 

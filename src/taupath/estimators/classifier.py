@@ -36,8 +36,8 @@ class QuantileSVC(PathClassifier):
     """Support vector classifier for every misclassification cost at once.
 
     `fit` follows the exact solution of the asymmetric-cost SVM over τ = cost_fp / (cost_fp +
-    cost_fn), so that costs are arguments of `predict`, one for all samples or one for each, and
-    the probability of the positive class is the part of [0, 1] in which a sample is taken for
+    cost_fn). So costs are arguments of `predict`, one for all samples or one for each, and the
+    probability of the positive class is the part of [0, 1] in which a sample is predicted
     positive.
 
     Parameters
@@ -45,7 +45,7 @@ class QuantileSVC(PathClassifier):
     C : float, default=1.0
         Weight of the loss, as in `sklearn.svm.SVC`.
     lam : float, default=None
-        λ instead of C, which then is 1 / (n_samples λ).
+        λ in place of C, which then is 1 / (n_samples λ).
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="linear"
         As in `sklearn.svm.SVC`.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -58,7 +58,7 @@ class QuantileSVC(PathClassifier):
         "augmented": a constant feature, regularised like the others. "free": not regularised, as
         in `sklearn.svm.SVC`. "none": no intercept.
     tau : float, default=0.5
-        The τ of `predict` where no costs are given; two classes only. At 0.5 this is the ordinary
+        The τ of `predict` if no costs are given; two classes only. At 0.5 this is the ordinary
         SVM.
     pos_label : label, default=None
         The positive class, of two: the one that a false negative misses. `cost_fp`, `cost_fn`,
@@ -66,15 +66,15 @@ class QuantileSVC(PathClassifier):
         `classes_`, the columns of `predict_proba` and the sign of `decision_function` do not
         depend on it.
     tau_range : pair of float, default=(0.0, 1.0)
-        The part of [0, 1] that is walked. Of another τ nothing is known then, and a probability
-        beyond an end of the part is that end.
+        The part of [0, 1] that is walked. Other τ cannot be asked for, and a probability outside
+        of it is its nearest end.
     monotone : bool, default=False
         False: `predict` decides for the positive class where f_τ(x) ≥ 0, as the SVM of these costs
         does. True: where its probability is at least τ, so that a sample that is positive at some
         τ is so at every smaller one. The two differ only where boundaries of different τ cross.
     class_weight : dict or "balanced", default=None
-        Factors of the samples' costs by class. They change probabilities like other shares of the
-        classes would.
+        Factors of the samples' costs by class. They change probabilities as a change of the shares
+        of the classes does.
     multi_class : {"ovo", "ovr"}, default="ovo"
         For three classes or more: a path for each pair of classes, whose probabilities are
         coupled, or one for each class against the rest.
@@ -82,25 +82,25 @@ class QuantileSVC(PathClassifier):
         Megabytes for a kernel matrix.
     method : {"exact", "approximate", "auto"}, default="exact"
         "approximate", for the linear kernel and large data: a path whose duality gaps are at most
-        `tol` at every τ, certified. Features of float32 stay as they are. "auto" takes this from
-        20 000 samples on; `method_` says which it was.
+        `tol` at every τ, certified. Features of float32 stay as they are. "auto" chooses this from
+        20 000 samples on; `method_` says what was chosen.
     tol : float, default=1e-3
-        Of approximate paths: largest gap, as part of the objective at w = 0 and τ = ½.
+        Of approximate paths: bound on the gap, as part of the objective at w = 0 and τ = ½.
     n_jobs : int, default=None
-        Paths of several classes that are walked at a time (joblib). Of two classes, 2 or more
-        walk the path from both ends, in two threads.
+        Number of paths of several classes that are walked in parallel (joblib). For two classes, 2
+        or more walk the path from both ends, in two threads.
     verbose : int, default=0
         1 shows progress, with the time left, on a terminal or in a notebook, and before a long
-        exact fit what the approximate method would take.
+        exact fit how long the approximate method would take.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     pos_label_ : label
-        The positive class, where there are two classes.
+        The positive class, if there are two classes.
     path_ : SolutionPath
-        The path, where there are two classes: f_τ(x) ≥ 0 decides for `pos_label_`.
+        The path, if there are two classes: f_τ(x) ≥ 0 decides for `pos_label_`.
     paths_ : list of SolutionPath
         All paths: of pairs (0, 1), (0, 2), ..., (1, 2), ... of classes, the second one positive;
         with "ovr" of each class, positive, against the rest.
@@ -243,7 +243,7 @@ class QuantileSVC(PathClassifier):
                     f"pos_label={self.pos_label!r} is for two classes, y has {len(classes)}; leave "
                     "it out and give predict a cost_matrix"
                 )
-            vars(self).pop("pos_label_", None)
+            self.__dict__.pop("pos_label_", None)
         elif self.pos_label is None:
             self.pos_label_ = classes[1]
         elif np.ndim(self.pos_label) == 0 and self.pos_label in classes:
@@ -260,7 +260,7 @@ class QuantileSVC(PathClassifier):
     def _set_paths(self, paths: Sequence[SolutionPath]) -> None:
         self.paths_ = list(paths)
         self._constant = ConstantDecisions()
-        vars(self).pop("path_", None)
+        self.__dict__.pop("path_", None)
         if len(self.classes_) == 2:
             self.path_ = self.paths_[0]
         self.n_iter_ = np.array([path.n_kinks for path in self.paths_])

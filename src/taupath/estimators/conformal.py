@@ -70,13 +70,13 @@ def make_folds(conformal: Any, weight: np.ndarray) -> list[tuple[np.ndarray, np.
     """
     present = np.flatnonzero(weight > 0.0)
     if isinstance(conformal, numbers.Integral):
-        check_integer(conformal, "conformal", least=2, or_else="None")
-        if conformal > len(present):
+        n_folds = check_integer(conformal, "conformal", least=2, or_else="None")
+        if n_folds > len(present):
             raise ValueError(
                 f"conformal={conformal!r} asks for more folds than there are samples, n_samples="
                 f"{len(present)} (of a weight above 0); use fewer folds"
             )
-        drawn = KFold(int(conformal), shuffle=True, random_state=0)
+        drawn = KFold(n_folds, shuffle=True, random_state=0)
         return [(present[train], present[test]) for train, test in drawn.split(present)]
     try:
         given = list(check_cv(conformal).split(np.empty((len(weight), 1))))
@@ -106,23 +106,13 @@ def calibrate(
     """Return the share of samples that intervals hold whose path has not seen these samples.
 
     For every level t, the step s(t) is that of conformal quantile regression (Romano, Patterson &
-    Candès 2019), with what all folds hold out in place of a second sample: the least one with
-    (1 + 1/n) t of the samples in their intervals. Intervals moved by it need not lie within each
-    other. Those moved by the largest s of all smaller levels, and by 0 at least, do; of them,
-    `Calibration.at` takes the first that covers enough.
+    Candès 2019), with the samples that all folds hold out in place of a second sample: the least
+    step with (1 + 1/n) t of the samples in their intervals. Intervals widened by s(t) need not lie
+    within each other. Those widened by the largest s of all smaller levels, and by at least 0, do;
+    `Calibration.at` takes the first of them that covers enough.
 
-    Parameters
-    ----------
-    follow : callable
-        ``follow(X, y, weight)`` returns the path of some samples.
-    X : Checked, of shape (n_samples, n_features)
-        All samples.
-    y, weight : ndarray of shape (n_samples,)
-        Targets, and weights ≥ 0.
-    folds : sequence of pairs of ndarray
-        Samples to train on and to hold out, as `make_folds` returns them.
-    pairwise : bool
-        Whether X is a kernel matrix.
+    ``follow(X, y, weight)`` returns the path of some samples, `folds` are those of `make_folds`,
+    and `pairwise` says whether X is a kernel matrix.
     """
     held_out = np.concatenate([test for _, test in folds])
     importance = weight[held_out] / weight[held_out].sum()

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 
 from taupath.validation import (
     UNIT_INTERVAL,
@@ -14,6 +15,7 @@ from taupath.validation import (
 )
 
 __all__ = [
+    "CostScoreMixin",
     "check_cost_matrix",
     "check_costs",
     "check_tau",
@@ -43,13 +45,16 @@ def check_taus(
 
 
 def check_tau_columns(
-    taus: Any, name: str = "taus", walked: tuple[float, float] = UNIT_INTERVAL
+    taus: Any,
+    name: str = "taus",
+    walked: tuple[float, float] = UNIT_INTERVAL,
+    each: str = "column",
 ) -> np.ndarray:
-    """Return several τ, one for each column."""
+    """Return several τ, one for each column, or whatever `each` says, of what is returned."""
     several = check_numbers(taus, name)
     if several.ndim != 1:
         raise ValueError(
-            f"{name} must be one-dimensional, one value per column, got shape {several.shape}"
+            f"{name} must be one-dimensional, one value per {each}, got shape {several.shape}"
         )
     return check_all_within(several, name, walked)
 
@@ -86,15 +91,7 @@ def check_costs(cost_fp: Any, cost_fn: Any, n_samples: int) -> tuple[np.ndarray,
 
 
 def costs_to_tau(cost_fp: Any, cost_fn: Any, n_samples: int) -> np.ndarray:
-    """Return τ = cost_fp / (cost_fp + cost_fn): one for all samples, or one for each.
-
-    Parameters
-    ----------
-    cost_fp, cost_fn : float or array-like of shape (n_samples,)
-        What a false positive (a false alarm) and a false negative (a miss) cost.
-    n_samples : int
-        How many there are.
-    """
+    """Return τ = cost_fp / (cost_fp + cost_fn): one for all samples, or one for each."""
     fp, fn = check_costs(cost_fp, cost_fn, n_samples)
     largest = np.maximum(fp, fn)
     if (largest == 0.0).any():
@@ -124,14 +121,10 @@ def matrix_to_costs(costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def least_cost_class(proba: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    """Return the column of a cost matrix with the least expected cost, for each sample.
+    """Return the class with the least expected cost, for each sample.
 
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-        Probabilities of the classes.
-    costs : ndarray of shape (n_classes, n_classes) or (n_samples, n_classes, n_classes)
-        [i, j] is the cost of predicting class j where i is true.
+    `proba` has a column for each class. [i, j] of `costs`, which is one matrix or one for each
+    sample, is the cost of predicting class j where i is true.
     """
     expected = np.einsum("ni,...ij->nj" if costs.ndim == 2 else "ni,nij->nj", proba, costs)
     return np.asarray(expected.argmin(axis=1))
@@ -146,21 +139,7 @@ def negative_cost(
     cost_fn: Any,
     sample_weight: Any = None,
 ) -> float:
-    """Return minus the mean cost of decisions between two classes.
-
-    Parameters
-    ----------
-    y, predicted : array-like of shape (n_samples,)
-        True labels, and those decided for.
-    classes : ndarray of shape (2,)
-        The labels.
-    pos_label : label
-        The positive one.
-    cost_fp, cost_fn : float or array-like of shape (n_samples,)
-        What a false positive (a false alarm) and a false negative (a miss) cost.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weight of each sample in the mean.
-    """
+    """Return minus the mean cost of predicted labels, given the true ones of two classes."""
     labels, present = find_labels(y, len(predicted))
     unknown = present[~np.isin(present, classes)].tolist()
     if unknown:
@@ -172,3 +151,40 @@ def negative_cost(
     truth, alarm = labels == pos_label, predicted == pos_label
     cost = np.where(alarm & ~truth, cost_fp, 0.0) + np.where(truth & ~alarm, cost_fn, 0.0)
     return -float(np.average(cost, weights=weight))
+
+
+class CostScoreMixin(ClassifierMixin):
+    """The `score` of classifiers that can be judged by costs."""
+
+    classes_: np.ndarray
+    pos_label_: Any
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, cost_fp: Any = None, cost_fn: Any = None
+    ) -> float:
+        """Return the accuracy of `predict`, or with costs minus the mean cost of a decision.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each sample in the mean.
+        cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
+            What a false positive and a false negative cost. Decisions are those of `predict` at
+            these costs; a `FrozenClassifier` decides at its own τ. Two classes only.
+
+        Returns
+        -------
+        float
+        """
+        if cost_fp is None and cost_fn is None:
+            return float(super().score(X, y, sample_weight))
+        predicted = self._predict_to_score(X, cost_fp, cost_fn)
+        classes, positive = self.classes_, self.pos_label_
+        return negative_cost(y, predicted, classes, positive, cost_fp, cost_fn, sample_weight)
+
+    def _predict_to_score(self, X: Any, cost_fp: Any, cost_fn: Any) -> np.ndarray:
+        raise NotImplementedError

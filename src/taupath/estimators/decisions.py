@@ -6,12 +6,12 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from taupath.estimators.base import PathEstimator
 from taupath.estimators.constant_decisions import ConstantDecisions
 from taupath.estimators.costs import (
+    CostScoreMixin,
     check_cost_matrix,
     check_tau,
     check_tau_columns,
@@ -19,7 +19,6 @@ from taupath.estimators.costs import (
     costs_to_tau,
     least_cost_class,
     matrix_to_costs,
-    negative_cost,
 )
 from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.estimators.multiclass import couple_pairs, normalize_rest
@@ -30,7 +29,7 @@ from taupath.validation import Checked, check_all_within
 __all__ = ["PathClassifier"]
 
 
-class PathClassifier(ClassifierMixin, PathEstimator):
+class PathClassifier(CostScoreMixin, PathEstimator):
     """A classifier that has one path or several; subclasses fit them."""
 
     tau: float
@@ -53,6 +52,11 @@ class PathClassifier(ClassifierMixin, PathEstimator):
     def _towards(self) -> float:
         """The sign by which the function of a path is above 0 for ``classes_[1]``."""
         return -1.0 if len(self.classes_) == 2 and self._positive == 0 else 1.0
+
+    def _check_two_classes(self) -> None:
+        check_is_fitted(self)
+        if len(self.classes_) > 2:
+            raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
 
     def _columns(self, X: Any, members: np.ndarray | None) -> Any:
         """Return X for the path of these training samples: of a kernel matrix, their columns."""
@@ -230,7 +234,7 @@ class PathClassifier(ClassifierMixin, PathEstimator):
         X = self._check_new(X)
         if len(self.classes_) > 2:
             if tau is not None or taus is not None:
-                raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
+                self._check_two_classes()
             return self._proba(X)
         if tau is not None and taus is not None:
             raise ValueError("give tau or taus, not both")
@@ -324,9 +328,7 @@ class PathClassifier(ClassifierMixin, PathEstimator):
             as it would without). It has `coef_` and `intercept_`, or support vectors, and can be
             saved; it has no `predict_proba`, which takes the whole path.
         """
-        check_is_fitted(self)
-        if len(self.classes_) > 2:
-            raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
+        self._check_two_classes()
         tau = check_tau(tau)
         intercept, parts = self.path_.parts(tau)
         if self._members[0] is not None and "support" in parts:
@@ -359,32 +361,5 @@ class PathClassifier(ClassifierMixin, PathEstimator):
         self._check_linear("intercept_")
         return self._towards * np.array([path.intercept(self.tau) for path in self.paths_])
 
-    # -- scores --------------------------------------------------------------------------------
-
-    def score(
-        self, X: Any, y: Any, sample_weight: Any = None, cost_fp: Any = None, cost_fn: Any = None
-    ) -> float:
-        """Return the accuracy of `predict`, or with costs minus the mean cost of a decision.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each sample in the mean.
-        cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
-            What a false positive and a false negative cost. Decisions are those of `predict` at
-            these costs, and the score is minus their mean cost. Two classes only.
-
-        Returns
-        -------
-        float
-        """
-        if cost_fp is None and cost_fn is None:
-            return float(super().score(X, y, sample_weight))
-        predicted = self.predict(X, cost_fp=cost_fp, cost_fn=cost_fn)
-        return negative_cost(
-            y, predicted, self.classes_, self.pos_label_, cost_fp, cost_fn, sample_weight
-        )
+    def _predict_to_score(self, X: Any, cost_fp: Any, cost_fn: Any) -> np.ndarray:
+        return self.predict(X, cost_fp=cost_fp, cost_fn=cost_fn)

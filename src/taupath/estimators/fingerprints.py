@@ -161,14 +161,8 @@ def rows_of(estimator: Any) -> TrainingRows | None:
 def share_seen(estimator: Any, X: Any) -> float | None:
     """Return the share of some rows that a model was trained on, None if it cannot be told.
 
+    The model may be the last step of a pipeline, or in a search; X is what `predict` takes.
     Different cases with equal features are allowed for: see `TrainingRows.share`.
-
-    Parameters
-    ----------
-    estimator : QuantileSVC, QuantileSVR or Model
-        Fitted; also as the last step of a pipeline, or in a search.
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        Rows, as the estimator takes them.
     """
     if hasattr(estimator, "preparation"):  # a model of raw data
         _, X = estimator._prepared(X)

@@ -47,14 +47,8 @@ class _TooSlow(Exception):
 def advise(progress: Any, follow: Callable[..., Any], job: dict[str, Any]) -> None:
     """Tell a user who watches a long exact fit that the approximate one is faster.
 
-    Parameters
-    ----------
-    progress : Display, or another callable, or None
-        Only a display that is shown is told.
-    follow : callable
-        `quantile_path` or `quantile_regression_path`.
-    job : dict
-        Its arguments, with X, y, sample_weight, C, method and kernel among them.
+    `follow` is the function that makes the path, and `job` are its arguments. Only a `Display` that
+    is shown is told.
     """
     if not (isinstance(progress, Display) and progress.shown and job["method"] == "exact"):
         return

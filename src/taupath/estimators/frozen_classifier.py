@@ -4,19 +4,19 @@ import os
 from typing import Any, Never, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from taupath import upward
 from taupath.estimators.base import check_samples
-from taupath.estimators.costs import negative_cost
+from taupath.estimators.costs import CostScoreMixin
 from taupath.paths.kernels import Kernel
 
 __all__ = ["FrozenClassifier"]
 
 
-class FrozenClassifier(ClassifierMixin, BaseEstimator):
+class FrozenClassifier(CostScoreMixin, BaseEstimator):
     """The classifier of one τ, made by `QuantileSVC.at`.
 
     Like `sklearn.frozen.FrozenEstimator` it cannot change: `fit` does nothing and
@@ -51,6 +51,10 @@ class FrozenClassifier(ClassifierMixin, BaseEstimator):
         Their names, where `fit` of the model was given any.
     """
 
+    coef_: np.ndarray
+    support_: np.ndarray
+    support_vectors_: Any
+    dual_coef_: np.ndarray
     _kernel: Kernel | None
 
     def __init__(self, tau: float) -> None:
@@ -66,13 +70,13 @@ class FrozenClassifier(ClassifierMixin, BaseEstimator):
         feature_names: np.ndarray | None,
         intercept: float,
         *,
-        coef: np.ndarray | None = None,
         kernel: Kernel | None = None,
-        support: np.ndarray | None = None,
-        support_vectors: Any = None,
-        dual_coef: np.ndarray | None = None,
+        **parts: Any,
     ) -> Self:
-        """Return the classifier whose function, above 0 for ``classes[1]``, is given in parts."""
+        """Return the classifier whose function, above 0 for ``classes[1]``, has these parts.
+
+        `coef`, or with a kernel `support`, `dual_coef` and, unless precomputed, `support_vectors`.
+        """
         made = cls(tau)
         made.classes_, made.pos_label_ = classes, pos_label
         made.n_features_in_ = n_features
@@ -80,13 +84,10 @@ class FrozenClassifier(ClassifierMixin, BaseEstimator):
             made.feature_names_in_ = feature_names
         made.intercept_ = np.array([intercept])
         made._kernel = kernel
-        if coef is not None:
-            made.coef_ = coef.reshape(1, -1)
-        else:
-            assert dual_coef is not None
-            made.support_, made.dual_coef_ = support, dual_coef.reshape(1, -1)
-            if support_vectors is not None:
-                made.support_vectors_ = support_vectors
+        for name, value in parts.items():
+            if value is not None:
+                row = name in ("coef", "dual_coef")
+                setattr(made, f"{name}_", value.reshape(1, -1) if row else value)
         return made
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -132,7 +133,7 @@ class FrozenClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         self._check_made()
-        X = check_samples(self, X, exact=True, reset=False).features
+        X = check_samples(self, X, exact=True, reset=False)[0].features
         if self._kernel is None:
             return np.asarray(X @ self.coef_[0] + self.intercept_[0])
         if self._kernel.precomputed:
@@ -157,31 +158,8 @@ class FrozenClassifier(ClassifierMixin, BaseEstimator):
             "classifier was made from"
         )
 
-    def score(
-        self, X: Any, y: Any, sample_weight: Any = None, cost_fp: Any = None, cost_fn: Any = None
-    ) -> float:
-        """Return the accuracy, or with costs minus the mean cost of a decision.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each sample in the mean.
-        cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
-            What a false positive and a false negative cost. Decisions stay those of `tau`.
-
-        Returns
-        -------
-        float
-        """
-        if cost_fp is None and cost_fn is None:
-            return float(super().score(X, y, sample_weight))
-        return negative_cost(
-            y, self.predict(X), self.classes_, self.pos_label_, cost_fp, cost_fn, sample_weight
-        )
+    def _predict_to_score(self, X: Any, cost_fp: Any, cost_fn: Any) -> np.ndarray:
+        return self.predict(X)
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the classifier to a file that `taupath.load` reads.

@@ -13,16 +13,8 @@ def couple_pairs(pairwise: np.ndarray) -> np.ndarray:
     """Return probabilities that fit pairwise ones best.
 
     Minimises Σ_i Σ_{j≠i} (r_ji p_i - r_ij p_j)² subject to Σ p_i = 1 (the second method of Wu,
-    Lin & Weng, JMLR 2004), whose solution is never negative.
-
-    Parameters
-    ----------
-    pairwise : ndarray of shape (n_samples, n_classes, n_classes)
-        r_ij: the probability of class i given that it is i or j. The diagonal is not used.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
+    Lin & Weng, JMLR 2004), whose solution is never negative. ``pairwise[:, i, j]`` is r_ij, the
+    probability of class i given that it is i or j; the diagonal is not used.
     """
     n_samples, k, _ = pairwise.shape
     r = np.clip(pairwise, MARGIN, 1.0 - MARGIN)

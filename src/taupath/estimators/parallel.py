@@ -15,18 +15,10 @@ __all__ = ["run_all"]
 def run_all(
     function: Callable[..., Any], jobs: Sequence[dict[str, Any]], n_jobs: Any, progress: Any
 ) -> list[Any]:
-    """Return ``function(**job)`` for every job.
+    """Return ``function(**job, progress=...)`` for every job, `n_jobs` at a time.
 
-    Parameters
-    ----------
-    function : callable
-        Takes ``progress``, too.
-    jobs : sequence of dict
-        Its other arguments. All jobs are taken to last equally long.
-    n_jobs : int or None
-        Jobs at a time, as in joblib.
-    progress : callable or None
-        What to report to. It stays in this process: it is told when jobs in other processes end.
+    `progress` is told how far they are, and all jobs are taken to last equally long. It stays in
+    this process: it is told only of the end of jobs in other processes.
     """
     check_n_jobs(n_jobs)
     n = len(jobs)

@@ -28,21 +28,8 @@ def rearranged_quantiles(path: SolutionPath, X: Checked, quantiles: np.ndarray) 
     """Return the increasing rearrangement of τ → f_τ(x) at some quantiles.
 
     The q-quantile of the values f_τ(x), τ uniform on [0, 1]. Where f_τ(x) increases with τ it is
-    f_q(x) itself; otherwise values are sorted (Chernozhukov, Fernández-Val & Galichon 2010).
-
-    Parameters
-    ----------
-    path : SolutionPath
-        Over all of [0, 1].
-    X : Checked, of shape (n_samples, n_features)
-        Samples.
-    quantiles : ndarray of shape (n_quantiles,)
-        In [0, 1].
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_quantiles)
-        Never decreasing from a quantile to a larger one.
+    f_q(x) itself; otherwise values are sorted (Chernozhukov, Fernández-Val & Galichon 2010). The
+    path is over all of [0, 1]. A column for each quantile, never decreasing from one to a larger.
     """
     quantiles = np.maximum(quantiles - BELOW, 0.0)
     if len(quantiles) <= FEW_QUANTILES:
@@ -67,31 +54,15 @@ def rearranged_quantiles(path: SolutionPath, X: Checked, quantiles: np.ndarray) 
 
 
 def sorted_quantiles(taus: np.ndarray, values: np.ndarray, quantiles: np.ndarray) -> np.ndarray:
-    """Return quantiles of the values of a piecewise linear function of a uniform τ.
-
-    Parameters
-    ----------
-    taus, values : ndarray of shape (n_nodes,)
-        The function at its nodes; a τ that is there twice is a jump.
-    quantiles : ndarray
-        In [0, 1].
-    """
+    """Return some quantiles of the values of a piecewise linear function of a uniform τ."""
     return np.asarray(np.interp(quantiles, *increasing_rearrangement(taus, values)))
 
 
 def increasing_rearrangement(taus: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return all quantiles of the values of a piecewise linear function of a uniform τ.
+    """Return the quantile function of the values of a piecewise linear function of a uniform τ.
 
-    Parameters
-    ----------
-    taus, values : ndarray of shape (n_nodes,)
-        As for `sorted_quantiles`.
-
-    Returns
-    -------
-    levels, quantiles : ndarray
-        The quantile function is linear between these levels, from 0 to 1; its values there never
-        decrease.
+    The latter is given at its nodes; a τ that is there twice is a jump. The former is linear
+    between the returned levels, from 0 to 1, and its values there never decrease.
     """
     width = np.diff(taus)
     low, high = np.minimum(values[:-1], values[1:]), np.maximum(values[:-1], values[1:])

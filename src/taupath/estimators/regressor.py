@@ -41,8 +41,8 @@ PASSED_ON = ("C", "kernel", "gamma", "degree", "coef0", "intercept", "cache_size
 class QuantileSVR(RegressorMixin, PathEstimator):
     """Kernel quantile regression for every quantile at once.
 
-    `fit` follows the exact solution over the quantile, so that quantiles, intervals and whole
-    distributions are asked for afterwards. Where fitted quantiles cross, they are rearranged: the
+    `fit` follows the exact solution over the quantile, so that any quantile, interval or whole
+    distribution can be asked for afterwards. Where fitted quantiles cross, they are rearranged: the
     predicted quantile function of each sample is the increasing one with the same values.
 
     Parameters
@@ -61,7 +61,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         "free": not regularised, as in `sklearn.svm.SVR`. "augmented": a constant feature,
         regularised like the others. "none": no intercept.
     quantile : float, default=0.5
-        What `predict` returns where nothing else is asked for.
+        What `predict` returns if no other quantile is asked for.
     conformal : int, cross-validation generator or iterable, default=None
         Number of folds, held out in turn, from which `predict_interval` learns how much wider
         intervals must be to hold their share of new samples: paths that follow their training
@@ -80,7 +80,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
     path_ : SolutionPath
         The path, of all samples.
     calibration_ : Calibration or None
-        Which intervals hold which share of held-out samples: `level`, `step`, `share`.
+        The share of held-out samples that intervals hold: `level`, `step`, `share`.
     coef_, intercept_ : ndarray of shape (n_features,), float
         Of the linear kernel, at `quantile`.
     method_ : str

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.costs import check_tau_columns
@@ -38,19 +37,18 @@ class QuantileSVCCV(QuantileSVC):
     Parameters
     ----------
     Cs : iterable of float or int, default=10
-        Values of C to choose from, or how many, between 1e-4 and 1e4 on a logarithmic scale.
+        Values of C to choose from, or their number, between 1e-4 and 1e4 on a logarithmic scale.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn; for an integer, folds are stratified.
     scoring : str or callable, default=None
-        What to choose C by, as in scikit-learn: the name of a score, or a scorer such as
-        `make_cost_scorer` returns. The mean over held-out samples is to be large. None: the Brier
-        score.
+        Score by which C is chosen, as in scikit-learn: its name, or a scorer as returned by
+        `make_cost_scorer`. The mean over held-out samples is maximised. None: the Brier score.
     kernel, gamma, degree, coef0, intercept, tau, pos_label, tau_range, monotone
         As in `QuantileSVC`.
     class_weight, multi_class, cache_size, method, tol
-        As in `QuantileSVC`. Paths of folds are what the path of all samples is.
+        As in `QuantileSVC`. Paths of folds are found by the same method as that of all samples.
     n_jobs : int, default=None
-        Paths that are walked at a time (joblib).
+        Number of paths that are walked in parallel (joblib).
     verbose : int, default=0
         1 shows progress, with the time left, on a terminal or in a notebook.
 
@@ -64,7 +62,7 @@ class QuantileSVCCV(QuantileSVC):
         Mean squared distance of held-out probabilities to the truth, summed over classes and
         halved.
     scores_ : ndarray of shape (n_Cs, n_folds)
-        Where `scoring` is given, the scores of held-out samples.
+        If `scoring` is given, the scores of held-out samples.
     probabilities_ : list of ndarray
         For two classes: the probability of the positive class of all held-out samples, fold after
         fold, for each C.
@@ -161,7 +159,7 @@ class QuantileSVCCV(QuantileSVC):
             self._follow(X, y, sample_weight, share_of(progress, done, 1.0 - done))
         tests = np.concatenate([fold.test for fold in folds])
         self._truth, self._test_weight = y[tests], weight[tests]
-        vars(self).pop("probabilities_", None)
+        self.__dict__.pop("probabilities_", None)
         if len(self.classes_) == 2:
             self.probabilities_ = [
                 np.concatenate([each.proba[:, self._positive] for each in own]) for own in by_C
@@ -183,9 +181,7 @@ class QuantileSVCCV(QuantileSVC):
         -------
         ndarray of shape (n_Cs,) or (n_Cs, n_taus)
         """
-        check_is_fitted(self)
-        if len(self.classes_) > 2:
-            raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
+        self._check_two_classes()
         taus = check_tau_columns(np.atleast_1d(tau), "tau")
         positive, weight = self._truth == self.pos_label_, self._test_weight
         losses = np.empty((len(self.Cs_), len(taus)))
@@ -215,7 +211,7 @@ class QuantileSVCCV(QuantileSVC):
         """Choose the C with the least mean loss of held-out samples."""
         self.brier_ = np.array([[fold.brier for fold in own] for own in by_C])
         losses = self.brier_
-        vars(self).pop("scores_", None)
+        self.__dict__.pop("scores_", None)
         if self.scoring is not None:
             self.scores_ = np.array([[fold.score for fold in own] for own in by_C])
             losses = -self.scores_
@@ -228,7 +224,7 @@ class QuantileSVCCV(QuantileSVC):
         return [_Fold(train, test) for train, test in folds]
 
     def _check_Cs(self) -> np.ndarray:
-        if isinstance(self.Cs, numbers.Integral):
+        if isinstance(self.Cs, (int, np.integer)):
             return np.logspace(-4.0, 4.0, check_integer(self.Cs, "Cs", least=1))
         Cs = np.unique([check_C(C, "Cs") for C in self.Cs])
         if len(Cs) == 0:
