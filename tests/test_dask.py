@@ -49,7 +49,11 @@ def _first_of_them(block: np.ndarray, dtype: Any, block_info: Any = None) -> np.
 
 @pytest.mark.parametrize(
     ("make", "intercept"),
-    [(classification, "augmented"), (classification, "free"), (regression, "none")],
+    [
+        (classification, "augmented"),
+        pytest.param(classification, "free", marks=pytest.mark.slow),  # see the next test
+        (regression, "none"),
+    ],
 )
 def test_the_certificate_is_that_of_one_process_and_holds(client, make, intercept):
     job = make(intercept)
@@ -87,7 +91,7 @@ def test_nodes_of_one_process_get_the_same_certificate_from_the_cluster(client):
         assert_allclose(path.duality_gap(tau), job.gap(Here(path), tau), rtol=1e-7, atol=1e-11)
 
 
-@pytest.mark.parametrize("rows", [300, (1, 7, 292), 30])
+@pytest.mark.parametrize("rows", [300, (1, 7, 292), pytest.param(30, marks=pytest.mark.slow)])
 def test_chunks_do_not_matter_beyond_rounding(client, rows):
     job = small()
     path, one = cluster_path(job, rows), job.path(method="approximate", tol=TOL)

@@ -6,6 +6,7 @@ import os
 import pickle
 import stat
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -303,8 +304,12 @@ def test_descriptions_with_anything_in_any_place_are_refused_or_harmless(kind, s
         save_pipeline(X, file)
     elif kind != "classifier":
         file = tmp_path / "one.tau"
-        PATHS[kind].save(file)
-        X = PATHS[kind].data.X
+        X, y = cancer(40)
+        make = {
+            "C path": partial(tp.regularization_path, C_max=1.0),
+            "rbf": partial(tp.quantile_path, kernel="rbf"),
+        }
+        make[kind](X, y).save(file)
     content, arrays = read_container(file)
     for place in entries(content):
         if kind == "pipeline" and place[0] not in ("preparation", "trained", "classes"):
