@@ -1,4 +1,4 @@
-"""What a page says of all cases together: counts of decisions, reliability, weights."""
+"""What a page says of all cases together: counts of decisions, reliability."""
 
 from typing import Any
 
@@ -7,15 +7,8 @@ import numpy as np
 from taupath.outcomes.reliability import reliability_bins
 from taupath.paths.crossings import Changes
 from taupath.report.encoding import packed
-from taupath.report.inputs import ModelAndData
 
-__all__ = [
-    "both_positive",
-    "cost_ratios",
-    "counts_payload",
-    "reliability_payload",
-    "weights_payload",
-]
+__all__ = ["both_positive", "cost_ratios", "counts_payload", "reliability_payload"]
 
 # A page of aggregates has its counts at all cost ratios with two digits, up to this power of ten.
 DECADES = 4
@@ -91,14 +84,3 @@ def reliability_payload(positive: np.ndarray, proba: np.ndarray) -> dict[str, An
         "edges": bins.edges.tolist(),
         "brier": float(np.mean((proba - positive) ** 2)),
     }
-
-
-def weights_payload(source: ModelAndData, *, aggregate: bool) -> dict[str, Any] | None:
-    """Return the largest weights over τ, for the linear kernel.
-
-    In aggregates, only those of features in which several cases differ from the others.
-    """
-    weights = source.weights
-    if weights is not None and aggregate:
-        weights = weights.of_several()
-    return None if weights is None else weights.payload()

@@ -13,7 +13,6 @@ from taupath.report.aggregates import (
     cost_ratios,
     counts_payload,
     reliability_payload,
-    weights_payload,
 )
 from taupath.report.encoding import packed
 from taupath.report.inputs import ModelAndData
@@ -50,24 +49,24 @@ def binary_payload(
     changes = sign_changes(model, source.X, found) if by_sign else changes_of_probabilities(proba)
     larger = model.pos_label_ == model.classes_[1]
     others = {name: proba[:, int(larger)] for name, proba in compare.items()}
+    weights = source.weights
     payload = {
         "classes": source.class_names[:: 1 if larger else -1],
         "tau": float(model.tau),
         "rule": "sign" if by_sign else "probability",
         **_decisions(positive, changes, proba, others, aggregate=columns is None),
-        "coefficients": weights_payload(source, aggregate=columns is None),
+        "coefficients": weights and weights.payload(aggregate=columns is None),
     }
     if columns is None:
         return payload
     rows = columns.affordable(_listed_rows(positive, proba, model.path_.n_kinks))
-    weights = source.weights
     return payload | {
         "cases": {
             **listed_payload(rows, columns),
             "positive": packed(positive[rows], "u1"),
             "proba": packed(proba[rows], "f8"),
             "functions": _functions(source, source.X[rows]) if by_sign else None,
-            "features": None if weights is None else weights.cases_payload(rows),
+            "features": weights and weights.cases_payload(rows),
             **_changes_of(rows, changes),
         },
         "boundary": _boundary(source, positive, rows),

@@ -1,6 +1,5 @@
 """Samples along one column, the others at typical values: quantiles are drawn over them."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from taupath.report.encoding import packed
 from taupath.report.inputs import ModelAndData, as_numbers
 from taupath.report.linear_weights import scale_of
 
-__all__ = ["FanSamples", "find_fans"]
+__all__ = ["fan_samples"]
 
 # Samples along each column: enough for smooth curves.
 N_ALONG = 81
@@ -22,47 +21,15 @@ MOST_TRIED = 60
 TRIED = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 
 
-@dataclass(frozen=True)
-class FanSamples:
-    """Samples along some columns.
+def fan_samples(
+    source: ModelAndData, rows: np.ndarray
+) -> tuple[np.ndarray | None, dict[str, Any] | None]:
+    """Return samples along some columns of X that hold numbers, and what the page carries of them.
 
-    Attributes
-    ----------
-    names : list of str
-        These columns, those that move the predicted median most first.
-    x : ndarray of shape (n_fans, N_ALONG)
-        Values of the column, in its own units.
-    at : ndarray of shape (n_fans, n_samples)
-        The same of the cases.
-    samples : ndarray of shape (n_fans * N_ALONG, n_features)
-        The samples as the model takes them.
-    n_columns : int
-        Number of all columns.
-    mixed : bool
-        Whether some columns stay at their most common value because they have no median.
+    The samples are as the model takes them, `N_ALONG` for each column. The page carries where they
+    are, in the units of the column, and with them these rows of the cases. None if no column holds
+    numbers.
     """
-
-    names: list[str]
-    x: np.ndarray
-    at: np.ndarray
-    samples: np.ndarray
-    n_columns: int
-    mixed: bool
-
-    def payload(self, rows: np.ndarray) -> dict[str, Any]:
-        """Return what the page carries, with these of the cases as points."""
-        return {
-            "names": self.names,
-            "columns": self.n_columns,
-            "mixed": self.mixed,
-            "size": N_ALONG,
-            "x": packed(self.x, "f8"),
-            "points": packed(self.at[:, rows], "f4"),
-        }
-
-
-def find_fans(source: ModelAndData) -> FanSamples | None:
-    """Return samples along the columns of X that hold numbers; None if there are none."""
     columns = source.given_columns()
     numbers = {}
     for j, values in enumerate(columns.values()):
@@ -74,7 +41,7 @@ def find_fans(source: ModelAndData) -> FanSamples | None:
         j for j, values in numbers.items() if len(np.unique(values[np.isfinite(values)])) > 2
     ] or [*numbers]
     if not varied:
-        return None
+        return None, None
     typical = _typical_case(list(columns.values()), set(varied))
     medians = {j: float(np.nanmedian(numbers[j])) for j in varied}
 
@@ -100,15 +67,15 @@ def find_fans(source: ModelAndData) -> FanSamples | None:
         samples.append(along(j, grid))
         unit, zero = _units(source, names[j], numbers[j])
         x.append((grid - zero) / unit)
-        at.append((numbers[j] - zero) / unit)
-    return FanSamples(
-        [names[j] for j in shown],
-        np.array(x),
-        np.array(at),
-        np.concatenate(samples),
-        len(columns if source.columns is None else source.columns),
-        len(varied) < len(columns),
-    )
+        at.append((numbers[j][rows] - zero) / unit)
+    return np.concatenate(samples), {
+        "names": [names[j] for j in shown],
+        "columns": len(columns if source.columns is None else source.columns),
+        "mixed": len(varied) < len(columns),  # the others are at their most common values
+        "size": N_ALONG,
+        "x": packed(np.array(x), "f8"),
+        "points": packed(np.array(at), "f4"),
+    }
 
 
 def _finite_numbers(values: Any) -> np.ndarray | None:

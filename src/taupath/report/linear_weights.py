@@ -63,29 +63,21 @@ class Weights:
     sizes: np.ndarray
     differing: np.ndarray
 
-    def of_several(self) -> "Weights | None":
-        """Return the features that tell several cases apart from others, None if there are none."""
-        kept = np.flatnonzero(self.differing >= SEVERAL)
-        if len(kept) == 0:
-            return None
-        return replace(
-            self,
-            values=self.values[kept],
-            names=[self.names[k] for k in kept],
-            columns=None,
-            means=self.means[kept],
-            deviations=self.deviations[kept],
-            differing=self.differing[kept],
-        )
+    def payload(self, *, aggregate: bool) -> dict[str, Any] | None:
+        """Return what the page draws.
 
-    def payload(self) -> dict[str, Any]:
-        """Return what the page draws."""
+        Of aggregates, only the features in which several cases differ from the others; None if
+        there are none.
+        """
+        shown = np.flatnonzero(self.differing >= (SEVERAL if aggregate else 0))
+        if len(shown) == 0:
+            return None
         return {
-            "names": self.names,
-            "functions": _thinned(self.taus, self.values),
+            "names": [self.names[k] for k in shown],
+            "functions": _thinned(self.taus, self.values[shown]),
             "average": _thinned(self.taus, self.average[None]),
-            "means": self.means.tolist(),
-            "deviations": self.deviations.tolist(),
+            "means": self.means[shown].tolist(),
+            "deviations": self.deviations[shown].tolist(),
             "tolerance": DRAWING_TOLERANCE,
             "features": len(self.sizes),
         }

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from taupath.paths.path import SolutionPath
-from taupath.report.aggregates import cost_ratios, weights_payload
+from taupath.report.aggregates import cost_ratios
 from taupath.report.encoding import packed
-from taupath.report.fan_samples import find_fans
+from taupath.report.fan_samples import fan_samples
 from taupath.report.inputs import ModelAndData
 from taupath.report.listed_cases import CaseColumns, listed_payload
 from taupath.report.low_rank import compress
@@ -76,7 +76,7 @@ def quantile_payload(source: ModelAndData, columns: CaseColumns | None) -> dict[
         "means": means,
         "constant": _best_constant(y, exact=not aggregate),
         **_single_cases(source, columns, y, median),
-        "coefficients": weights_payload(source, aggregate=aggregate),
+        "coefficients": source.weights and source.weights.payload(aggregate=aggregate),
     }
 
 
@@ -121,13 +121,11 @@ def _single_cases(
     if columns is None:
         return {"cases": None, "fans": None, "functions": None}
     rows = columns.affordable(_listed_rows(np.abs(y - median)))
-    fans = None if source.model.kernel == "precomputed" else find_fans(source)
-    samples = source.X[rows]
-    if fans is not None:
-        samples = np.concatenate((samples, fans.samples))
+    along, fans = fan_samples(source, rows)
+    samples = source.X[rows] if along is None else np.concatenate((source.X[rows], along))
     return {
         "cases": {**listed_payload(rows, columns), "y": packed(y[rows], "f8")},
-        "fans": None if fans is None else fans.payload(rows),
+        "fans": fans,
         "functions": compress(source.model.path_.kept_functions(samples)).payload(),
     }
 

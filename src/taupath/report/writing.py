@@ -133,11 +133,9 @@ def write_report(
     payload |= {
         "title": usual if title is None else str(title),
         "target": source.target_name,
-        "files": check_files(files),
         "seen": in_words(share_seen(estimator, X)),
         "about": None,
-        "certificate": check_certificate(certificate),
-        "provenance": check_provenance(provenance),
+        **_origin(files, provenance, certificate),
     }
     _write(file, payload, len(source.y))
 
@@ -177,13 +175,19 @@ def write_outcomes(
     payload = outcomes_payload(np.asarray(positive, dtype=bool), changes, class_names) | {
         "title": title,
         "target": target_name,
-        "files": check_files(files),
         "seen": None,
         "about": about,
+        **_origin(files, provenance, certificate),
+    }
+    _write(file, payload, len(positive))
+
+
+def _origin(files: Any, provenance: Any, certificate: Any) -> dict[str, Any]:
+    return {
+        "files": check_files(files),
         "certificate": check_certificate(certificate),
         "provenance": check_provenance(provenance),
     }
-    _write(file, payload, len(positive))
 
 
 def _write(file: str | os.PathLike[str], payload: dict[str, Any], n_samples: int) -> None:
