@@ -15,9 +15,9 @@ import taupath.reproduce.algorithm1
 import taupath.reproduce.paper_data
 import taupath.reproduce.targets
 from taupath import quantile_path
+from taupath.choices import REPRODUCED
 from taupath.datasets import DataNotFound, PaperData, load_paper
 from taupath.reproduce import (
-    TARGETS,
     algorithm1,
     figure1,
     figure2,
@@ -99,7 +99,7 @@ def test_all_parts_write_their_files_and_name_what_is_missing(folder, no_openml,
     lines = []
     output = tmp_path / "made" / "here"
     run("all", data=folder, output=output, say=lines.append)
-    parts = [name for name in TARGETS if name != "all"]
+    parts = [name for name in REPRODUCED if name != "all"]
     assert {file.name for file in output.iterdir()} == {
         f"{part}.{kind}" for part in parts for kind in ("csv", "png")
     }
