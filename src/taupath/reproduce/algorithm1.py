@@ -64,22 +64,9 @@ class Algorithm1:
 def measure_algorithm1(
     problem: Problem, path: SolutionPath, taus: list[float], how: str = "auto"
 ) -> Algorithm1:
-    """Measure Algorithm 1 beside a path that is known.
+    """Measure Algorithm 1 on data whose exact path is known; `taus` are where it is judged.
 
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-    path : SolutionPath
-        The exact path of these data.
-    taus : list of float
-        Where to judge its solutions.
-    how : {"auto", "whole", "skip"}
-        Parts first, and all of it if that does not take long; all of it; nothing.
-
-    Returns
-    -------
-    Algorithm1
+    `how` is "auto" (parts first, and the whole walk if that is quick), "whole", or "skip".
     """
     if how not in HOW:
         raise ValueError(f"how must be one of {', '.join(HOW)}; got {how!r}")

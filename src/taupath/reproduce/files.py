@@ -24,13 +24,7 @@ def write_csv(file: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) ->
 
 
 def new_figure(who: str, size: tuple[float, float]) -> Any:
-    """Return an empty figure that belongs to no window.
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib; the message says what to install.
-    """
+    """Return an empty figure that belongs to no window; an `ImportError` without matplotlib."""
     check_matplotlib(who)
     from matplotlib.figure import Figure
 

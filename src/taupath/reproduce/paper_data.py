@@ -43,26 +43,10 @@ OPENML_SECONDS = 20.0
 def load_available(
     data: PathLike | None, say: Callable[[str], None], wanted: tuple[str, ...] = PAPER_NAMES
 ) -> list[PaperData]:
-    """Return those of the paper's data sets that are available, and say which are not.
+    """Return the available ones of the paper's data sets, and say which are not.
 
-    Parameters
-    ----------
-    data : path or None
-        Folder with the data; None for the one named by ``TAUPATH_DATA``.
-    say : callable
-        Gets a line for each set that is not there.
-    wanted : tuple of str
-        Names of sets.
-
-    Returns
-    -------
-    list of PaperData
-        In the order of the paper's tables.
-
-    Raises
-    ------
-    DataNotFound
-        If none of them is there; the message says where to get them.
+    `data` is the folder; None for the one named by ``TAUPATH_DATA``. `say` gets a line for each set
+    that is missing. If none is available, a `DataNotFound` says where to get them.
     """
     found, missing = [], []
     for name in wanted:
