@@ -138,6 +138,26 @@ def test_start_up_imports_nothing_heavy():
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
+def test_choices_are_those_of_the_library(capsys):
+    from taupath.choices import FORMATS, MISSING, TASKS, UNSEEN
+    from taupath.tables.formats import WRITTEN, format_of
+
+    with pytest.raises(SystemExit):
+        run("fit", "--help")
+    said = capsys.readouterr().out
+    for choices in (FORMATS, MISSING, TASKS, UNSEEN):
+        assert "{" + ",".join(choices) + "}" in said
+    for name, read, written in (
+        ("a.csv.gz", "csv", "csv"),
+        ("a.TAB", "tsv", "tsv"),
+        ("a.svm", "libsvm", None),
+        ("a.json", None, "json"),
+        ("a.txt", None, None),
+    ):
+        assert format_of(name, FORMATS) == read
+        assert format_of(name, WRITTEN) == written
+
+
 @pytest.mark.parametrize(
     "command", ["demo", "fit", "predict", "evaluate", "report", "certify", "simplify", "reproduce"]
 )

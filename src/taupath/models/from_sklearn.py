@@ -23,14 +23,9 @@ __all__ = ["model_of"]
 def model_of(fitted: Pipeline | QuantileSVC | QuantileSVR) -> Model:
     """Return the model of raw data that a fitted pipeline, or an estimator alone, is.
 
-    Its columns are those that `fit` was given; without names a pipeline's are called x1, x2, …,
-    as those of a file without header, and an estimator takes a matrix. Which column holds the
-    truth it does not know.
-
-    Raises
-    ------
-    ValueError
-        If a step cannot be stored. The message names it.
+    Its columns are those that `fit` was given. Without names, those of a pipeline are called x1,
+    x2, …, as in a file without header, and an estimator takes a matrix. The model does not know
+    which column holds the truth. A `ValueError` names the step that cannot be stored.
     """
     check_is_fitted(fitted)
     steps, (name, estimator) = _flat(fitted)

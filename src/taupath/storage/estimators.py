@@ -109,7 +109,7 @@ def _pack_classifier(
 
 
 def _unpack_classifier(found: dict[str, Any], arrays: StoredArrays) -> QuantileSVC:
-    paths = [unpack_path(path, arrays) for path in found.get("paths") or ()]
+    paths: list[Any] = [unpack_path(path, arrays) for path in found.get("paths") or ()]
     estimator = QuantileSVC(**_unpack_parameters(found.get("parameters")))
     classes = unpack_labels(found.get("classes"))
     check_choice(estimator.multi_class, "multi_class", ("ovo", "ovr"))
