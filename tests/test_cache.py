@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from taupath._core._kernel_rows import CachedRows
 
 import taupath
-from taupath.paths import training_data as samples
+from taupath.paths import kernel_data
 
 pytestmark = pytest.mark.core
 N = 40
@@ -15,7 +15,7 @@ ROW = 8 * N / 1e6  # megabytes
 
 @pytest.fixture
 def data(monkeypatch):
-    monkeypatch.setattr(samples, "FEWEST_ROWS", 8)
+    monkeypatch.setattr(kernel_data, "FEWEST_ROWS", 8)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((N, 4))
     return X, np.where(X[:, 0] + 0.5 * rng.standard_normal(N) > 0.0, 1, -1)

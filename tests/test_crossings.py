@@ -163,22 +163,22 @@ def test_a_kink_is_there_twice_only_where_a_free_intercept_may_jump(kernel, d):
     y = X[:, 0] + rng.normal(size=80)
     path = taupath.quantile_regression_path(X, y, C=0.01, kernel=kernel, intercept="free")
     jumped = 0
-    for stretch in path.solutions.pieces:
-        if not isinstance(stretch, WalkedPiece):
+    for piece in path.solutions.pieces:
+        if not isinstance(piece, WalkedPiece):
             continue
-        record = stretch.record
+        record = piece.record
         t = np.unique(record.t[(record.t > record.begin) & (record.t < record.end)])
         over = [np.searchsorted(record.t, t, side=side) for side in ("left", "right")]
         multiplier = np.empty((2, len(t)))
         for after, out in zip(over, multiplier, strict=True):
-            w = np.empty((len(t), stretch.samples.rows.n_cols))
-            stretch._replay.sweep(after, t, w, None, out)
+            w = np.empty((len(t), piece.data.rows.n_cols))
+            piece._replay.sweep(after, t, w, None, out)
         jump = np.abs(np.diff(multiplier, axis=0)[0]) > 1e-9 * np.ptp(y)
-        twice = stretch._may_jump(*over)
+        twice = piece._may_jump(*over)
         assert not (jump & ~twice).any()
         jumped += int(jump.sum())
         assert twice.sum() <= jump.sum() + 2
-        assert len(stretch.nodes) == len(t) + twice.sum() + 2
+        assert len(piece.nodes) == len(t) + twice.sum() + 2
     assert jumped > 3
 
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 import taupath as tp
-from taupath.approximate import node_search as approximate
+from taupath.fitting import method
 
 rng = np.random.default_rng(2)
 X = rng.standard_normal((400, 5))
@@ -126,7 +126,7 @@ def test_auto_goes_by_the_number_of_samples_and_says_what_it_is(kind, monkeypatc
     y = RESPONSE if kind is tp.QuantileSVR else Y
     how = {"Cs": [1.0], "cv": 2} if kind is tp.QuantileSVCCV else {}
     assert kind(method="auto", **how).fit(X, y).method_ == "exact"
-    monkeypatch.setattr(approximate, "MANY_SAMPLES", 300)
+    monkeypatch.setattr(method, "MANY_SAMPLES", 300)
     model = kind(method="auto", **how).fit(X, y)
     assert (model.method, model.method_) == ("auto", "approximate")
     assert model.path_.tol == 1e-3
@@ -135,7 +135,7 @@ def test_auto_goes_by_the_number_of_samples_and_says_what_it_is(kind, monkeypatc
 
 
 def test_of_many_samples_no_pair_of_classes_is_exact(monkeypatch):
-    monkeypatch.setattr(approximate, "MANY_SAMPLES", 350)
+    monkeypatch.setattr(method, "MANY_SAMPLES", 350)
     model = tp.QuantileSVC(method="auto").fit(X, THREE)
     assert {path.method for path in model.paths_} == {"approximate"}
 

@@ -171,7 +171,7 @@ def test_a_bad_guess_of_the_middle_does_no_harm(monkeypatch):
 
         return right(*others, worse)
 
-    monkeypatch.setattr("taupath.fitting.classification.walk_in_two", misled)
+    monkeypatch.setattr("taupath.fitting.walks.walk_in_two", misled)
     same_solutions(path, tp.quantile_path(X, y, C=0.01, n_jobs=2), 5)
 
 
