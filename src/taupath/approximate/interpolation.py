@@ -170,7 +170,7 @@ class Chords(NodeList):
         """
         part, node = self._part(), self.node(k)
         margin = part.rows.products(node.w)
-        v, aim, off = part.end_at(node, self.continuum.boxes, margin)
+        v, aim, off = part.sums_at(node, self.continuum.boxes, margin)
         return make_end(node, margin, v, aim, self.samples.constant.free), off
 
 

@@ -96,7 +96,7 @@ class ApproximatePath(SolutionPath):
             worst = max(worst, continuum.bound(begin, end))
             worst_kkt = max(worst_kkt, (kkt, float(self.taus[k])))
             begin = end
-        scale = continuum.losses.highest or 1.0
+        scale = continuum.rounding.largest_target or 1.0
         self._certified = Certificate(
             worst_gap=worst[0],
             tau_gap=float(self._from_t(worst[1])),

@@ -9,7 +9,7 @@ from taupath._core._margins import block_size, inner
 from taupath.approximate.gap_bound import Boxes, GapBound, PrimalDualPoint, SampleLosses
 from taupath.approximate.interpolation import between, chord_at
 from taupath.approximate.path import ApproximatePath, ByNodes
-from taupath.approximate.rounding import Rounding, in_blocks
+from taupath.approximate.rounding import Rounding, summation_depth
 from taupath.engine.status import FREE
 from taupath.paths.certificate import measure
 from taupath.paths.jobs import ClassificationPath, RegressionPath, RegularizationPath
@@ -157,10 +157,10 @@ def simplify(path: SolutionPath, tol: float) -> SolutionPath:
         assert isinstance(path, Simplified)
         return type(path)(path._stretches[0].source, path.taus[kept], tol)
     continuum = _continuum_of(path)
-    if tol < continuum.least():
+    if tol < continuum.smallest_tol():
         raise ValueError(
             f"tol={tol!r} is less than what doubles can certify for these data: the least is "
-            f"{continuum.least():.2g}"
+            f"{continuum.smallest_tol():.2g}"
         )
     if isinstance(path._samples, KernelSamples) and path._samples.indefinite:
         raise ValueError("the kernel is indefinite: gaps between nodes have no bound")
@@ -270,19 +270,20 @@ def _continuum_of(path: SolutionPath) -> GapBound:
     else:
         squares = samples.norms(samples.X) ** 2
     norms = np.sqrt(np.maximum(squares, 0.0) + samples.constant.bias**2)
+    columns = n if by_kernel else d + 1
     rounding = Rounding(
-        row=n if by_kernel else d + 1,
-        rows=n,  # in whatever order
-        losses=in_blocks(n, block_size),
-        cols=n if by_kernel else d + 1,
-        reach=float(weight @ norms),
-        aims=float(weight @ np.abs(line.target0)),
+        dot_depth=columns,
+        sum_depth=n,  # in whatever order
+        loss_depth=summation_depth(n, block_size),
+        n_cols=columns,
+        norm_sum=float(weight @ norms),
+        target_sum=float(weight @ np.abs(line.target0)),
+        weight_sum=float(weight.sum()),
+        largest_norm=float(norms.max()),
+        largest_target=float(np.abs(line.target0).max()),
     )
     losses = SampleLosses(line.target0, weight, samples.sign.astype(np.int8))
-    if samples.constant.free:
-        balance, longest = float(weight.sum()), float(norms.max())
-        rounding = rounding.with_balance(balance, losses.highest, longest)
-    return GapBound(losses, boxes, rounding, unit_t)
+    return GapBound(rounding, losses, boxes, samples.constant.free, unit_t)
 
 
 def _end_of(samples: Samples, solution: Solution, target: np.ndarray, t: float) -> PrimalDualPoint:

@@ -6,9 +6,9 @@ from typing import Any
 import distributed
 import numpy as np
 
-from taupath.approximate.gap_bound import Boxes
+from taupath.approximate.gap_bound import Boxes, GapBound
 from taupath.approximate.interpolation import NodeList
-from taupath.approximate.node_search import check_tol, find_nodes, make_gap_bound
+from taupath.approximate.node_search import check_tol, find_nodes
 from taupath.approximate.node_solver import NodeSolver
 from taupath.cluster.inputs import PartitionedData, check_survey
 from taupath.cluster.paths import ClusterClassificationPath, ClusterRegressionPath, make_path
@@ -57,9 +57,9 @@ def _solve(
     tol: float,
     progress: Tell | None,
 ) -> NodeList:
-    continuum = make_gap_bound(many.summary, many, boxes, constant.free)
+    continuum = GapBound(many.summary, many, boxes, constant.free)
     check_tol(tol, continuum, exact=False)
-    solver = NodeSolver(many, continuum, constant.bias, constant.free)
+    solver = NodeSolver(many, continuum, constant.bias)
     found = find_nodes(solver, *walked, tol, progress)
     rounds = many.rounds
     counters = {
@@ -81,7 +81,7 @@ class _Gathered:
         self.table = table
         self.constant = fixed or Intercept(1.0, free=True)
         self.setup, self.many = gather(table, client, lambda m: self._choose(fixed, m))
-        weights = self.many.summary.all_weights
+        weights = self.many.summary.class_weights
         if not weights.any():
             raise ValueError("sample_weight is zero for every sample")
         if self.setup.classes is not None and not weights.all():

@@ -9,7 +9,6 @@ import numpy as np
 
 from taupath.approximate.gap_bound import Boxes, GapBound, PrimalDualPoint
 from taupath.approximate.interpolation import NodeList, make_end
-from taupath.approximate.node_search import make_gap_bound
 from taupath.approximate.path import (
     ApproximateClassificationPath,
     ApproximateRegressionPath,
@@ -106,11 +105,11 @@ class OnCluster(ByNodes):
 
     def _continuum(self) -> GapBound:
         free = self._samples.constant.free
-        return make_gap_bound(self._many.summary, self._many, self._boxes, free)
+        return GapBound(self._many.summary, self._many, self._boxes, free)
 
     def _end(self, k: int) -> tuple[PrimalDualPoint, float]:
         node = self._stretches[0].node(k)
-        place, v, aim, off = self._many.end_at(node, self._boxes)
+        place, v, aim, off = self._many.sums_at(node, self._boxes)
         return make_end(node, place, v, aim, self._samples.constant.free), off
 
     def certify(self, max_points: int | None = None) -> Certificate:
@@ -148,7 +147,7 @@ class OnCluster(ByNodes):
         """
         with self._session():
             reply = self._point_on_cluster(self._check(tau))
-            return float(reply.peaks["off"]) / (self._many.summary.highest or 1.0)
+            return float(reply.peaks["off"]) / (self._many.summary.largest_target or 1.0)
 
     def _weights(self, tau: float) -> np.ndarray:
         return self._stretches[0].weights(tau)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from taupath.approximate.all_rows import LocalRows
-from taupath.approximate.gap_bound import Boxes, SampleLosses
+from taupath.approximate.gap_bound import Boxes, GapBound, SampleLosses
 from taupath.approximate.interpolation import Chords
-from taupath.approximate.node_search import approximate_stretch, choose_method, make_gap_bound
+from taupath.approximate.node_search import approximate_stretch, choose_method
 from taupath.approximate.node_solver import NodeSolver
 from taupath.approximate.path import ApproximateClassificationPath
 from taupath.approximate.training_data import StoredSamples
@@ -342,11 +342,11 @@ class TwoClasses(Labels):
             X, target = self.samples.X, np.ones(len(self.sign))
             samples = StoredSamples(X, self.sign, self.samples.constant)
             boxes, free = Boxes.of_classification(C), self.samples.constant.free
-            passes = LocalRows(samples.row_sums(target, self.weight))
+            rows = LocalRows(samples.row_sums(target, self.weight))
             losses = SampleLosses(target, self.weight, samples.rows.signs)
-            continuum = make_gap_bound(passes.summary, losses, boxes, free)
-            solver = NodeSolver(passes, continuum, samples.constant.bias, free)
-            node = solver.solve_afresh(1.0 - t if flipped else t, GUESSED_WITHIN).node
+            continuum = GapBound(rows.summary, losses, boxes, free)
+            solver = NodeSolver(rows, continuum, samples.constant.bias)
+            node = solver.solve_from_zero(1.0 - t if flipped else t, GUESSED_WITHIN).node
             return Chords(samples, continuum, losses, [node, node], {}).at_node(0)
 
         return guess

@@ -9,7 +9,6 @@ from taupath.approximate.dual_point import DualPoint
 from taupath.approximate.gap_bound import Boxes, GapBound, SampleLosses
 from taupath.approximate.interpolation import Chords, Lines
 from taupath.approximate.node import Node, Smoothing
-from taupath.approximate.node_search import make_gap_bound
 from taupath.approximate.path import (
     ApproximateClassificationPath,
     ApproximatePath,
@@ -161,16 +160,15 @@ class DetachedPath(ByFunctions):
     ) -> Chords:
         assert self._smoothings is not None
         free, part = samples.constant.free, samples.row_sums(target, weight)
-        facts, losses = part.summary(), SampleLosses(target, weight, part.sign)
-        continuum = make_gap_bound(facts, losses, boxes, free)
-        shares = DualPoint(facts, continuum, free) if free else None
+        summary, losses = part.summary(), SampleLosses(target, weight, part.sign)
+        continuum = GapBound(summary, losses, boxes, free)
         nodes = []
         for tau, w_k, smoothing in zip(self.taus.tolist(), w, self._smoothings, strict=True):
             node = Node(tau, w_k, smoothing, 0.0, np.ones(2))
-            if shares is not None:  # of these very data: θ that are not in balance bound nothing
+            if free:  # of these very data: θ that are not in balance bound nothing
                 place = Iterate(w_k, part.rows.products(w_k))
-                shares.update(part.update(place.margin, smoothing, afresh=True))
-                node, *_ = shares.judge(tau, place, smoothing)
+                sums = part.update(place.margin, smoothing, afresh=True)
+                node, *_ = DualPoint(summary, continuum, sums).evaluate(tau, place, smoothing)
             nodes.append(node)
         return Chords(samples, continuum, losses, nodes, self.counters)
 
