@@ -99,7 +99,7 @@ class PrimalDualPoint:
 class Losses(Protocol):
     """Sums of losses over all samples, wherever these are."""
 
-    def at_zero(self) -> np.ndarray:
+    def losses_at_zero(self) -> np.ndarray:
         """Return Σ weight (p)₊ and Σ weight (-p)₊ of each class, shape (2, 2)."""
 
     def along(self, begin: Any, end: Any, n_panels: int) -> np.ndarray:
@@ -123,7 +123,7 @@ class SampleLosses:
     def __init__(self, target: np.ndarray, weight: np.ndarray, sign: np.ndarray) -> None:
         self.target, self.weight, self.sign = target, weight, sign
 
-    def at_zero(self) -> np.ndarray:
+    def losses_at_zero(self) -> np.ndarray:
         """Return the losses at w = 0, shape (2, 2)."""
         margin = np.zeros(len(self.target))
         return np.ascontiguousarray(self.along(margin, margin, 1)[:, :, 0])
@@ -156,7 +156,7 @@ class GapBound:
         self, rounding: Rounding, losses: Losses, boxes: Boxes, free: bool, unit_t: float = 0.5
     ) -> None:
         self.rounding, self.losses, self.boxes, self.free = rounding, losses, boxes, free
-        self._losses_at_zero = losses.at_zero()
+        self._losses_at_zero = losses.losses_at_zero()
         self.unit = self.objective_at_zero(unit_t) or 1.0
         # ½‖w‖² ≤ P(0) at every optimum, and P(0) is affine in t
         largest = max(self.objective_at_zero(0.0), self.objective_at_zero(1.0))

@@ -141,7 +141,7 @@ class RowSums(SampleLosses):
             class_rows=np.array([rows.combine(each) for each in own]),
             class_targets=np.array([_margins.inner(each, target) for each in own]),
             class_weights=np.array([each.sum() for each in own]),
-            losses_at_zero=self.at_zero(),
+            losses_at_zero=self.losses_at_zero(),
         )
 
     # -- the dual point --------------------------------------------------------------------------

@@ -109,8 +109,8 @@ class OnCluster(ByNodes):
 
     def _end(self, k: int) -> tuple[PrimalDualPoint, float]:
         node = self._stretches[0].node(k)
-        place, v, aim, off = self._many.sums_at(node, self._boxes)
-        return make_end(node, place, v, aim, self._samples.constant.free), off
+        margin, (v, aim, off) = self._many.sums_at(node, self._boxes)
+        return make_end(node, margin, v, aim, self._samples.constant.free), off
 
     def certify(self, max_points: int | None = None) -> Certificate:
         """Bound the gap of every solution of the path, from the data on the cluster.
@@ -136,7 +136,7 @@ class OnCluster(ByNodes):
             if self._samples.constant.free:
                 w, v = w[:-1], v[:-1]
             primal = 0.5 * float(w @ w) + float(reply.sums["loss"])
-            dual = float(reply.sums["aim"]) - 0.5 * float(v @ v)
+            dual = float(reply.sums["target_product"]) - 0.5 * float(v @ v)
             return (primal - dual) / self._continuum().unit
 
     def kkt_violation(self, tau: float) -> float:
@@ -147,7 +147,7 @@ class OnCluster(ByNodes):
         """
         with self._session():
             reply = self._point_on_cluster(self._check(tau))
-            return float(reply.peaks["off"]) / (self._many.summary.largest_target or 1.0)
+            return float(reply.peaks["violation"]) / (self._many.summary.largest_target or 1.0)
 
     def _weights(self, tau: float) -> np.ndarray:
         return self._stretches[0].weights(tau)
