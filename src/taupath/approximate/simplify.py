@@ -9,7 +9,7 @@ import numpy as np
 from taupath._core._margins import block_size, inner
 from taupath.approximate.gap_bound import GapBound, PrimalDualPoint, SampleLosses
 from taupath.approximate.interpolation import interpolate, interval_of
-from taupath.approximate.rounding import Rounding, in_blocks
+from taupath.approximate.rounding import Rounding, summation_depth
 from taupath.approximate.solutions import Certified
 from taupath.engine.status import FREE
 from taupath.paths.certificate import Measure, measure
@@ -51,7 +51,7 @@ class AtKinks(Certified):
         self._latest: dict[float, Solution] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: value for name, value in self.__dict__.items() if name != "continuum"}
+        state = {name: value for name, value in self.__dict__.items() if name != "gap_bound"}
         return {**state, "_latest": {}}
 
     @property
@@ -60,9 +60,9 @@ class AtKinks(Certified):
         return self.kinks.nbytes + self.source.nbytes
 
     @cached_property
-    def continuum(self) -> GapBound:
+    def gap_bound(self) -> GapBound:
         """What bounds gaps between nodes."""
-        return _continuum_on(self.job, self.data)
+        return _gap_bound_on(self.job, self.data)
 
     def take(self, kept: np.ndarray, tol: float) -> "AtKinks":
         """Return the solutions at some of the nodes."""
@@ -140,7 +140,7 @@ def _simplify_approximate(solutions: Certified, tol: float) -> Certified:
 
 def _simplify_exact(source: Walked, tol: float) -> Certified:
     every = AtKinks(source, source.kinks, tol)
-    least = every.continuum.least()
+    least = every.gap_bound.smallest_tol()
     if tol < least:
         raise ValueError(
             f"tol={tol!r} is less than what doubles can certify for these data: the least is "
@@ -158,7 +158,7 @@ def _simplify_exact(source: Walked, tol: float) -> Certified:
 
 def _fewest(solutions: Certified, tol: float) -> Certified:
     with solutions.session():
-        kept = fewest_nodes(solutions.kinks, solutions.end, solutions.continuum, tol)
+        kept = fewest_nodes(solutions.kinks, solutions.end, solutions.gap_bound, tol)
     return solutions.take(kept, tol)
 
 
@@ -181,7 +181,7 @@ def _with_jumps(kinks: np.ndarray) -> np.ndarray:
 def fewest_nodes(
     nodes: np.ndarray,
     end: Callable[[int], tuple[PrimalDualPoint, float]],
-    continuum: GapBound,
+    gap_bound: GapBound,
     tol: float,
 ) -> np.ndarray:
     """Return which nodes to keep: from each, the next is as far as the bound allows.
@@ -192,7 +192,7 @@ def fewest_nodes(
         Where the nodes are, increasing.
     end : callable
         Returns a node by its number, and its largest violation.
-    continuum : GapBound
+    gap_bound : GapBound
         Bounds gaps between nodes.
     tol : float
         What no gap may exceed, in units of P(0).
@@ -207,7 +207,7 @@ def fewest_nodes(
         while bad - good > 1 + (good - first) // LONG_ENOUGH:
             k = int(np.clip(guess, good + 1, bad - 1))
             there, _ = end(k)
-            bound, _ = continuum.bound(begin, there)
+            bound, _ = gap_bound.bound(begin, there)
             if bound <= tol:
                 good, good_end = k, there
                 if k == last:
@@ -230,21 +230,21 @@ def fewest_nodes(
     return np.array(kept)
 
 
-def _continuum_on(job: Job, data: TrainingData) -> GapBound:
+def _gap_bound_on(job: Job, data: TrainingData) -> GapBound:
     """Return what bounds the gaps of a job on these data, whatever the kernel."""
     n, d = data.shape
     columns = d + 1 if data.kernel is None else n
     norms = np.sqrt(np.maximum(data.squared_norms(), 0.0) + data.constant.bias**2)
     rounding = Rounding(
-        row=columns,
-        rows=n,  # in whatever order
-        losses=in_blocks(n, block_size),
-        cols=columns,
-        reach=float(data.weight @ norms),
-        aims=float(data.weight @ np.abs(data.target)),
+        dot_depth=columns,
+        sum_depth=n,  # in whatever order
+        loss_depth=summation_depth(n, block_size),
+        n_cols=columns,
+        norm_sum=float(data.weight @ norms),
+        target_sum=float(data.weight @ np.abs(data.target)),
+        weight_sum=float(data.weight.sum()),
+        largest_norm=float(norms.max()),
+        largest_target=float(np.abs(data.target).max()),
     )
     losses = SampleLosses(data.target, data.weight, data.sign.astype(np.int8))
-    if data.constant.free:
-        balance, longest = float(data.weight.sum()), float(norms.max())
-        rounding = rounding.with_balance(balance, losses.highest, longest)
-    return GapBound(losses, job.boxes, rounding, job.unit_at)
+    return GapBound(rounding, losses, job.boxes, data.constant.free, job.unit_at)

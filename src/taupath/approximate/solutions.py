@@ -10,7 +10,7 @@ import numpy as np
 from taupath.approximate.all_rows import LocalRows
 from taupath.approximate.gap_bound import GapBound, PrimalDualPoint, SampleLosses
 from taupath.approximate.interpolation import NodeList, dual_between, make_end
-from taupath.approximate.node_search import check_tol, find_nodes, make_gap_bound
+from taupath.approximate.node_search import check_tol, find_nodes
 from taupath.approximate.node_solver import NodeSolver
 from taupath.approximate.training_data import StoredData
 from taupath.paths.certificate import Certificate, Measure
@@ -19,7 +19,7 @@ from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import Solution, Sweep
 from taupath.progress import Tell
 
-__all__ = ["AtNodes", "Certified", "continuum_on", "node_solver", "solve_at_nodes"]
+__all__ = ["AtNodes", "Certified", "gap_bound_on", "node_solver", "solve_at_nodes"]
 
 
 class Certified(Solutions):
@@ -31,12 +31,12 @@ class Certified(Solutions):
     _certificate: Certificate | None = None
 
     def session(self) -> AbstractContextManager[Any]:
-        """Keep what `continuum` and `end` need at hand for a while."""
+        """Keep what `gap_bound` and `end` need at hand for a while."""
         return nullcontext()
 
     @property
     @abstractmethod
-    def continuum(self) -> GapBound:
+    def gap_bound(self) -> GapBound:
         """What bounds gaps between nodes."""
 
     @abstractmethod
@@ -49,7 +49,7 @@ class Certified(Solutions):
 
     def in_units(self, found: Measure) -> Measure:
         """Return the measure with its gap in the units of all gaps of the path."""
-        return replace(found, gap=(found.primal - found.dual) / self.continuum.unit)
+        return replace(found, gap=(found.primal - found.dual) / self.gap_bound.unit)
 
     @property
     def certificate(self) -> Certificate:
@@ -59,18 +59,18 @@ class Certified(Solutions):
     def certify(self, max_points: int | None) -> Certificate:
         """Bound the gaps of all solutions; all nodes are looked at."""
         with self.session():
-            continuum = self.continuum
+            gap_bound = self.gap_bound
             begin, kkt = self.end(0)
             worst, worst_kkt = (-np.inf, 0.0), (kkt, float(self.kinks[0]))
             for k in range(1, len(self.kinks)):
                 end, kkt = self.end(k)
-                worst = max(worst, continuum.bound(begin, end))
+                worst = max(worst, gap_bound.bound(begin, end))
                 worst_kkt = max(worst_kkt, (kkt, float(self.kinks[k])))
                 begin = end
         self._certificate = Certificate(
             worst_gap=worst[0],
             tau_gap=float(self.job.from_t(worst[1])),
-            worst_kkt=worst_kkt[0] / (continuum.losses.highest or 1.0),
+            worst_kkt=worst_kkt[0] / (gap_bound.rounding.largest_target or 1.0),
             tau_kkt=worst_kkt[1],
             n_checked=len(self.kinks),
             complete=True,
@@ -97,8 +97,8 @@ class AtNodes(Certified):
         What it took to find them.
     tol : float
         What no gap exceeds.
-    continuum : GapBound
-        What bounds the gaps, see `continuum_on`.
+    gap_bound : GapBound
+        What bounds the gaps, see `gap_bound_on`.
     """
 
     data: StoredData
@@ -110,15 +110,15 @@ class AtNodes(Certified):
         node_list: NodeList,
         counters: dict[str, int],
         tol: float,
-        continuum: GapBound,
+        gap_bound: GapBound,
     ) -> None:
         super().__init__(job, data, node_list.taus, counters)
-        self.node_list, self.tol, self._continuum = node_list, tol, continuum
+        self.node_list, self.tol, self._gap_bound = node_list, tol, gap_bound
 
     @property
-    def continuum(self) -> GapBound:
+    def gap_bound(self) -> GapBound:
         """What bounds gaps between nodes."""
-        return self._continuum
+        return self._gap_bound
 
     @property
     def nbytes(self) -> int:
@@ -128,12 +128,12 @@ class AtNodes(Certified):
     def take(self, kept: np.ndarray, tol: float) -> "AtNodes":
         """Return the solutions at some of the nodes."""
         fewer = self.node_list.take(kept)
-        return AtNodes(self.job, self.data, fewer, self.counters, tol, self._continuum)
+        return AtNodes(self.job, self.data, fewer, self.counters, tol, self._gap_bound)
 
     def solution(self, value: float) -> Solution:
         """Return the solution, its θ from the data."""
         w, beside = self.node_list.weights(value), self.node_list.beside(value)
-        status, theta = dual_between(self.data.row_sums(), *beside, self._continuum.boxes, w)
+        status, theta = dual_between(self.data.row_sums(), *beside, self._gap_bound.boxes, w)
         found = Solution(status, theta, w, 0.0)
         return found._replace(multiplier=self.data.intercept(found))
 
@@ -154,24 +154,24 @@ class AtNodes(Certified):
         """Return node k as the end of an interval, from the data, and its largest violation."""
         part, node = self.data.row_sums(), self.node_list[k]
         margin = part.rows.products(node.w)
-        v, aim, off = part.end_at(node, self._continuum.boxes, margin)
+        v, aim, off = part.sums_at(node, self._gap_bound.boxes, margin)
         return make_end(node, margin, v, aim, self.data.constant.free), off
 
 
-def continuum_on(job: Job, data: StoredData) -> GapBound:
+def gap_bound_on(job: Job, data: StoredData) -> GapBound:
     """Return what bounds the gaps of a job on these data."""
     part = data.row_sums()
     losses = SampleLosses(part.target, part.weight, part.sign)
-    return make_gap_bound(part.summary(), losses, job.boxes, data.constant.free)
+    return GapBound(part.summary(), losses, job.boxes, data.constant.free)
 
 
 def node_solver(job: Job, data: StoredData) -> NodeSolver:
     """Return what solves a job on these data at one τ after another."""
     constant = data.constant
-    passes = LocalRows(data.row_sums())
-    losses = SampleLosses(data.target, data.weight, data.z.sign)
-    continuum = make_gap_bound(passes.summary, losses, job.boxes, constant.free)
-    return NodeSolver(passes, continuum, constant.bias, constant.free)
+    rows = LocalRows(data.row_sums())
+    losses = SampleLosses(data.target, data.weight, data.rows.signs)
+    bound = GapBound(rows.summary, losses, job.boxes, constant.free)
+    return NodeSolver(rows, bound, constant.bias)
 
 
 def solve_at_nodes(
@@ -193,7 +193,7 @@ def solve_at_nodes(
         Called with the fraction that is done, the number of nodes, and τ.
     """
     solver = node_solver(job, data)
-    check_tol(tol, solver.continuum)
+    check_tol(tol, solver.gap_bound)
     found = find_nodes(solver, *tau_range, tol, progress)
     nodes = NodeList(found.nodes, data.constant.bias)
-    return AtNodes(job, data, nodes, found.counters, tol, solver.continuum)
+    return AtNodes(job, data, nodes, found.counters, tol, solver.gap_bound)

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from taupath.approximate.gap_bound import GapBound
 from taupath.approximate.interpolation import NodeList
-from taupath.approximate.node_search import check_tol, find_nodes, make_gap_bound
+from taupath.approximate.node_search import check_tol, find_nodes
 from taupath.approximate.node_solver import NodeSolver
 from taupath.approximate.training_data import AbsentData
 from taupath.cluster.inputs import PartitionedData
@@ -57,11 +58,11 @@ def solve_on_cluster(
         return constant
 
     setup, many = gather(table, client, choose)
-    _check_weights(many.summary.all_weights, setup.classes)
+    _check_weights(many.summary.class_weights, setup.classes)
     job = make_job(table.X.shape[0], setup.classes)
-    continuum = make_gap_bound(many.summary, many, job.boxes, constant.free)
-    check_tol(tol, continuum, exact=False)
-    solver = NodeSolver(many, continuum, constant.bias, constant.free)
+    gap_bound = GapBound(many.summary, many, job.boxes, constant.free)
+    check_tol(tol, gap_bound, exact=False)
+    solver = NodeSolver(many, gap_bound, constant.bias)
     found = find_nodes(solver, *tau_range, tol, progress)
     rounds = many.rounds
     counters = {

@@ -8,7 +8,6 @@ import numpy as np
 
 from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
 from taupath.approximate.interpolation import NodeList, make_end
-from taupath.approximate.node_search import make_gap_bound
 from taupath.approximate.solutions import Certified
 from taupath.approximate.training_data import AbsentData
 from taupath.cluster.entry import is_dask
@@ -121,16 +120,16 @@ class OnCluster(Certified):
     # -- certificates ----------------------------------------------------------------------------
 
     @property
-    def continuum(self) -> GapBound:
+    def gap_bound(self) -> GapBound:
         """What bounds gaps between nodes."""
         many, free = self._there, self.data.constant.free
-        return make_gap_bound(many.summary, many, self.job.boxes, free)
+        return GapBound(many.summary, many, self.job.boxes, free)
 
     def end(self, k: int) -> tuple[PrimalDualPoint, float]:
         """Return node k as the end of an interval, from the data, and its largest violation."""
         node = self.node_list[k]
-        place, v, aim, off = self._there.end_at(node, self.job.boxes)
-        return make_end(node, place, v, aim, self.data.constant.free), off
+        margin, (v, target_product, violation) = self._there.sums_at(node, self.job.boxes)
+        return make_end(node, margin, v, target_product, self.data.constant.free), violation
 
     def measure(self, value: float) -> Measure:
         """Judge the solution, from the data on the cluster."""
@@ -140,8 +139,8 @@ class OnCluster(Certified):
             if self.data.constant.free:
                 w, v = w[:-1], v[:-1]
             primal = 0.5 * float(w @ w) + float(reply.sums["loss"])
-            dual = float(reply.sums["aim"]) - 0.5 * float(v @ v)
-            kkt = float(reply.peaks["off"]) / (self._there.summary.highest or 1.0)
+            dual = float(reply.sums["target_product"]) - 0.5 * float(v @ v)
+            kkt = float(reply.peaks["violation"]) / (self._there.summary.largest_target or 1.0)
             return self.in_units(Measure(0.0, kkt, primal, dual))
 
     def _point(self, value: float) -> "Objectives":

@@ -10,7 +10,7 @@ from taupath.approximate.dual_point import DualPoint
 from taupath.approximate.interpolation import Interpolation, NodeList
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.simplify import AtKinks
-from taupath.approximate.solutions import AtNodes, Certified, continuum_on
+from taupath.approximate.solutions import AtNodes, Certified, gap_bound_on
 from taupath.approximate.training_data import AbsentData, StoredData
 from taupath.fitting.walks import walk_classification, walk_regression, walk_regularization
 from taupath.paths.certificate import Certificate
@@ -91,7 +91,7 @@ class FunctionsOnly(Certified):
         raise ValueError(NEEDED)
 
     solution = measure = session = end = take = _refuse
-    continuum = property(_refuse)
+    gap_bound = property(_refuse)
 
     def attach(self, X: Any, y: Any, sample_weight: Any) -> Certified:
         """Return the same functions with their training data, and θ found from these."""
@@ -114,18 +114,18 @@ class FunctionsOnly(Certified):
 
     def _at_nodes(self, data: StoredData, w: np.ndarray, smoothings: list[Smoothing]) -> AtNodes:
         """Return the nodes whose θ are made from w and these data."""
-        continuum, free, part = continuum_on(self.job, data), data.constant.free, data.row_sums()
-        shares = DualPoint(part.summary(), continuum, free) if free else None
+        gap_bound, free, part = gap_bound_on(self.job, data), data.constant.free, data.row_sums()
+        summary = part.summary()
         nodes = []
         for tau, w_k, smoothing in zip(self.kinks.tolist(), w, smoothings, strict=True):
             node = Node(tau, w_k, smoothing, 0.0, np.ones(2))
-            if shares is not None:  # of these very data: θ that are not in balance bound nothing
+            if free:  # of these very data: θ that are not in balance bound nothing
                 place = Iterate(w_k, part.rows.products(w_k))
-                shares.update(part.update(place.margin, smoothing, afresh=True))
-                node, *_ = shares.judge(tau, place, smoothing)
+                sums = part.update(place.margin, smoothing, afresh=True)
+                node = DualPoint(summary, gap_bound, sums).evaluate(tau, place, smoothing).node
             nodes.append(node)
         node_list = NodeList(nodes, data.constant.bias)
-        return AtNodes(self.job, data, node_list, self.counters, self.tol, continuum)
+        return AtNodes(self.job, data, node_list, self.counters, self.tol, gap_bound)
 
 
 def _walk_over_C(job: Any, data: TrainingData, walked: tuple[float, float]) -> Walked:

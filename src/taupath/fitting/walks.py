@@ -81,7 +81,7 @@ def _guess_at(
     def guess(t: float) -> Guess:
         stored = StoredData(data.X, data.responses, data.constant)
         solver = node_solver(job, stored)
-        node = solver.solve_afresh(1.0 - t if flipped else t, GUESSED_WITHIN).node
+        node = solver.solve_from_zero(1.0 - t if flipped else t, GUESSED_WITHIN).node
         theta, low, high = stored.row_sums().dual_at(node, job.boxes)
         return Guess(index_sets(low, high), theta)
 
