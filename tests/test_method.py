@@ -30,7 +30,7 @@ def both(kind=tp.QuantileSVC, y=Y, features=X, **how):
 
 def allowed(path, features, tau):
     """Return how far f may be from the exact one: ½‖w - w*‖² is at most the gap."""
-    gap = path.certify().worst_gap * path.solutions.continuum.unit
+    gap = path.certify().worst_gap * path.solutions.gap_bound.unit
     length = np.sqrt((np.asarray(features) ** 2).sum(axis=1) + 1.0)  # the augmented feature
     return length * np.sqrt(2.0 * gap)
 

@@ -94,7 +94,7 @@ def test_no_node_could_be_left_out(name):
     """Over two chords in a row the bound would be broken."""
     tol = 1e-3
     simple = JOBS[name].path().simplify(tol)
-    continuum = simple.solutions.continuum
+    continuum = simple.solutions.gap_bound
     ends = [simple.solutions.end(k)[0] for k in range(simple.n_kinks)]
     joined = [continuum.bound(ends[k], ends[k + 2])[0] for k in range(len(ends) - 3)]
     assert min(joined) > tol
