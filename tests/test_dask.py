@@ -21,7 +21,7 @@ from scipy import sparse
 import taupath
 from approximation import Job, some_taus
 from clusters import Here, cluster_of, cluster_path, in_chunks
-from taupath.approximate.solutions import AtNodes, continuum_on
+from taupath.approximate.solutions import AtNodes, gap_bound_on
 from taupath.approximate.training_data import StoredData
 from test_approximate import INTERCEPTS, classification, regression
 
@@ -80,7 +80,7 @@ def test_nodes_of_one_process_get_the_same_certificate_from_the_cluster(client):
     one = job.path(method="approximate", tol=TOL)
     there = path.solutions
     data = StoredData(one.data.X, one.data.responses, path.data.constant)
-    continuum = continuum_on(path.job, data)
+    continuum = gap_bound_on(path.job, data)
     nodes = AtNodes(path.job, data, there.node_list, there.counters, TOL, continuum)
     one = taupath.SolutionPath(nodes)
     here, there = one.certify(), path.certify()
