@@ -38,6 +38,7 @@ __all__ = [
     "check_within",
     "find_labels",
     "first_not_finite",
+    "is_dask",
     "one_or_several",
     "regularization_to_C",
     "slices",
@@ -72,6 +73,11 @@ class Checked:
 
     def __getitem__(self, which: Any) -> "Checked":
         return Checked(self.features[which])
+
+
+def is_dask(*values: Any) -> bool:
+    """Return whether one of these is a Dask collection."""
+    return any(hasattr(value, "__dask_graph__") for value in values)
 
 
 def check_features(X: Any, single: bool = False) -> "np.ndarray | sp.csr_array":

@@ -6,12 +6,7 @@ from typing import Any
 from taupath.exceptions import install_command
 from taupath.validation import check_choice
 
-__all__ = ["cluster_solver", "is_dask"]
-
-
-def is_dask(*values: Any) -> bool:
-    """Return whether one of these is a Dask collection."""
-    return any(hasattr(value, "__dask_graph__") for value in values)
+__all__ = ["cluster_solver"]
 
 
 def cluster_solver(method: Any, kernel: Any) -> ModuleType:

@@ -10,12 +10,12 @@ from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
 from taupath.approximate.interpolation import NodeList, make_end
 from taupath.approximate.solutions import Certified
 from taupath.approximate.training_data import AbsentData
-from taupath.cluster.entry import is_dask
 from taupath.engine.status import FREE, LOWER, UPPER
 from taupath.paths.certificate import Measure
 from taupath.paths.jobs import Job
 from taupath.paths.solutions import decide_at
 from taupath.paths.training_data import Solution, Sweep
+from taupath.validation import is_dask
 
 if TYPE_CHECKING:
     from taupath.cluster.remote_rows import RemoteRows

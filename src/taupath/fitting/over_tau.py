@@ -8,7 +8,7 @@ import numpy as np
 
 from taupath.approximate.solutions import solve_at_nodes
 from taupath.approximate.training_data import StoredData
-from taupath.cluster.entry import cluster_solver, is_dask
+from taupath.cluster.entry import cluster_solver
 from taupath.fitting.method import choose_method
 from taupath.paths.intercept import make_intercept
 from taupath.paths.jobs import Job, label_responses, target_responses
@@ -22,6 +22,7 @@ from taupath.validation import (
     check_positive,
     check_progress,
     check_range,
+    is_dask,
 )
 
 __all__ = ["Request", "path_over_tau"]
