@@ -27,6 +27,18 @@ def taupath(*arguments, stdin=None, status=0):
     return done.stdout.decode()
 
 
+def in_process(capsys):
+    """Return a function like `taupath` that runs the command in this process, which is quicker."""
+
+    def command(*arguments):
+        assert run(*arguments) == 0
+        out, err = capsys.readouterr()
+        assert not [line for line in err.splitlines() if "positive class: " not in line]
+        return out
+
+    return command
+
+
 def run(*arguments):
     """Run a command in this process."""
     return cli.main([str(argument) for argument in arguments])

@@ -66,9 +66,9 @@ def no_figures_left() -> Iterator[None]:
     plt.close("all")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """Chromium; tests that need it are skipped without one."""
+    """Chromium, one for all tests of a process; tests that need it are skipped without one."""
     yield from running_browser()
 
 

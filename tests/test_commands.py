@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler, scale
 
 import taupath as tp
-from command_files import COMMAND, columns_of, refusal, run, taupath
+from command_files import COMMAND, columns_of, in_process, refusal, run, taupath
 from taupath.commands import Failed
 from taupath.commands.files import read_cost_matrix
 from taupath.preparation import Preparation
@@ -26,21 +26,21 @@ def folder(command_files):
 # -- the four ways through, on real files ------------------------------------------------------
 
 
-def check_classifier(tmp_path, train, test, options, model, features, truth):
-    """Fit, predict, evaluate, report and certify; `model` is the same by the Python interface."""
+def check_classifier(command, tmp_path, train, test, options, model, features, truth):
+    """Fit, predict, evaluate, report, certify; `model` is the same by the Python interface."""
     file = tmp_path / "model.tau"
-    said = json.loads(taupath("fit", train, "-o", file, "--json", "--points", 20, *options))
+    said = json.loads(command("fit", train, "-o", file, "--json", "--points", 20, *options))
     assert said["kinks"] == model.path_.n_kinks
     assert said["certificate"]["holds"]
     predicted = columns_of(
-        taupath("predict", file, test, "--cost-fp", 1, "--cost-fn", 5, "--proba")
+        command("predict", file, test, "--cost-fp", 1, "--cost-fn", 5, "--proba")
     )
     labels = np.array(predicted["prediction"], dtype=float)
     assert np.array_equal(labels, model.predict(features, cost_fp=1, cost_fn=5))
     proba = np.array(predicted[f"p({int(model.classes_[1])})"], dtype=float)
     assert np.array_equal(proba, model.predict_proba(features)[:, 1])
     steps = tmp_path / "steps.csv"
-    found = json.loads(taupath("evaluate", file, test, "--tau", 0.37, "-o", steps, "--json"))
+    found = json.loads(command("evaluate", file, test, "--tau", 0.37, "-o", steps, "--json"))
     positive = truth == model.classes_[1]
     for k, tau in enumerate(found["at"]["tau"]):
         decided = model.predict(features, tau=tau) == model.classes_[1]
@@ -54,10 +54,10 @@ def check_classifier(tmp_path, train, test, options, model, features, truth):
         middle = 0.5 * (edges[k] + float(pieces["tau_to"][k]))
         decided = model.decision_function(features, tau=middle) >= 0.0  # constant ones would warn
         assert float(pieces["tp"][k]) == (decided & positive).sum()
-    taupath("report", file, test, "-o", tmp_path / "report.html")
+    command("report", file, test, "-o", tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert page.startswith("<!doctype html>") or page.startswith("<!DOCTYPE html>")
-    assert "holds" in taupath("certify", file, train, "--points", 20)
+    assert "holds" in command("certify", file, train, "--points", 20)
 
 
 def standardized(file, raw, **how):
@@ -69,13 +69,13 @@ def standardized(file, raw, **how):
 
 
 @pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
-def test_a1a(tmp_path, data_dir):
+def test_a1a(tmp_path, data_dir, capsys):
     from taupath.datasets import load_svm
 
     train = data_dir / "classification" / "a1a.svm"
     X, y = load_svm(train)
     model = tp.QuantileSVC(C=0.1).fit(X, y)
-    check_classifier(tmp_path, train, train, ("--C", 0.1), model, X, y)
+    check_classifier(in_process(capsys), tmp_path, train, train, ("--C", 0.1), model, X, y)
 
 
 @pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
@@ -84,30 +84,31 @@ def test_pima(tmp_path, data_dir):
     table = np.loadtxt(file, delimiter=",")
     X, y = standardized(file, table[:, :-1]), table[:, -1]
     model = tp.QuantileSVC(C=1.0).fit(X, y)
-    check_classifier(tmp_path, file, file, ("--standardize",), model, X, y)
+    check_classifier(taupath, tmp_path, file, file, ("--standardize",), model, X, y)
 
 
 @pytest.mark.slow
-def test_spam(tmp_path, data_dir):
+def test_spam(tmp_path, data_dir, capsys):
     from taupath.datasets import load_svm
 
     file = data_dir / "spam" / "task_a_u00_eval_lab.tf"
     X, y = load_svm(file)
     model = tp.QuantileSVC(lam=1e-6).fit(X, y)
-    check_classifier(tmp_path, file, file, ("--lam", 1e-6), model, X, y)
+    check_classifier(in_process(capsys), tmp_path, file, file, ("--lam", 1e-6), model, X, y)
 
 
-def test_engel(tmp_path, data_dir):
+def test_engel(tmp_path, data_dir, capsys):
+    command = in_process(capsys)
     file = data_dir / "regression" / "engel.csv"
     table = np.loadtxt(file, delimiter=",", skiprows=1)
     X, y = standardized(file, table[:, :1], task="regress"), table[:, 1]
     model = tp.QuantileSVR(C=10.0, conformal=5).fit(X, y)
     stored = tmp_path / "model.tau"
     options = ("--task", "regress", "--standardize", "--C", 10, "--conformal", 5)
-    said = json.loads(taupath("fit", file, "-o", stored, "--json", *options))
+    said = json.loads(command("fit", file, "-o", stored, "--json", *options))
     assert said["kinks"] == model.n_iter_
     asked = ("--quantiles", 0.1, 0.9, "--coverage", 0.8)
-    predicted = columns_of(taupath("predict", stored, file, *asked))
+    predicted = columns_of(command("predict", stored, file, *asked))
     expected = np.column_stack(
         (model.predict(X, quantile=[0.1, 0.9]), model.predict_interval(X, 0.8))
     )
@@ -115,12 +116,12 @@ def test_engel(tmp_path, data_dir):
         [np.array(predicted[name], dtype=float) for name in ("q0.1", "q0.9", "lower", "upper")]
     )
     assert np.array_equal(found, expected)
-    found = json.loads(taupath("evaluate", stored, file, "--json"))
+    found = json.loads(command("evaluate", stored, file, "--json"))
     for k, q in enumerate(found["at"]["quantile"]):
         below = float((y <= model.predict(X, quantile=q)).mean())
         assert found["at"]["below"][k] == pytest.approx(below, abs=1e-12)
-    taupath("report", stored, file, "-o", tmp_path / "report.html")
-    assert "holds" in taupath("certify", stored, file)
+    command("report", stored, file, "-o", tmp_path / "report.html")
+    assert "holds" in command("certify", stored, file)
 
 
 # -- what else they can do ---------------------------------------------------------------------
@@ -135,6 +136,26 @@ def test_start_up_imports_nothing_heavy():
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_choices_are_those_of_the_library(capsys):
+    from taupath.choices import FORMATS, MISSING, TASKS, UNSEEN
+    from taupath.tables.formats import WRITTEN, format_of
+
+    with pytest.raises(SystemExit):
+        run("fit", "--help")
+    said = capsys.readouterr().out
+    for choices in (FORMATS, MISSING, TASKS, UNSEEN):
+        assert "{" + ",".join(choices) + "}" in said
+    for name, read, written in (
+        ("a.csv.gz", "csv", "csv"),
+        ("a.TAB", "tsv", "tsv"),
+        ("a.svm", "libsvm", None),
+        ("a.json", None, "json"),
+        ("a.txt", None, None),
+    ):
+        assert format_of(name, FORMATS) == read
+        assert format_of(name, WRITTEN) == written
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ def distances(X, Y, level, weight=None, model=None):
 # -- what they promise -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_they_cover_what_is_to_come_where_the_path_follows_its_samples():
     wanted = np.array([0.5, 0.8, 0.9])
     plain, moved = [], []
@@ -111,9 +112,9 @@ def test_steps_of_many_samples_count_the_one_to_come():
 )
 def test_one_lies_within_the_other_and_none_is_inside_out(given):
     model = QuantileSVR(**given, conformal=5).fit(X, Y)
-    coverages = np.linspace(0.005, 0.995, 67)
+    coverages = np.linspace(0.005, 0.995, 23)
     ends = np.array([model.predict_interval(NEW, coverage) for coverage in coverages])
-    assert ends.shape == (67, 30, 2)
+    assert ends.shape == (23, 30, 2)
     assert np.all(ends[:, :, 0] <= ends[:, :, 1])
     finite = coverages <= 50 / 51
     assert np.all(np.diff(ends[finite, :, 0], axis=0) <= 1e-9)

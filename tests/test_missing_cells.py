@@ -131,8 +131,14 @@ def test_rows_without_response_are_left_out():
     with pytest.raises(TableError, match="line 4, column 'y': the cell is missing"):
         Preparation.learn(Table("t.csv", columns={"height": HEIGHT, "y": target}))
     none = Table("t.csv", columns={"age": np.array([np.nan, 1.0]), "y": np.array([1.0, np.nan])})
-    with pytest.raises(TableError, match="each row has a missing cell"):
+    with pytest.raises(TableError, match="each row has a missing cell; --missing impute fills"):
         Preparation.learn(none, missing="drop")
+    empty = Table("t.csv", columns={"a": np.full(6, np.nan), "h": HEIGHT, "y": Y})
+    with pytest.raises(TableError, match=r"missing cell, as column 'a' is empty; .* --drop a$"):
+        Preparation.learn(empty, missing="drop")
+    prep = Preparation.learn(Table("t.csv", columns={"a": Y, "h": HEIGHT, "y": Y}), missing="drop")
+    with pytest.raises(TableError, match=r"column 'a' is empty; there is nothing to compare with$"):
+        prep.usable(empty)
 
 
 def test_a_column_without_cells_is_named():

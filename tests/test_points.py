@@ -9,9 +9,10 @@ from scipy import sparse
 from taupath._core._rows import Rows
 
 from taupath._core import _margins
-from taupath.approximate.gap_bound import Boxes, GapBound, PrimalDualPoint, SampleLosses
-from taupath.approximate.rounding import Rounding, in_blocks
+from taupath.approximate.gap_bound import GapBound, PrimalDualPoint, SampleLosses
+from taupath.approximate.rounding import Rounding, summation_depth
 from taupath.engine.rows import make_rows
+from taupath.paths.jobs import QuantileClassification, QuantileRegression
 
 pytestmark = pytest.mark.core
 
@@ -92,7 +93,7 @@ def test_shares_follow_the_margins():
     before = share.copy()
     changed, between = np.empty((2, N + 1), dtype=np.int32)
     sums = np.empty((2, 5))
-    found = _margins.shares(
+    found = _margins.update_fractions(
         margin, target, weight, sign8, centre, width, share, changed, change, between, sums
     )
     own = (sign < 0).astype(int)
@@ -155,7 +156,7 @@ def test_losses_along_a_chord_are_those_of_its_points(n_panels):
 def test_inner_products_are_summed_in_blocks():
     a, b = np.random.default_rng(9).standard_normal((2, N))
     assert_allclose(_margins.inner(a, b), a @ b, rtol=1e-12)
-    assert in_blocks(N, _margins.block_size) < N
+    assert summation_depth(N, _margins.block_size) < N
 
 
 # --- the bound -----------------------------------------------------------------------------------
@@ -171,12 +172,14 @@ def test_the_bound_is_above_every_point_of_any_chord(seed, regression):
     Z = sign[:, None] * np.column_stack((rng.integers(-2, 3, (n, d)), np.ones(n)))
     weight, C = rng.choice([0.0, 0.5, 3.0], n), 10.0 ** rng.uniform(-3.0, 3.0)
     target = rng.standard_normal(n) if regression else np.ones(n)
-    boxes = Boxes.of_regression(C) if regression else Boxes.of_classification(C)
+    job = QuantileRegression(C) if regression else QuantileClassification(C, np.array([-1, 1]))
+    boxes = job.boxes
     own = (sign < 0).astype(int)
     reach = float(weight @ np.linalg.norm(Z, axis=1))
-    rounding = Rounding(d + 1, n, n, d + 1, reach, float(weight @ np.abs(target)))
+    aims = float(weight @ np.abs(target))
+    rounding = Rounding(d + 1, n, n, d + 1, reach, aims, float(weight.sum()), 0.0, 0.0)
     losses = SampleLosses(target, weight, sign.astype(np.int8))
-    continuum = GapBound(losses, boxes, rounding)
+    gap_bound = GapBound(rounding, losses, boxes, free=False)
 
     def box(t: float) -> tuple[np.ndarray, np.ndarray]:
         return weight * boxes.lower(t)[own], weight * boxes.upper(t)[own]
@@ -189,7 +192,7 @@ def test_the_bound_is_above_every_point_of_any_chord(seed, regression):
 
     t0, t1 = np.sort(rng.random(2))
     (begin, w0, theta0), (last, w1, theta1) = end(t0), end(t1)
-    bound, place = continuum.bound(begin, last)
+    bound, place = gap_bound.bound(begin, last)
     assert t0 <= place <= t1
     gaps = []
     for s in np.linspace(0.0, 1.0, 1001):
@@ -198,5 +201,5 @@ def test_the_bound_is_above_every_point_of_any_chord(seed, regression):
         short, v = target - Z @ w, Z.T @ theta
         loss = upper @ np.maximum(short, 0.0) - lower @ np.maximum(-short, 0.0)
         gaps.append(0.5 * (w @ w) + loss - target @ theta + 0.5 * (v @ v))
-    assert max(gaps) / continuum.unit <= bound
-    assert bound <= 1.1 * max(gaps) / continuum.unit  # losses bend in more than one panel at most
+    assert max(gaps) / gap_bound.unit <= bound
+    assert bound <= 1.1 * max(gaps) / gap_bound.unit  # losses bend in more than one panel at most

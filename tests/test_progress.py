@@ -225,9 +225,10 @@ PAPER = {
     "splice": ("splice", 3000, {}),
     "splice, RBF": ("splice", 1000, {"lam": None, "C": 1.0, "kernel": "rbf"}),
 }
+LARGE = [pytest.param(name, marks=pytest.mark.slow) for name in PAPER if name != "diabetes"]
 
 
-@pytest.mark.parametrize("case", PAPER)
+@pytest.mark.parametrize("case", ["diabetes", *LARGE])
 def test_the_share_of_kinks_is_known_on_the_papers_data(case, paper_data, monkeypatch):
     name, n, changed = PAPER[case]
     data = paper_data(name)

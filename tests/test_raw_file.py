@@ -227,6 +227,17 @@ def test_nothing_to_predict_is_an_error(run, folder):
     )
 
 
+def test_options_are_refused_before_training(run):
+    def refused(*options):
+        return run("fit", "train.csv", "-o", "m.tau", *options, status=1)
+
+    for name in ("cv", "folds", "conformal"):
+        assert refused(f"--{name}", 1) == f"taupath: --{name} must be at least 2, got 1\n"
+    assert refused("--n-jobs", 0).startswith("taupath: --n-jobs must not be 0")
+    said = refused("--keep-id", "prediction")
+    assert said.startswith("taupath: column 'prediction' cannot be kept: `taupath predict` writes")
+
+
 # -- categories, identifiers -------------------------------------------------------------------
 
 

@@ -142,7 +142,7 @@ def test_samples_are_from_the_distribution():
         below = drawn <= fitted().predict(NEW[:5], quantile=q)[:, np.newaxis] + 1e-9
         assert_allclose(below.mean(axis=1), q, rtol=0, atol=0.03)
     assert fitted().sample(NEW, n=0).shape == (40, 0)
-    few = np.column_stack([fitted().sample(NEW[:5], n=5, random_state=k) for k in range(200)])
+    few = np.column_stack([fitted().sample(NEW[:5], n=20, random_state=k) for k in range(50)])
     median = fitted().predict(NEW[:5], quantile=0.5)[:, np.newaxis]
     assert_allclose((few <= median).mean(axis=1), 0.5, rtol=0, atol=0.06)
 

@@ -13,9 +13,9 @@ import taupath.reproduce.paper_data
 import taupath.reproduce.targets
 from made_up_papers import overlapping, read_csv, write_made_up
 from taupath import quantile_path
+from taupath.choices import REPRODUCED
 from taupath.datasets import DataNotFound, load_paper
 from taupath.reproduce import (
-    TARGETS,
     algorithm1,
     kinks,
     lemma,
@@ -59,7 +59,7 @@ def test_all_parts_write_their_files_and_name_what_is_missing(folder, no_openml,
     lines = []
     output = tmp_path / "made" / "here"
     run("all", data=folder, output=output, say=lines.append)
-    parts = [name for name in TARGETS if name != "all"]
+    parts = [name for name in REPRODUCED if name != "all"]
     assert {file.name for file in output.iterdir()} == {
         f"{part}.{kind}" for part in parts for kind in ("csv", "png")
     }

@@ -6,6 +6,7 @@ import os
 import pickle
 import stat
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -150,7 +151,7 @@ def test_a_regressor_comes_back_with_the_names_of_its_features(tmp_path):
 def test_ones_take_a_byte_each(tmp_path):
     path = PATHS["ones"]
     path.save(tmp_path / "path.tau")
-    entries = path._samples.X.nnz
+    entries = path.data.X.nnz
     assert (tmp_path / "path.tau").stat().st_size < path.nbytes + 5 * entries + 6000
 
 
@@ -175,7 +176,7 @@ def test_safetensors_reads_a_model_file(tmp_path):
     PATHS["linear"].save(tmp_path / "path.tau")
     arrays = safetensors.load_file(tmp_path / "path.tau")
     (name,) = [name for name in arrays if name.startswith("X")]
-    assert np.array_equal(arrays[name], PATHS["linear"]._samples.X)
+    assert np.array_equal(arrays[name], PATHS["linear"].data.X)
 
 
 def check_predictions(model, columns, predicted):
@@ -303,8 +304,12 @@ def test_descriptions_with_anything_in_any_place_are_refused_or_harmless(kind, s
         save_pipeline(X, file)
     elif kind != "classifier":
         file = tmp_path / "one.tau"
-        PATHS[kind].save(file)
-        X = PATHS[kind]._samples.X
+        X, y = cancer(40)
+        make = {
+            "C path": partial(tp.regularization_path, C_max=1.0),
+            "rbf": partial(tp.quantile_path, kernel="rbf"),
+        }
+        make[kind](X, y).save(file)
     content, arrays = read_container(file)
     for place in entries(content):
         if kind == "pipeline" and place[0] not in ("preparation", "trained", "classes"):

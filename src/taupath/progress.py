@@ -39,17 +39,11 @@ def duration(seconds: float) -> str:
 
 
 def telling(progress: Any, unit: str, parameter: str) -> Tell | None:
-    """Return what a solver calls to report to `progress`; None if nobody listens.
+    """Return what a solver calls to report to `progress`, None if there is nothing to report to.
 
-    Parameters
-    ----------
-    progress : callable or None
-        A `Display`, a `Share` of one, or a function of the user's, which hears only of fraction
-        and number.
-    unit : str
-        What is counted: "kinks", "nodes".
-    parameter : str
-        What the place on the path is called: "τ", "C".
+    `progress` is a `Display`, a `Share`, or a user's function, which gets only the fraction and the
+    number. `unit` says what is counted, such as kinks, and `parameter` names the position on the
+    path.
     """
     if progress is None:
         return None

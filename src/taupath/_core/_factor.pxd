@@ -13,7 +13,6 @@ cdef class Factor:
     cdef double** row                        # row[a]: a-th row of L, inside storage
     cdef double[::1] cosine, sine            # rotations of the last removal
     cdef double[::1] work, vector
-    cdef readonly Py_ssize_t n_refined       # pivots recomputed because of cancellation
     cdef bint stale                          # a solve gained few digits: factor anew
     cdef int[::1] order
 

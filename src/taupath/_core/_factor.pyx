@@ -138,7 +138,6 @@ cdef class Factor:
             if k == 0:
                 for a in range(m):
                     r[a] = r[a] + x[a]
-        self.n_refined += 1
         return self.rows.squared_rest(i, q)
 
     cdef void remove(self, Py_ssize_t a) noexcept nogil:

@@ -54,8 +54,3 @@ cdef inline double target_at(Line line, const Moment* now, Py_ssize_t i) noexcep
 
 cdef inline double bound_rate(Line line, Py_ssize_t i, int status) noexcept nogil:
     return line.lower_rate[i] if status == LOWER else line.upper_rate[i]
-
-
-# Whether a box is one point, all along.
-cdef inline bint is_fixed(Line line, Py_ssize_t i) noexcept nogil:
-    return line.lower0[i] == line.upper0[i] and line.lower1[i] == line.upper1[i]

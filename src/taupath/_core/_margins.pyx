@@ -25,32 +25,31 @@ def inner(const double[::1] a, const double[::1] b):
     return total
 
 
-# --- the smoothed loss, from margins ------------------------------------------------------------
+# --- the smoothed loss ---------------------------------------------------------------------------
 #
-# The share a_i = clip(centre + (p_i - m_i) / width, 0, 1) says where in its box θ_i is. Class 0 are
-# the rows with sign +1, class 1 those with sign -1.
+# The fraction a_i = clip(centre + (p_i - m_i) / width, 0, 1) says where in its box θ_i is.
 
 
-def shares(const double[::1] margin, const double[::1] target, const double[::1] weight,
-           const signed char[::1] sign, const double[::1] centre, double width,
-           double[::1] share, int[::1] changed, double[::1] change, int[::1] between,
-           double[:, ::1] sums):
-    """Bring shares up to date; return how many have changed and how many are between 0 and 1.
+def update_fractions(const double[::1] margin, const double[::1] target,
+                     const double[::1] weight, const signed char[::1] sign,
+                     const double[::1] centre, double width, double[::1] fraction,
+                     int[::1] changed, double[::1] change, int[::1] inner, double[:, ::1] sums):
+    """Recompute the fractions; return how many changed and how many are between 0 and 1.
 
     Parameters
     ----------
-    share : in and out
+    fraction : in and out
         a.
     changed, change : out
-        Rows whose share is another now, and by how much it has grown, times their weight.
-    between : out
+        Rows whose fraction changed, and by how much, times their weight.
+    inner : out
         Rows with 0 < a < 1. Like the two before it, one longer than there are rows.
     sums : out, shape (2, 5)
-        Of each class: Σ weight (p - m)₊, Σ weight (m - p)₊, Σ weight p a; over rows
-        between 0 and 1 also Σ weight and Σ weight a.
+        For each class: Σ weight (p - m)₊, Σ weight (m - p)₊, Σ weight p a; over rows
+        with 0 < a < 1 also Σ weight and Σ weight a.
     """
     cdef Py_ssize_t b, first, last, i, n = margin.shape[0], block = BLOCK
-    cdef Py_ssize_t n_changed = 0, n_between = 0
+    cdef Py_ssize_t n_changed = 0, n_inner = 0
     cdef int k, j, inside
     cdef double short, a, grown
     cdef double part[2][5]
@@ -68,11 +67,11 @@ def shares(const double[::1] margin, const double[::1] target, const double[::1]
                 inside = (a > 0.0) & (a < 1.0)
                 a = a if a > 0.0 else 0.0
                 a = a if a < 1.0 else 1.0
-                # without branches, which would be guessed wrong: what does not count is overwritten
-                between[n_between] = <int> i
-                n_between += inside
-                grown = a - share[i]
-                share[i] = a
+                # no branches, which would be mispredicted: the next row overwrites what does not count
+                inner[n_inner] = <int> i
+                n_inner += inside
+                grown = a - fraction[i]
+                fraction[i] = a
                 changed[n_changed] = <int> i
                 change[n_changed] = weight[i] * grown
                 n_changed += grown != 0.0
@@ -84,15 +83,15 @@ def shares(const double[::1] margin, const double[::1] target, const double[::1]
             for k in range(2):
                 for j in range(5):
                     sums[k, j] += part[k][j]
-    return n_changed, n_between
+    return n_changed, n_inner
 
 
 def slope(const double[::1] margin, const double[::1] rate, double step,
           const double[::1] target, const double[::1] weight, const signed char[::1] sign,
           const double[::1] centre, double width, const double[::1] box):
-    """Return Σ box a δ and Σ box δ² / width over 0 < a < 1, at margins m + step δ.
+    """Return Σ box a δ, and Σ box δ² / width over 0 < a < 1, at margins m + step δ.
 
-    `box` is that of each class, for weight 1.
+    `box` has one entry for each class, for weight 1.
     """
     cdef Py_ssize_t i, n = margin.shape[0]
     cdef int k
@@ -111,17 +110,17 @@ def slope(const double[::1] margin, const double[::1] rate, double step,
     return first, each * second
 
 
-# --- the loss all along a chord -----------------------------------------------------------------
+# --- losses between two points -------------------------------------------------------------------
 
 
 def chord_losses(const double[::1] begin, const double[::1] end, const double[::1] target,
                  const double[::1] weight, const signed char[::1] sign,
                  double[:, :, ::1] out):
-    """Sum losses at margins on the way from `begin` to `end`.
+    """Add up the losses at margins between `begin` and `end`.
 
     out[k, 0, j] = Σ weight (p - m)₊ and out[k, 1, j] = Σ weight (m - p)₊ over class k, at
-    m = (1 - s) begin + s end, s = j / n_panels. A row on one side of its target at both ends is
-    on that side all along, where its loss is linear: only others are looked at in between.
+    m = (1 - s) begin + s end, s = j / n_panels. The loss of a row that is on one side of its target
+    at both ends is linear in s: only the others are evaluated in between.
     """
     cdef Py_ssize_t b, first, last, i, j, n = begin.shape[0], block = BLOCK
     cdef Py_ssize_t n_panels = out.shape[2] - 1

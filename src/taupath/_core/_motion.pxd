@@ -43,7 +43,6 @@ cdef class Motion:
     cdef double[::1] column, rhs
     cdef long double[::1] share, exact
 
-    cdef reserve(self, Py_ssize_t capacity)
     # t, θ and w go on by dt.
     cdef void move(self, double dt) noexcept nogil
     # Bound point i, the factor's newest member at this distance, becomes free; the direction turns

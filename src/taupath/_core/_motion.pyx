@@ -23,16 +23,8 @@ from taupath._core._tolerances cimport (
 
 cdef enum:
     REBASED_UP_TO = 1024    # columns up to which bringing w up to date costs little beside an event
-    FIRST_CAPACITY = 64     # free points that there is room for at first
-    SPARE = 8               # and at least so many more than there are
-
-
-cdef long double[::1] _grown(long double[::1] old, Py_ssize_t used, Py_ssize_t capacity):
-    """Return a longer array whose first `used` entries are those of `old`."""
-    fresh = np.zeros(capacity, dtype=np.longdouble)
-    if used:
-        fresh[:used] = old[:used]
-    return fresh
+    FIRST_CAPACITY = 64     # free points that the factor has room for at first, at least
+    SPARE = 8               # and so many more than there are
 
 
 cdef class Motion:
@@ -49,9 +41,7 @@ cdef class Motion:
     """
 
     def __init__(self, Rows rows, Line line, state):
-        cdef const int[::1] members = state.free
-        cdef Py_ssize_t a, capacity, m = members.shape[0]
-        cdef long double[::1] theta = np.array(state.theta, dtype=np.longdouble)
+        cdef Py_ssize_t most = min(rows.n_cols, rows.n_rows) + 1, m = len(state.free)
         self.rows, self.line = rows, line
         self.rounding.longest_step = 1.0
         set_moment(&self.now, state.t, 0.0)
@@ -59,9 +49,8 @@ cdef class Motion:
         self.pairs = np.zeros(2 * rows.n_cols)
         self.s = np.zeros(rows.n_cols, dtype=np.longdouble)
         self.exact = np.zeros(rows.n_cols, dtype=np.longdouble)
-        most = min(rows.n_cols, rows.n_rows) + 1 if keeps_basis(rows) else FIRST_CAPACITY
-        capacity = max(m + SPARE, most)
-        self.system = make_system(rows, capacity)
+        first = most if keeps_basis(rows) else FIRST_CAPACITY
+        self.system = make_system(rows, max(m + SPARE, first))
         self.factor = self.system.factor
         self.additive = not (line.moving_targets or rows.balanced)
         self.row_norm = np.sqrt(np.asarray(self.factor.squared_norm))
@@ -72,23 +61,14 @@ cdef class Motion:
             kappa = (self.longest or 1.0) / np.abs(line.target_rate).max()
             self.length = np.sqrt(np.square(self.row_norm) + np.square(kappa * np.asarray(line.target_rate)))
             self.time_part = 1.0 / kappa
-        self.theta = self.theta_rate = np.zeros(0, dtype=np.longdouble)
-        self.reserve(capacity)
-        for a in range(m):
-            if self.factor.append(members[a]) == 0.0:
-                raise ValueError("free points are linearly dependent")
-            self.theta[a] = theta[a]
+        theta = np.zeros(most, dtype=np.longdouble)
+        theta[:m] = state.theta
+        self.theta, self.theta_rate = theta, np.zeros(most, dtype=np.longdouble)
+        self.share = np.zeros(most, dtype=np.longdouble)
+        self.column, self.rhs = np.zeros(most), np.zeros(most)
+        if not self.factor.take_all(state.free).all():
+            raise ValueError("free points are linearly dependent")
         self.n_refactorizations = 1
-
-    cdef reserve(self, Py_ssize_t capacity):
-        """Make room for so many free points."""
-        cdef Py_ssize_t used = self.factor.size
-        self.theta = _grown(self.theta, used, capacity)
-        self.theta_rate = _grown(self.theta_rate, used, capacity)
-        self.share = np.zeros(capacity, dtype=np.longdouble)
-        self.column = np.zeros(capacity)
-        self.rhs = np.zeros(capacity)
-        self.factor.reserve(capacity)
 
     cdef void move(self, double dt) noexcept nogil:
         cdef Py_ssize_t a
@@ -408,9 +388,3 @@ cdef class Motion:
             worst = max(worst, <double> max(lower_at(self.line, &self.now, i) - self.theta[a],
                                             self.theta[a] - upper_at(self.line, &self.now, i)))
         return worst
-
-    def state(self):
-        """Return t, the status of every point, the free points, and their θ."""
-        m = self.factor.size
-        return (self.now.t, np.array(self.status), np.array(self.factor.members[:m]),
-                np.array(self.theta[:m]))

@@ -75,13 +75,15 @@ cdef inline number dense_dot(const entry* x, Py_ssize_t d, const number* v,
                              number start) noexcept nogil:
     """Return start + Σ x_j v_j."""
     cdef Py_ssize_t j
-    cdef number a = start, b = zero(v)
-    for j in range(0, d - 1, 2):
+    cdef number a = start, b = zero(v), c = b, e = b
+    for j in range(0, d - 3, 4):
         a = plus_times(a, value(x, j), v[j])
         b = plus_times(b, value(x, j + 1), v[j + 1])
-    if d & 1:
-        b = plus_times(b, value(x, d - 1), v[d - 1])
-    return plus(a, b)
+        c = plus_times(c, value(x, j + 2), v[j + 2])
+        e = plus_times(e, value(x, j + 3), v[j + 3])
+    for j in range(d & ~3, d):
+        b = plus_times(b, value(x, j), v[j])
+    return plus(plus(a, b), plus(c, e))
 
 
 cdef inline void dense_axpy(const entry* x, Py_ssize_t d, number a, number* v) noexcept nogil:

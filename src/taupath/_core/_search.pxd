@@ -50,6 +50,7 @@ cdef class Search:
     cdef double t_end
     cdef Event event                         # the first one found so far
     cdef Point* points
+    cdef int[::1] movable                    # points whose box is more than one point, at some t
     cdef const double[::1] length            # the motion's
     # How far w moves is measured in a metric: ‖R (ẇ, 1)‖; without one, plainly.
     cdef const double[:, ::1] R

@@ -4,14 +4,14 @@ A free θ that meets a bound is found by looking at all of them. A bound point i
 its slack can have met zero since it was last seen, that is, if w has moved far enough.
 """
 
-from libc.math cimport fabs, sqrt
+from libc.math cimport fabs
 from libc.stdlib cimport free, malloc
 
 import numpy as np
 
-from taupath._core._deadlines cimport trailing_zeros
+from taupath._core._deadlines cimport metric_length, trailing_zeros
 from taupath._core._factor import keeps_basis
-from taupath._core._line cimport is_fixed, lower_at, target_at, upper_at
+from taupath._core._line cimport lower_at, target_at, upper_at
 from taupath._core._motion cimport upward
 from taupath._core._rows cimport prefetch_line
 from taupath._core._status cimport FREE, LOWER, UPPER
@@ -66,6 +66,9 @@ cdef class Search:
         self.prefetching = self.rows.n_stored > CACHED
         self.together = TOGETHER if self.prefetching and orthogonal else 1
         self.deadlines = Deadlines(n, motion.pairs, metric)
+        fixed = (np.equal(self.line.lower0, self.line.upper0)
+                 & np.equal(self.line.lower1, self.line.upper1))
+        self.movable = np.flatnonzero(~fixed).astype(np.int32)
         self.chain = np.zeros(n, dtype=np.int32)
         self.bits = np.zeros(n // 64 + 1, dtype=np.uint64)
         self.left_out = np.zeros(n, dtype=np.int32)
@@ -99,7 +102,6 @@ cdef class Search:
         self.still = max(STILL * self.motion.speed, STILL_SUMMED * self.motion.rounding.terms)
         if self.sweeping:
             self._look_at(&self.chain[0], self._bound_points(), False)
-            self.n_due = 0
             return self.event
         self.deadlines.locate(self.motion.since_base, self.motion.now.t)
         self.deadlines.rewind()
@@ -131,12 +133,13 @@ cdef class Search:
                         <double> (upper_at(self.line, &self.motion.now, i) - theta[a]) / rate)
 
     cdef Py_ssize_t _bound_points(self) noexcept nogil:
-        """List the bound points whose box is more than one point; returns their number."""
-        cdef Py_ssize_t i, k = 0
-        for i in range(self.rows.n_rows):
-            if self.motion.status[i] != FREE and not is_fixed(self.line, i):
-                self.chain[k] = <int> i
-                k += 1
+        """List the movable points that are at a bound; returns their number."""
+        cdef Py_ssize_t j, k = 0
+        cdef const signed char* status = &self.motion.status[0]
+        cdef int* chain = &self.chain[0]
+        for j in range(self.movable.shape[0]):
+            chain[k] = self.movable[j]
+            k += status[chain[k]] != FREE
         return k
 
     cdef Py_ssize_t _gather(self) noexcept nogil:
@@ -174,19 +177,9 @@ cdef class Search:
                 k += 1
 
     cdef void _measure_pace(self) noexcept nogil:
-        cdef Py_ssize_t j, k, d = self.rows.n_cols
-        cdef const double* pairs = &self.motion.pairs[0]
-        cdef double total, entry
-        if not self.measuring:
-            self.pace = self.motion.speed
-            return
-        total = self.R[d, d] * self.R[d, d]
-        for k in range(d):
-            entry = self.R[k, d]
-            for j in range(k, d):
-                entry = entry + self.R[k, j] * pairs[2 * j + 1]
-            total = total + entry * entry
-        self.pace = upward(sqrt(total))
+        self.pace = self.motion.speed
+        if self.measuring:
+            self.pace = upward(metric_length(self.R, &self.motion.pairs[1], 2, 1.0))
 
     cdef void _look_at(self, int* points, Py_ssize_t count, bint ask) noexcept nogil:
         """Evaluate slack and rate of these bound points; propose their entering.
@@ -199,6 +192,7 @@ cdef class Search:
         cdef int* batch
         cdef int i
         cdef const Point* point
+        cdef const double* length = &self.length[0]
         cdef const double* pairs = &self.motion.pairs[0]
         cdef double since_base = self.motion.since_base
         cdef bint moving_targets = self.line.moving_targets
@@ -224,9 +218,10 @@ cdef class Search:
                 slack = point.sense * (both[2 * k] + since_base * both[2 * k + 1] - target)
                 if self.screening:
                     see(self, i, slack, rate)
-                note(self, i, slack, rate)
+                if not self.sweeping:
+                    note(self, i, slack, rate)
                 # hardly ever true, and only then is there more to ask
-                if (slack + self.event.step * rate < 0.0 and rate < -self.length[i] * self.still
+                if (slack + self.event.step * rate < 0.0 and rate < -length[i] * self.still
                         and not is_left_out(self, i) and propose(self, i, FREE, slack / -rate)):
                     self.event.rate = point.sense * rate
 
@@ -294,21 +289,17 @@ cdef class Search:
             self.deadlines.put(i, slack * self.points[i].per_length if slack > 0.0 else 0.0)
 
     cdef double restart(self) noexcept nogil:
-        cdef Py_ssize_t i, k
+        cdef Py_ssize_t k
         cdef double slack, stride, farthest = 0.0, worst = 0.0
         cdef double both[2]
-        cdef int point
-        self.n_due = 0
-        for i in range(self.rows.n_rows):
-            if self.motion.status[i] == FREE or is_fixed(self.line, i):
-                continue
-            point = <int> i
-            self.rows.dot_pairs(&point, 1, &self.motion.pairs[0], both)
+        cdef int i
+        self.n_due = self._bound_points()
+        for k in range(self.n_due):
+            i = self.chain[k]
+            self.rows.dot_pairs(&i, 1, &self.motion.pairs[0], both)
             slack = self.points[i].sense * (both[0] - target_at(self.line, &self.motion.now, i))
             worst = max(worst, -slack)
-            self.due[self.n_due].point = point
-            self.due[self.n_due].distance = slack
-            self.n_due += 1
+            self.due[k].distance = slack
             farthest = max(farthest, slack * self.points[i].per_length)
         if farthest == 0.0:
             farthest = 1.0
@@ -319,27 +310,26 @@ cdef class Search:
         self.deadlines.clear(farthest, stride)
         self.deadlines.locate(self.motion.since_base, self.motion.now.t)
         for k in range(self.n_due):
-            self._wait_unseen(self.due[k].point, self.due[k].distance)
+            self._wait_unseen(self.chain[k], self.due[k].distance)
+        self.n_due = 0
         return worst
 
     cdef int nearest(self, double way, double* slack) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef int point, nearest = -1
+        cdef Py_ssize_t k
+        cdef int i, nearest = -1
         cdef double both[2]
         cdef double distance
         slack[0] = 1e300
-        for i in range(self.rows.n_rows):
-            if self.motion.status[i] == FREE or is_fixed(self.line, i):
-                continue
+        for k in range(self._bound_points()):
+            i = self.chain[k]
             if (way * self.rows.sign[i] > 0.0) != (self.motion.status[i] == UPPER):
                 continue
-            point = <int> i
-            self.rows.dot_pairs(&point, 1, &self.motion.pairs[0], both)
+            self.rows.dot_pairs(&i, 1, &self.motion.pairs[0], both)
             distance = fabs(both[0] + self.motion.since_base * both[1]
                             - target_at(self.line, &self.motion.now, i))
             if distance < slack[0]:
                 slack[0] = distance
-                nearest = point
+                nearest = i
         return nearest
 
 

@@ -47,7 +47,10 @@ cdef class SparseRows(Rows):
 
     def add_outer_products(self, const double[::1] factor, const int[::1] members,
                            double[:, ::1] out):
-        """Add Σ factor[k] z zᵀ, z = z_members[k], to the lower triangle of out."""
+        """Add Σ factor[k] z zᵀ, z = z_members[k], to the lower triangle of out.
+
+        The indices of every row must be sorted.
+        """
         cdef Py_ssize_t i, k, start, count
         with nogil:
             for k in range(members.shape[0]):
@@ -135,14 +138,15 @@ cdef inline void _axpy(SparseRows rows, Py_ssize_t i, number a, number* v) noexc
 
 cdef void _add_outer(SparseRows rows, const entry* x, Py_ssize_t start, Py_ssize_t count,
                      double factor, double[:, ::1] out) noexcept nogil:
-    """Add factor z zᵀ to the lower triangle; columns may come in any order."""
-    cdef Py_ssize_t j, k, d = rows.n_features
+    """Add factor z zᵀ to the lower triangle."""
+    cdef Py_ssize_t j, k, row, d = rows.n_features
     cdef const int* column = rows.columns + start
     cdef double a
     for j in range(count):
         a = factor * value(x, j)
+        row = column[j]
         for k in range(j + 1):
-            out[max(column[j], column[k]), min(column[j], column[k])] += a * value(x, k)
+            out[row, column[k]] += a * value(x, k)
     if rows.bias != 0.0:
         for j in range(count):
             out[d, column[j]] += factor * rows.bias * value(x, j)

@@ -11,19 +11,19 @@ or a bound point's slack that meets zero. One point changes sides per event.
 written in a `Log`; a `Checkpoint` holds the last solution at which all points were checked.
 """
 
-from libc.math cimport fabs
+from libc.math cimport fabs, nextafter
+from libc.string cimport memcpy
 
 import numpy as np
 
 from taupath._core._factor import keeps_basis
 from taupath._core._line cimport (
-    Line, bound_at, bound_rate, lower_at, set_moment, target_at, upper_at
+    Line, Moment, bound_at, bound_rate, lower_at, set_moment, target_at, upper_at
 )
-from taupath._core._log cimport Checkpoint, Log
 from taupath._core._motion cimport Motion, upward
 from taupath._core._rows cimport Rows
 from taupath._core._search cimport NO_EVENT, Event, Search
-from taupath._core._status cimport FREE, LOWER, UPPER
+from taupath._core._status cimport FREE, LOWER, UPPER, move_between
 from taupath._core._tolerances cimport (
     DRIFTED, IMPOSSIBLE_RATE, LONGEST_CORRECTION, NOT_INVOLVED, STEADY, WRONG_SIDE
 )
@@ -34,6 +34,58 @@ cdef enum Outcome:
     FULL = 2        # the factor has no room left
     STALLED = 3     # too many steps of length zero in a row
     WRONG = 4       # the check of all points found a slack or a θ on the wrong side
+
+
+cdef class Log:
+    """The events of a walk: when, which point, from what to what."""
+
+    cdef double[::1] t
+    cdef int[::1] index
+    cdef signed char[::1] move
+    cdef Py_ssize_t size
+
+    def __init__(self):
+        self.t = np.zeros(0)
+        self.index = np.zeros(0, dtype=np.int32)
+        self.move = np.zeros(0, dtype=np.int8)
+
+    cdef reserve(self, Py_ssize_t room):
+        """Make room for so many events."""
+        if self.t.shape[0] < room:
+            room = max(room, 2 * self.t.shape[0], 4096)
+            self.t = np.resize(self.t, room)
+            self.index = np.resize(self.index, room)
+            self.move = np.resize(self.move, room)
+
+    cdef void add(self, Moment* now, int i, int before, int after) noexcept nogil:
+        # t is rounded up: then the new sets hold for every double τ ≥ t, the old ones for τ < t
+        self.t[self.size] = nextafter(now.t, 2.0) if now.rest > 0.0 else now.t
+        self.index[self.size] = i
+        self.move[self.size] = <signed char> move_between(before, after)
+        self.size += 1
+
+
+cdef class Checkpoint:
+    """A solution to come back to, and how many events led to it."""
+
+    cdef double t
+    cdef signed char[::1] status
+    cdef int[::1] members
+    cdef long double[::1] theta
+    cdef Py_ssize_t size, n_events
+
+    def __init__(self, Py_ssize_t n_points):
+        self.status = np.zeros(n_points, dtype=np.int8)
+        self.members = np.zeros(n_points, dtype=np.int32)
+        self.theta = np.zeros(n_points, dtype=np.longdouble)
+
+    cdef void keep(self, Motion motion, Py_ssize_t n_events) noexcept nogil:
+        self.t = motion.now.t
+        self.n_events = n_events
+        self.size = motion.factor.size
+        memcpy(&self.status[0], &motion.status[0], self.status.shape[0])
+        memcpy(&self.members[0], &motion.factor.members[0], self.size * sizeof(int))
+        memcpy(&self.theta[0], &motion.theta[0], self.size * sizeof(long double))
 
 
 # How often rounding is removed, in events: from the free slacks (polish), and by summing w anew and
@@ -84,7 +136,6 @@ cdef class Walk:
         self.search = Search(self.motion, end, metric)
         self.log = Log()
         self.checkpoint = Checkpoint(n)
-        self.checkpoint.reserve(self.motion.factor.capacity)
         self.checkpoint.keep(self.motion, 0)
         self.box_scale = max(np.abs([line.width(state.t), line.width(end)]).max(), 1e-300)
         schedule.polish_every = 1 if careful else 20 if keeps_basis(rows) else 100
@@ -100,8 +151,7 @@ cdef class Walk:
         with nogil:
             outcome = self._walk(n_events)
         if outcome == FULL:
-            self.motion.reserve(self.motion.factor.capacity + self.motion.factor.capacity // 2)
-            self.checkpoint.reserve(self.motion.factor.capacity)
+            self.motion.factor.reserve(3 * self.motion.factor.capacity // 2)
         return int(outcome)
 
     def look(self):
@@ -256,7 +306,7 @@ cdef class Walk:
         self.search.settled(i, bound)
 
     cdef void _record(self, int i, int before, int after) noexcept nogil:
-        self.log.add(self.motion, i, before, after)
+        self.log.add(&self.motion.now, i, before, after)
         self.search.sets_changed()
         self.schedule.since_polish += 1
         self.schedule.since_refresh += 1
@@ -295,12 +345,16 @@ cdef class Walk:
 
     def state(self):
         """Return where the walk is: t, the status of every point, the free points and their θ."""
-        return self.motion.state()
+        m = self.motion.factor.size
+        return (self.motion.now.t, self.status, np.array(self.motion.factor.members[:m]),
+                np.array(self.motion.theta[:m]))
 
     def rewind(self):
         """Go back to where all points were last found on their sides; returns the state there."""
-        self.log.size = self.checkpoint.n_events
-        return self.checkpoint.state()
+        last = self.checkpoint
+        self.log.size = last.n_events
+        return (last.t, np.array(last.status), np.array(last.members[:last.size]),
+                np.array(last.theta[:last.size]))
 
     @property
     def t(self):
@@ -325,7 +379,8 @@ cdef class Walk:
     @property
     def events(self):
         """Record: t, point, move."""
-        return self.log.arrays()
+        k = self.log.size
+        return np.array(self.log.t[:k]), np.array(self.log.index[:k]), np.array(self.log.move[:k])
 
     @property
     def counters(self):

@@ -1,34 +1,28 @@
-"""Samples whose features stay as they are stored: float32 is not copied to float64."""
+"""Training data whose features stay as they are stored: float32 is not copied to float64."""
 
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from taupath.approximate.row_sums import RowSums
 from taupath.engine.problem import Line
 from taupath.engine.rows import make_rows
 from taupath.paths.certificate import Measure, measure
 from taupath.paths.intercept import Intercept
-from taupath.paths.training_data import TINY, LinearSamples, Solution
+from taupath.paths.training_data import TINY, LinearData, Responses, Solution
 from taupath.validation import check_new_features
 
-__all__ = ["AbsentSamples", "StoredSamples"]
+__all__ = ["AbsentData", "StoredData"]
 
 
-class StoredSamples(LinearSamples):
-    """Samples with the linear kernel, of float32 or float64."""
+class StoredData(LinearData):
+    """Training data for the linear kernel, of float32 or float64."""
 
     by_theta = False  # which is not at hand
 
-    def __init__(
-        self, X: "np.ndarray | sp.csr_array", sign: np.ndarray, intercept: Intercept
-    ) -> None:
-        super().__init__(X, sign, intercept, sign)
-
-    def row_sums(self, target: np.ndarray, weight: np.ndarray) -> RowSums:
-        """Return all samples with these p and factors of their boxes."""
-        return RowSums(self.rows, target, weight)
+    def row_sums(self) -> RowSums:
+        """Return what computes sums over all samples."""
+        return RowSums(self.rows, self.target, self.weight)
 
     def check_new(self, X: Any) -> Any:
         """Return the features of other samples, checked."""
@@ -49,8 +43,7 @@ class StoredSamples(LinearSamples):
 
     def measure(self, solution: Solution, line: Line, t: float) -> Measure:
         """Judge w and θ, each from its own numbers, and how well w = Σ θ_i z_i holds."""
-        _, theta, w, _ = solution
-        rows = self.rows
+        theta, w, rows = solution.theta, solution.w, self.rows
         summed, margin = rows.combine(theta), rows.products(w)
         terms = float(np.abs(theta) @ rows.norms())
         if self.constant.free:
@@ -58,19 +51,25 @@ class StoredSamples(LinearSamples):
         longest = max(float(abs(self.X).max()), self.constant.bias, TINY)
         unit = (float(np.abs(line.target0).max()) or 1.0) / longest
         off = float(np.linalg.norm(w - summed)) / max(terms, unit)
-        off = max(off, self._imbalance(theta, line, t))
+        off = max(off, self.imbalance(theta, line, t))
         squared = float(w @ w), float(summed @ summed)
         return measure(theta, margin, line, t, *squared, off, longest)
 
 
-class AbsentSamples(StoredSamples):
-    """Training samples that are not at hand, with the linear kernel: how many there were."""
+class AbsentData(StoredData):
+    """Training data that are not at hand, for the linear kernel: how many samples there were."""
 
     def __init__(self, shape: tuple[int, int], constant: Intercept) -> None:
-        super().__init__(np.empty((0, shape[1])), np.empty(0), constant)
+        none = np.empty(0)
+        super().__init__(np.empty((0, shape[1])), Responses(none, none, none), constant)
         self._shape = shape
 
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of samples and of features."""
         return self._shape
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether X holds the samples."""
+        return False

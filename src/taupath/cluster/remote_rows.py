@@ -1,13 +1,14 @@
-"""All samples in many parts, on a cluster: what a solver asks for, in few rounds.
+"""All samples, in partitions on a cluster, for a solver that asks in few rounds.
 
-A round costs some milliseconds however little is asked. So with the slopes of a step goes the
-question of what would be if the step were taken as it is, and with shares that may be those of a
-node, the losses of the chords beside it. What a solver asks for next is then often known.
+A round takes some milliseconds however little is asked. So the slopes of a step are asked for
+together with the dual point at its end, in case it is taken; and a dual point that may be a node,
+together with the losses between it and its neighbours. The solver's next question is then often
+answered already.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
-from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -15,67 +16,52 @@ import numpy as np
 from taupath.approximate.all_rows import Iterate
 from taupath.approximate.gap_bound import N_PANELS, Boxes
 from taupath.approximate.node import Node, Smoothing
-from taupath.approximate.node_solver import MOST_FACTORED
-from taupath.approximate.row_sums import DualSums, RowSummary
+from taupath.approximate.node_solver import MAX_FACTORED
+from taupath.approximate.row_sums import DualSums, NodeSums
 from taupath.cluster.requests import (
+    AtNode,
+    ChangeSmoothing,
     ChordLosses,
+    DualRef,
+    Hessian,
     LineSearch,
     MarginRef,
-    NewtonMatrix,
-    NodeSums,
     Reply,
     Request,
-    SmoothingChange,
     Summarize,
     UpdateDual,
+    as_summary,
 )
 from taupath.cluster.rounds import Rounds
 
 __all__ = ["RemoteRows"]
 
-# Besides a length, what multiples of it are looked at in the same round: steps that are not taken
-# as they are, are mostly shorter.
-NEARBY = (0.6, 0.35, 0.15, 0.03, 1.6, 3.0)
-# Once the length is known to lie between two others: how many more are looked at; and how much
-# less than the longer one is of interest, where the other is zero.
-N_WITHIN, SHORT = 6, 1e-4
+# Multiples of a length whose slopes are asked for in the same round. A step that is not accepted at
+# once is mostly too long.
+TRIAL_MULTIPLES = (0.6, 0.35, 0.15, 0.03, 1.6, 3.0)
+# Once the length is bracketed: further lengths asked for in the same round, spaced geometrically
+# down to this part of the longer end if the shorter one is zero.
+TRIALS_IN_BRACKET, SHORTEST_TRIAL = 6, 1e-4
 
 
 class RemoteRows:
-    """All samples, in partitions; `AllRows` and `Losses` at once."""
+    """All samples in partitions: `AllRows` and `Losses` at once."""
 
     def __init__(self, rounds: Rounds) -> None:
         self.rounds = rounds
         self._numbers = count()
         self._alive: WeakValueDictionary[int, MarginRef] = WeakValueDictionary()
-        taken = self._ask(Summarize())
-        sums, peaks = taken.sums, taken.peaks
-        self.summary = RowSummary(
-            n_rows=int(sums["n_rows"]),
-            n_cols=int(peaks["n_cols"]),
-            one_class=not peaks["two_classes"],
-            row=int(peaks["row"]),
-            depth=int(peaks["depth"]) + rounds.depth,
-            losses_depth=int(peaks["losses_depth"]) + rounds.depth,
-            reach=float(sums["reach"]),
-            aims=float(sums["aims"]),
-            weight=float(sums["weight"]),
-            highest=peaks["highest"],
-            longest=peaks["longest"],
-            all_rows=sums["all_rows"],
-            all_aims=sums["all_aims"],
-            all_weights=sums["all_weights"],
-            at_rest=sums["at_rest"],
-        )
-        self._factored = self.summary.n_cols <= MOST_FACTORED
-        # where shares were made, and what they add up to
-        self._at: tuple[MarginRef, Smoothing, np.ndarray] | None = None
+        reply = self._ask(Summarize())
+        self.summary = as_summary(reply, len(rounds.partitions), rounds.depth)
+        self._factored = self.summary.n_cols <= MAX_FACTORED
+        # the present dual point, its sums, and the width of its curvature
+        self._now: DualRef | None = None
         self._reply = Reply()
         self._width = 1.0
-        # the step, its end, and what is known of it
-        self._step = self._end = self._margins(np.zeros(self.summary.n_cols))
-        self._ahead: tuple[Smoothing, np.ndarray, Reply] | None = None
-        # places at the other ends of chords, and losses on the way
+        # the step, its end, and the dual point there if it is known
+        self._step = self._end = self._refer(np.zeros(self.summary.n_cols))
+        self._ahead: tuple[DualRef, Reply] | None = None
+        # margins of the neighbours that a node will have, and the losses between
         self._since: tuple[MarginRef, ...] = ()
         self._until: tuple[MarginRef, ...] = ()
         self._losses: dict[tuple[int, int], np.ndarray] = {}
@@ -83,154 +69,145 @@ class RemoteRows:
     def _ask(self, request: Request) -> Reply:
         return self.rounds.ask(request, frozenset(self._alive))
 
-    def _margins(self, w: np.ndarray, *made_of: tuple[MarginRef, float]) -> MarginRef:
-        of = tuple((margins.number, factor) for margins, factor in made_of)
-        found = MarginRef(next(self._numbers), w, of)
-        self._alive[found.number] = found
-        return found
+    def _refer(self, w: np.ndarray, *terms: tuple[MarginRef, float]) -> MarginRef:
+        numbered = tuple((ref.number, factor) for ref, factor in terms)
+        ref = MarginRef(next(self._numbers), w, numbered)
+        self._alive[ref.number] = ref
+        return ref
 
-    def _place(self, w: np.ndarray, *made_of: tuple[MarginRef, float]) -> Iterate:
-        return Iterate(w, self._margins(w, *made_of))
+    def _iterate(self, w: np.ndarray, *terms: tuple[MarginRef, float]) -> Iterate:
+        return Iterate(w, self._refer(w, *terms))
+
+    @property
+    def _dual(self) -> DualRef:
+        assert self._now is not None  # after `update`
+        return self._now
 
     @property
     def visits(self) -> int:
         """How often a row has been multiplied or added."""
         return self.rounds.visits
 
-    # -- places ----------------------------------------------------------------------------------
+    # -- iterates --------------------------------------------------------------------------------
 
-    def rest(self) -> Iterate:
+    def at_zero(self) -> Iterate:
         """Return w = 0."""
-        return self._place(np.zeros(self.summary.n_cols))
+        return self._iterate(np.zeros(self.summary.n_cols))
 
-    def onward(self, here: Iterate, before: Iterate | None, part: float) -> Iterate:
-        """Return the place beyond `here`."""
+    def extrapolate(self, here: Iterate, before: Iterate | None, factor: float) -> Iterate:
+        """Return here + factor (here - before)."""
         self._since, self._until = (here.margin,), ()
         if before is None:
             return here
-        made_of = (here.margin, 1.0 + part), (before.margin, -part)
-        return self._place(here.w + part * (here.w - before.w), *made_of)
+        terms = (here.margin, 1.0 + factor), (before.margin, -factor)
+        return self._iterate(here.w + factor * (here.w - before.w), *terms)
 
-    def halfway(self, one: Iterate, other: Iterate) -> Iterate:
-        """Return the middle."""
+    def midpoint(self, one: Iterate, other: Iterate) -> Iterate:
+        """Return the point halfway between two others."""
         self._since, self._until = (one.margin,), (other.margin,)
-        return self._place(0.5 * (one.w + other.w), (one.margin, 0.5), (other.margin, 0.5))
+        return self._iterate(0.5 * (one.w + other.w), (one.margin, 0.5), (other.margin, 0.5))
 
-    def kept(self, place: Iterate) -> Iterate:
-        """Return the place: margins have numbers, and none is changed."""
-        return place
+    def copy(self, iterate: Iterate) -> Iterate:
+        """Return the iterate: margins have numbers, and none are overwritten."""
+        return iterate
 
-    def from_data(self, place: Iterate) -> Iterate:
-        """Return the place with margins that are made of no others."""
-        return self._place(place.w)
+    def recompute(self, iterate: Iterate) -> Iterate:
+        """Return the same point with margins that are not made of others."""
+        return self._iterate(iterate.w)
 
-    # -- shares ----------------------------------------------------------------------------------
+    # -- the dual point --------------------------------------------------------------------------
 
     def update(
-        self, place: Iterate, smoothing: Smoothing, box: np.ndarray, afresh: bool
+        self, iterate: Iterate, smoothing: Smoothing, box: np.ndarray, afresh: bool
     ) -> DualSums:
-        """Bring shares up to date."""
-        at: MarginRef = place.margin
-        self._at, self._width = (at, smoothing, box), smoothing.width
+        """Return the sums of the dual point there."""
+        at: MarginRef = iterate.margin
+        self._now, self._width = DualRef(at, smoothing, box), smoothing.width
         if not afresh and at is self._end and self._ahead is not None:
-            assert self._ahead[0] is smoothing and self._ahead[1] is box
-            self._reply, self._ahead = self._ahead[2], None
+            known, self._reply = self._ahead
+            assert known.smoothing is smoothing and known.box is box
+            self._ahead = None
         elif not afresh:
-            self._reply = self._ask(UpdateDual(at, smoothing, box, False, self._factored))
+            self._reply = self._ask(UpdateDual(self._now, False, self._factored))
         else:
-            # likely to be a node: then there is no step from here, but there are chords
-            ends = self._since, self._until
-            self._reply = self._ask(UpdateDual(at, smoothing, box, True, False, *ends, N_PANELS))
-            self._losses = {
-                (one.number, at.number): self._reply.sums[f"since {k}"]
-                for k, one in enumerate(self._since)
-            } | {
-                (at.number, one.number): self._reply.sums[f"until {k}"]
-                for k, one in enumerate(self._until)
-            }
+            # likely to be a node: then no step follows, but bounds between it and its neighbours
+            neighbours = self._since, self._until
+            self._reply = self._ask(UpdateDual(self._now, True, False, *neighbours, N_PANELS))
+            sums = self._reply.sums
+            since = [(ref.number, at.number) for ref in self._since]
+            until = [(at.number, ref.number) for ref in self._until]
+            self._losses = {pair: sums[f"since {k}"] for k, pair in enumerate(since)}
+            self._losses |= {pair: sums[f"until {k}"] for k, pair in enumerate(until)}
         sums = self._reply.sums
-        return DualSums(sums["totals"], sums["sums"], int(sums["n_between"]))
+        return DualSums(sums["rows"], sums["scalars"], int(sums["n_inner"]))
 
-    def weigh(self, width: float) -> float:
+    def set_curvature(self, width: float) -> float:
         """Return the sum of the factors weight box / width."""
-        assert self._at is not None
         self._width = width
-        return float(self._at[2] @ self._reply.sums["sums"][:, 3]) / width
+        return float(self._dual.box @ self._reply.sums["scalars"][:, 3]) / width
 
-    def squares(self, out: np.ndarray) -> None:
+    def add_hessian(self, out: np.ndarray) -> None:
         """Add Σ factor z zᵀ to the lower triangle."""
-        assert self._at is not None
-        place, smoothing, box = self._at
-        if "squares" not in self._reply.sums:
-            matrix = self._ask(NewtonMatrix(place, smoothing, box, smoothing.width, None))
-            self._reply.sums["squares"] = matrix.sums["squares"]
-        out += smoothing.width / self._width * self._reply.sums["squares"]
+        dual, sums = self._dual, self._reply.sums
+        if "hessian" not in sums:
+            sums["hessian"] = self._ask(Hessian(dual, dual.smoothing.width, None)).sums["hessian"]
+        out += dual.smoothing.width / self._width * sums["hessian"]
 
-    def times(self, p: np.ndarray, out: np.ndarray) -> None:
+    def add_hessian_product(self, p: np.ndarray, out: np.ndarray) -> None:
         """Add Σ factor z <z, p>."""
-        assert self._at is not None
-        out += self._ask(NewtonMatrix(*self._at, self._width, p)).sums["product"]
+        out += self._ask(Hessian(self._dual, self._width, p)).sums["product"]
 
-    def moved(
-        self, place: Iterate, smoothing: Smoothing, narrower: Smoothing, out: np.ndarray
+    def add_change(
+        self, iterate: Iterate, smoothing: Smoothing, narrower: Smoothing, out: np.ndarray
     ) -> None:
-        """Add what Σ θ z would change by."""
-        assert self._at is not None
-        out += self._ask(SmoothingChange(place.margin, smoothing, narrower, self._at[2])).sums[
-            "moved"
-        ]
+        """Add the change of Σ θ z."""
+        dual = DualRef(iterate.margin, smoothing, self._dual.box)
+        out += self._ask(ChangeSmoothing(dual, narrower)).sums["change"]
 
     # -- steps -----------------------------------------------------------------------------------
 
-    def set_out(self, place: Iterate, step: np.ndarray) -> None:
+    def set_direction(self, iterate: Iterate, step: np.ndarray) -> None:
         """Give the step and its end a number; rows are multiplied when slopes are asked for."""
-        self._step = self._margins(step)
-        self._end = self._margins(place.w + step, (place.margin, 1.0), (self._step, 1.0))
+        self._step = self._refer(step)
+        self._end = self._refer(iterate.w + step, (iterate.margin, 1.0), (self._step, 1.0))
         self._ahead = None
 
     def slopes(
-        self, place: Iterate, length: float, smoothing: Smoothing, within: tuple[float, float]
+        self, iterate: Iterate, length: float, smoothing: Smoothing, within: tuple[float, float]
     ) -> Sequence[tuple[float, float, float]]:
-        """Look there and nearby; the first time, also at the shares at the end of the step."""
-        assert self._at is not None
-        box, first = self._at[2], length == 1.0 and self._ahead is None
+        """Return slopes at `length` and at others; first also ask for the end of the step."""
         low, high = within
         if high == np.inf:
-            others = [part * length for part in NEARBY]
+            others = [multiple * length for multiple in TRIAL_MULTIPLES]
         else:
-            others = np.geomspace(max(low, SHORT * high), high, N_WITHIN + 2)[1:-1].tolist()
+            shortest = max(low, SHORTEST_TRIAL * high)
+            others = np.geomspace(shortest, high, TRIALS_IN_BRACKET + 2)[1:-1].tolist()
         lengths = (length, *others)
-        end = self._end if first else None
-        squares = first and self._factored
-        reply = self._ask(
-            LineSearch(place.margin, self._step, lengths, smoothing, box, end, squares)
-        )
+        dual = DualRef(iterate.margin, smoothing, self._dual.box)
+        first = length == 1.0 and self._ahead is None
+        end = replace(dual, at=self._end) if first else None
+        reply = self._ask(LineSearch(dual, self._step, lengths, end, first and self._factored))
         slopes = reply.sums.pop("slopes")
-        if first:
-            self._ahead = smoothing, box, reply
-        pulls, bends = slopes.T.tolist()
-        return list(zip(lengths, pulls, bends, strict=True))
+        if end is not None:
+            self._ahead = end, reply
+        pulls, curvatures = slopes.T.tolist()
+        return list(zip(lengths, pulls, curvatures, strict=True))
 
-    def advance(self, place: Iterate, length: float) -> Iterate:
-        """Go."""
+    def advance(self, iterate: Iterate, length: float) -> Iterate:
+        """Return the iterate after `length` times the step."""
         if length == 1.0:
             return Iterate(self._end.w, self._end)
-        w = place.w + length * self._step.w
-        return self._place(w, (place.margin, 1.0), (self._step, length))
+        w = iterate.w + length * self._step.w
+        return self._iterate(w, (iterate.margin, 1.0), (self._step, length))
 
     # -- losses ----------------------------------------------------------------------------------
 
-    @property
-    def highest(self) -> float:
-        """Largest |p|."""
-        return self.summary.highest
-
-    def at_rest(self) -> np.ndarray:
-        """Return those at w = 0."""
-        return self.summary.at_rest
+    def losses_at_zero(self) -> np.ndarray:
+        """Return the losses at w = 0."""
+        return self.summary.losses_at_zero
 
     def along(self, begin: MarginRef, end: MarginRef, n_panels: int) -> np.ndarray:
-        """Return those on the way."""
+        """Return the losses between two points."""
         known = self._losses.get((begin.number, end.number))
         if known is not None and known.shape[2] == n_panels + 1:
             return known
@@ -238,8 +215,9 @@ class RemoteRows:
 
     # -- nodes -----------------------------------------------------------------------------------
 
-    def end_at(self, node: Node, boxes: Boxes) -> tuple[Any, np.ndarray, float, float]:
-        """Return margins, Σ θ z, Σ p θ and the largest violation of a condition at a node."""
-        place = self._margins(node.w)
-        reply = self._ask(NodeSums(node, place, boxes))
-        return place, reply.sums["v"], float(reply.sums["aim"]), reply.peaks["off"]
+    def sums_at(self, node: Node, boxes: Boxes) -> tuple[MarginRef, NodeSums]:
+        """Return the margins of a node, the sums of its θ, and its largest violation."""
+        at = self._refer(node.w)
+        reply = self._ask(AtNode(node, at, boxes))
+        target_product = float(reply.sums["target_product"])
+        return at, NodeSums(reply.sums["v"], target_product, reply.peaks["violation"])

@@ -11,13 +11,13 @@ from taupath.engine.problem import Line
 from taupath.engine.solver import Guess, Record, solve_path
 from taupath.progress import Tell
 
-__all__ = ["Meeting", "Stopped", "Walked", "progress_of_two", "walk_in_two", "walk_together"]
+__all__ = ["Leg", "Meeting", "Stopped", "progress_of_two", "walk_in_two", "walk_together"]
 
 # Where two walks meet, t is rounded to a multiple of one over this, so that 1 - t is exact.
 SEAM = 2.0**50
 
 
-class Walked(NamedTuple):
+class Leg(NamedTuple):
     """The record of a walk, and whether it went backward along the line."""
 
     backward: bool
@@ -125,7 +125,7 @@ def walk_in_two(
     order: np.ndarray | None,
     progress: Tell | None,
     guess_at: Callable[[float], Guess] | None,
-) -> list[Walked]:
+) -> list[Leg]:
     """Return walks that together cover a line from `begin` to `end`, in its order.
 
     The first thread walks from `begin`. The second one begins in the middle, walks to the end, and
@@ -148,28 +148,28 @@ def walk_in_two(
     def first(meeting: Meeting) -> Record:
         return solve_path(rows, line, begin, end, order, report(0), meeting.reached)
 
-    def second(meeting: Meeting) -> list[Walked]:
+    def second(meeting: Meeting) -> list[Leg]:
         own, met = report(1), meeting.reached
         if guess_at is None:
-            return [Walked(True, solve_path(others, back, 1 - end, 1 - begin, order, own, met))]
+            return [Leg(True, solve_path(others, back, 1 - end, 1 - begin, order, own, met))]
         guess = guess_at(middle)
         meeting.at = 1.0 - middle  # up to there is this thread's part
         away = solve_path(others, line, middle, end, order, own, meeting.passing, guess)
         if meeting.other.at >= middle:
-            return [Walked(False, away)]
+            return [Leg(False, away)]
         towards = solve_path(others, back, 1 - middle, 1 - begin, order, own, met, guess)
-        return [Walked(True, towards), Walked(False, away)]
+        return [Leg(True, towards), Leg(False, away)]
 
     forward, walked = walk_together((first, second))
     backward, towards = walked[0]
     if not backward:
-        return [Walked(False, forward.until(middle)), *walked]
+        return [Leg(False, forward.until(middle)), *walked]
     if guess_at is not None and forward.end >= middle:  # it was there before it knew of the other
-        return [Walked(False, forward.until(middle)), *walked[1:]]
+        return [Leg(False, forward.until(middle)), *walked[1:]]
     seam = _rounded(forward.end)
     seam = seam if seam >= 1.0 - towards.end else forward.end
     parts = forward.until(seam), towards.until(1.0 - seam)
-    return [Walked(False, parts[0]), Walked(True, parts[1]), *walked[1:]]
+    return [Leg(False, parts[0]), Leg(True, parts[1]), *walked[1:]]
 
 
 def _rounded(t: float) -> float:

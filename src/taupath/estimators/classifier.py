@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from taupath.approximate.node_search import choose_method
 from taupath.estimators.constant_decisions import ConstantDecisions
 from taupath.estimators.costs import check_tau
 from taupath.estimators.decisions import PathClassifier
 from taupath.estimators.fit_time import advise
 from taupath.estimators.parallel import run_all
 from taupath.fitting.classification import quantile_path
-from taupath.paths.jobs import ClassificationPath
+from taupath.fitting.method import choose_method
+from taupath.paths.path import SolutionPath
 from taupath.validation import (
     DEFAULT_C,
     Checked,
@@ -99,9 +99,9 @@ class QuantileSVC(PathClassifier):
         The labels, sorted.
     pos_label_ : label
         The positive class, if there are two classes.
-    path_ : ClassificationPath
+    path_ : SolutionPath
         The path, if there are two classes: f_τ(x) ≥ 0 decides for `pos_label_`.
-    paths_ : list of ClassificationPath
+    paths_ : list of SolutionPath
         All paths: of pairs (0, 1), (0, 2), ..., (1, 2), ... of classes, the second one positive;
         with "ovr" of each class, positive, against the rest.
     coef_, intercept_ : ndarray of shape (1, n_features), ndarray of shape (1,)
@@ -254,10 +254,10 @@ class QuantileSVC(PathClassifier):
                 f"{classes[1]!r}"
             )
 
-    def _all_paths(self) -> list[ClassificationPath]:
+    def _all_paths(self) -> list[SolutionPath]:
         return self.paths_
 
-    def _set_paths(self, paths: Sequence[ClassificationPath]) -> None:
+    def _set_paths(self, paths: Sequence[SolutionPath]) -> None:
         self.paths_ = list(paths)
         self._constant = ConstantDecisions()
         self.__dict__.pop("path_", None)

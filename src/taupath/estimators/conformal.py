@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import KFold, check_cv
 
 from taupath.estimators.rearrangement import rearranged_quantiles
-from taupath.paths.jobs import RegressionPath
+from taupath.paths.path import SolutionPath
 from taupath.validation import Checked, check_integer
 
 __all__ = ["Calibration", "calibrate", "make_folds"]
@@ -95,7 +95,7 @@ def make_folds(conformal: Any, weight: np.ndarray) -> list[tuple[np.ndarray, np.
 
 
 def calibrate(
-    follow: Callable[[Checked, np.ndarray, np.ndarray], RegressionPath],
+    follow: Callable[[Checked, np.ndarray, np.ndarray], SolutionPath],
     X: Checked,
     y: np.ndarray,
     weight: np.ndarray,

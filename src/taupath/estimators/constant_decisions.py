@@ -79,21 +79,20 @@ class ConstantDecisions:
 
 
 def _has_rows(path: Any) -> bool:
-    samples = path._samples
-    return bool(samples.X.shape[0] == samples.shape[0])
+    return bool(path.data.at_hand)
 
 
 def _constant(path: Any, tau: float, monotone: bool) -> bool | None:
     """Return whether all training rows are positive, all negative (False), or neither (None)."""
-    samples = path._samples
-    classes = np.flatnonzero(samples.sign > 0), np.flatnonzero(samples.sign < 0)
+    data = path.data
+    classes = np.flatnonzero(data.sign > 0), np.flatnonzero(data.sign < 0)
     few = np.concatenate([own[:: -(-len(own) // LOOKED_AT_FIRST) or 1] for own in classes])
-    function = None if monotone else path._function(tau)
-    for X in (samples.X[few], samples.X):
+    function = None if monotone else path.solutions.function(tau)
+    for X in (data.X[few], data.X):
         if function is None:
             values = path.tau_range[0] + path.crossings(Checked(X)).length - tau
         else:
-            values = samples.decide(X, function)
+            values = data.decide(X, function)
         positive = values >= 0.0
         if positive.any() and not positive.all():
             return None

@@ -23,7 +23,7 @@ from taupath.estimators.costs import (
 from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.estimators.multiclass import couple_pairs, normalize_rest
 from taupath.exceptions import ConstantDecisionWarning
-from taupath.paths.jobs import ClassificationPath
+from taupath.paths.path import SolutionPath
 from taupath.validation import Checked, check_all_within
 
 __all__ = ["PathClassifier"]
@@ -37,8 +37,8 @@ class PathClassifier(CostScoreMixin, PathEstimator):
     multi_class: str
     classes_: np.ndarray
     pos_label_: Any
-    path_: ClassificationPath
-    paths_: list[ClassificationPath]
+    path_: SolutionPath
+    paths_: list[SolutionPath]
     _members: list[np.ndarray | None]  # training samples of each path; None for all
     _constant: ConstantDecisions  # of `path_`
     _names: Sequence[Any] | None = None  # names of the classes, where `classes_` are codes

@@ -143,16 +143,16 @@ def rows_of(estimator: Any) -> TrainingRows | None:
     known: TrainingRows | None = getattr(estimator, "_training_rows", None)
     if known is not None:
         return known
-    samples = [path._samples for path in estimator._all_paths()]
+    kept = [path.data for path in estimator._all_paths()]
     members = getattr(estimator, "_members", [None])
-    there = all(each.X.shape[0] == each.shape[0] for each in samples)
+    there = all(each.at_hand for each in kept)
     if not there or (estimator.kernel == "precomputed" and members[0] is not None):
         return None
     if members[0] is None:
-        return TrainingRows.of([samples[0].X])
+        return TrainingRows.of([kept[0].X])
     # a path for each pair of classes: take every row once
     parts, seen = [], np.empty(0, dtype=np.int64)
-    for own, each in zip(members, samples, strict=True):
+    for own, each in zip(members, kept, strict=True):
         parts.append(each.X[~np.isin(own, seen)])
         seen = np.union1d(seen, own)
     return TrainingRows.of([part for part in parts if part.shape[0]])

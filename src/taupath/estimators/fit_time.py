@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from taupath.approximate.node_search import MANY_SAMPLES
 from taupath.exceptions import WalkFailed
+from taupath.fitting.method import MANY_SAMPLES
 from taupath.progress import Display, duration
 
 __all__ = ["Forecast", "advise", "forecast"]

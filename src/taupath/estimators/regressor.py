@@ -9,13 +9,13 @@ from sklearn.metrics import d2_pinball_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from taupath.approximate.node_search import choose_method
 from taupath.estimators.base import PathEstimator
 from taupath.estimators.conformal import Calibration, calibrate, make_folds
 from taupath.estimators.fit_time import advise
 from taupath.estimators.rearrangement import rearranged_quantiles
+from taupath.fitting.method import choose_method
 from taupath.fitting.regression import quantile_regression_path
-from taupath.paths.jobs import RegressionPath
+from taupath.paths.path import SolutionPath
 from taupath.progress import share_of
 from taupath.validation import (
     UNIT_INTERVAL,
@@ -77,7 +77,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
 
     Attributes
     ----------
-    path_ : RegressionPath
+    path_ : SolutionPath
         The path, of all samples.
     calibration_ : Calibration or None
         The share of held-out samples that intervals hold: `level`, `step`, `share`.
@@ -174,10 +174,10 @@ class QuantileSVR(RegressorMixin, PathEstimator):
             self._set_paths([quantile_regression_path(**job, progress=progress)])
         return self
 
-    def _all_paths(self) -> list[RegressionPath]:
+    def _all_paths(self) -> list[SolutionPath]:
         return [self.path_]
 
-    def _set_paths(self, paths: Sequence[RegressionPath]) -> None:
+    def _set_paths(self, paths: Sequence[SolutionPath]) -> None:
         (self.path_,) = paths
         self.n_iter_, self.method_ = self.path_.n_kinks, self.path_.method
 

@@ -12,10 +12,10 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import check_classification_targets
 
-from taupath.approximate.node_search import choose_method
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.costs import check_tau_columns
 from taupath.estimators.parallel import run_all
+from taupath.fitting.method import choose_method
 from taupath.progress import share_of
 from taupath.validation import Checked, check_C, check_integer, check_weight
 

@@ -25,22 +25,9 @@ __all__ = [
     "usual_taus",
 ]
 
-# What a miss costs, and what a false alarm, in the rows of a table.
-RATIOS = (
-    (100, 1),
-    (50, 1),
-    (20, 1),
-    (10, 1),
-    (5, 1),
-    (2, 1),
-    (1, 1),
-    (1, 2),
-    (1, 5),
-    (1, 10),
-    (1, 20),
-    (1, 50),
-    (1, 100),
-)
+# How many false alarms a miss costs, in the rows of a table; beyond 1, the same the other way
+# round.
+RATIOS = (100, 50, 20, 10, 5, 2, 1)
 # Quantiles that a table shows.
 QUANTILES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
@@ -126,8 +113,8 @@ def evaluate(
 
 
 def usual_taus(walked: tuple[float, float]) -> list[float]:
-    """Return the τ of a table, as far as they are known."""
-    taus = (alarm / (alarm + miss) for miss, alarm in RATIOS)
+    """Return the τ of a table that lie within the walked range."""
+    taus = [*(1 / (1 + ratio) for ratio in RATIOS), *(r / (r + 1) for r in RATIOS[-2::-1])]
     return [tau for tau in taus if walked[0] <= tau <= walked[1]]
 
 

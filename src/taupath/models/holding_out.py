@@ -39,20 +39,14 @@ def hold_out(
 
     Parameters
     ----------
-    table : Table
-        Rows to learn from.
-    preparation : Preparation
-        Learned from the same table.
+    table, preparation, options, cv, progress
+        As in `train`; `progress` is called after each part.
     how : dict
-        What `Preparation.learn` was asked for.
-    options, cv
-        As for `train`.
+        Arguments of `Preparation.learn`.
     folds : int, optional
         Number of parts, each of which is held out once.
     share : float, optional
         Instead: share of the rows that are held out, once.
-    progress : callable, optional
-        Called as ``progress(fraction, n_rows)`` after each part.
     """
     started = time.perf_counter()
     splits = _splits(preparation, preparation.response(table), folds, share)

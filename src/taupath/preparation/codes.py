@@ -11,18 +11,12 @@ __all__ = ["codes_of"]
 
 
 def codes_of(values: np.ndarray, known: Sequence[str | int | float]) -> np.ndarray:
-    """Return the place of each value among the known ones, -1 where it is not there.
+    """Return the place of each value among the known ones, -1 if it is not there.
 
-    A column of text is read as numbers if only those of its cells are there that look like them.
-    So what is not found as it is written is looked up by its number, unless several known values
-    have that number. Where all known values are truth values, 1 is true and 0 is false.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        Numbers in float64, or objects of type str.
-    known : sequence of str, int or float
-        Different values.
+    `values` are numbers in float64, or objects of type str. A column that was text in training may
+    be read as numbers if all its cells happen to be numbers. So a value that is not found as it is
+    written is looked up by its number, unless several known values have that number. If all known
+    values are truth values, 1 is true and 0 is false.
     """
     truths = all(_number(value, True) in (0.0, 1.0) for value in known)
     by_number = _by_number(known, truths)

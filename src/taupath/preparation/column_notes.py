@@ -38,20 +38,10 @@ def notes_on(
     target: str,
     index: Sequence[str],
 ) -> list[str]:
-    """Return what should be known about the columns of a table, a line each.
+    """Return what users should know about the columns of a table, one line each.
 
-    Parameters
-    ----------
-    table : Table
-        As it was given.
-    used : Table
-        The rows of it that are used.
-    features : ColumnFeatures
-        Learned from them.
-    target : str
-        The column to predict.
-    index : sequence of str
-        What `index_columns` found.
+    `used` are the rows of `table` that `features` were learned from, and `index` are the columns
+    that `index_columns` found.
     """
     notes = [
         f"column {name!r} has no name and numbers the rows: it is not used "

@@ -45,16 +45,8 @@ def learn_classes(
 ) -> list[Label]:
     """Return the different labels in order, the positive one last.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        Labels: float64, or objects of type str.
-    table : Table
-        Where they are from.
-    target : str or None
-        Name of their column.
-    positive : str, int, float or None
-        The class to have last, as text or as it is, if there are two.
+    `values` are the labels in the column `target` of the table, or those of its matrix. `positive`
+    is the class to put last if there are two, as text or as it is.
     """
     where = _where(table, target)
     classes = _distinct(values)

@@ -37,7 +37,7 @@ def learn_columns(
     unseen: str = "ignore",
     trusted: bool = False,
 ) -> ColumnFeatures:
-    """Return the features of some columns of a table.
+    """Return the features of some columns of a table; a `TableError` says why one cannot be used.
 
     Parameters
     ----------
@@ -45,24 +45,17 @@ def learn_columns(
         Rows to learn from.
     names : sequence of str
         Columns to use.
-    standardize : bool
-        Whether numbers get mean 0 and standard deviation 1, constant ones only mean 0.
+    standardize, unseen
+        As in `Preparation.learn`.
     impute : bool
         Whether missing cells count as the median of a column of numbers, and as the most frequent
         category of a column of text; otherwise they are errors.
     flag_missing : bool
-        Whether columns with missing cells get one more feature: 1 where a cell is missing. A text
-        that is missing is then no category at all.
-    unseen : {"ignore", "error"}
-        What other texts are, later.
+        Whether columns with missing cells get one more feature, 1 where a cell is missing. A
+        missing text is then none of the categories.
     trusted : bool
-        Whether columns are taken as they are, though they may look like identifiers, or like
-        numbers with mistakes in them.
-
-    Raises
-    ------
-    TableError
-        If a column cannot be used; the message says where and why.
+        Whether columns are used as they are, even if they look like identifiers, or like numbers
+        with typing errors.
     """
     if not trusted:
         _check_identifiers(table, names)

@@ -81,17 +81,8 @@ _Made = _Cells | _Missing | _Category
 def translated(steps: Sequence[tuple[str, Any]], names: Sequence[str]) -> ColumnFeatures:
     """Return the features that fitted transformers, one after the other, make of raw columns.
 
-    Parameters
-    ----------
-    steps : sequence of (name, transformer)
-        As in a `Pipeline`, without its last step.
-    names : sequence of str
-        Names of the raw columns.
-
-    Raises
-    ------
-    ValueError
-        If a step cannot be stored. The message names it.
+    `steps` are those of a `Pipeline` without the last one, `names` those of the raw columns. A
+    `ValueError` names the step that cannot be stored.
     """
     made: list[_Made] = [_Cells(name) for name in names]
     for name, transformer in steps:

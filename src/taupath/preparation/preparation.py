@@ -212,7 +212,8 @@ class Preparation:
                 drop += index
             names = feature_columns(table, target, [*drop, *keep])
             if missing != "error":
-                rows = complete_rows(table, [target, *names] if missing == "drop" else [target])
+                needed = [target, *names] if missing == "drop" else [target]
+                rows = complete_rows(table, needed, learning=True)
         found, classes = responses(rows, target), None
         if task == "classify":
             classes = labels.learn_classes(found, rows, target, positive)
@@ -284,8 +285,8 @@ class Preparation:
             return table
         if self.missing == "drop" and isinstance(self.columns, ColumnFeatures):
             self.columns.check_names(table)
-            return complete_rows(table, [target, *self.columns.names])
-        return complete_rows(table, [target])
+            return complete_rows(table, [target, *self.columns.names], learning=False)
+        return complete_rows(table, [target], learning=False)
 
     def target_in(self, table: Table) -> str | None:
         """Return the column of a table that holds the responses, None if it is not there."""

@@ -85,18 +85,18 @@ def feature_columns(table: Table, target: str, left_out: Sequence[str]) -> list[
     return names
 
 
-def complete_rows(table: Table, names: Sequence[str]) -> Table:
+def complete_rows(table: Table, names: Sequence[str], learning: bool) -> Table:
     """Return the rows of a table that have no missing cell in these columns."""
     missing = np.any([missing_in(table.cells(name)) for name in names], axis=0)
     if missing.all():
         empty = [name for name in names if table.is_blank(name)]
-        raise TableError(
-            f"{table.source}: each row has a missing cell, as column {listed(empty)} is empty; "
-            f"leave it out: {' '.join(option('--drop', name) for name in empty)}"
-            if empty
-            else f"{table.source}: each row has a missing cell, so that none is left; "
-            "--missing impute fills them in"
-        )
+        why = f", as column {listed(empty)} is empty" if empty else ""
+        advice = "--missing impute fills them in"
+        if not learning:
+            advice = "there is nothing to compare with"
+        elif empty:
+            advice = f"leave it out: {' '.join(option('--drop', name) for name in empty)}"
+        raise TableError(f"{table.source}: each row has a missing cell{why}; {advice}")
     return table.take(~missing) if missing.any() else table
 
 

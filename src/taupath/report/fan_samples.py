@@ -1,71 +1,39 @@
-"""Quantiles over one column while the others stay as they typically are."""
+"""Samples along one column, the others at typical values: quantiles are drawn over them."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from taupath.report.encoding import packed
-from taupath.report.inputs import Case
+from taupath.report.inputs import ModelAndData, as_numbers
 from taupath.report.linear_weights import scale_of
 
-__all__ = ["Fans", "find_fans"]
+__all__ = ["fan_samples"]
 
-# Points of the grid over a column, where it begins and ends, and columns that quantiles can be seen
-# over. Beyond these ends there are too few cases for a model to know much.
-GRID = 81
+# Samples along each column: enough for smooth curves.
+N_ALONG = 81
+# Quantiles of a column at which its samples begin and end: there are too few cases beyond.
 ENDS = (0.01, 0.99)
+# Columns that a reader can choose from, those that move the predicted median most.
 MOST_FANS = 8
-# Columns that are looked at for those that move the median most, and points of each.
+# Columns tried for that, and the quantiles of each that are tried.
 MOST_TRIED = 60
 TRIED = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 
 
-@dataclass(frozen=True)
-class Fans:
-    """Samples along some columns.
+def fan_samples(
+    source: ModelAndData, rows: np.ndarray
+) -> tuple[np.ndarray | None, dict[str, Any] | None]:
+    """Return samples along some columns of X that hold numbers, and what the page carries of them.
 
-    Attributes
-    ----------
-    names : list of str
-        The columns that move the predicted median most, those first.
-    x : ndarray of shape (n_fans, GRID)
-        Where they are, in the units of the column.
-    at : ndarray of shape (n_fans, n_samples)
-        Where the cases are.
-    samples : ndarray or sparse array of shape (n_fans * GRID, n_features)
-        As the model takes them.
-    n_columns : int
-        How many columns there are, all told.
-    mixed : bool
-        Whether some columns stay at their most common value, since they have no median.
+    The samples are as the model takes them, `N_ALONG` for each column. The page carries where they
+    are, in the units of the column, and with them these rows of the cases. None if no column holds
+    numbers.
     """
-
-    names: list[str]
-    x: np.ndarray
-    at: np.ndarray
-    samples: Any
-    n_columns: int
-    mixed: bool
-
-    def payload(self, rows: np.ndarray) -> dict[str, Any]:
-        """Return what the page carries, with these of the cases as points."""
-        return {
-            "names": self.names,
-            "columns": self.n_columns,
-            "mixed": self.mixed,
-            "size": GRID,
-            "x": packed(self.x, "f8"),
-            "points": packed(self.at[:, rows], "f4"),
-        }
-
-
-def find_fans(case: Case) -> Fans | None:
-    """Return samples along the columns of X that hold numbers; None if there are none."""
-    columns = case.given_columns()
+    columns = source.given_columns()
     numbers = {}
     for j, values in enumerate(columns.values()):
-        found = _numbers(values)
+        found = _finite_numbers(values)
         if found is not None and np.nanmax(found) > np.nanmin(found):
             numbers[j] = found
     # two values are a category, unless there is nothing else
@@ -73,66 +41,62 @@ def find_fans(case: Case) -> Fans | None:
         j for j, values in numbers.items() if len(np.unique(values[np.isfinite(values)])) > 2
     ] or [*numbers]
     if not varied:
-        return None
-    typical = _typical(list(columns.values()), set(varied))
+        return None, None
+    typical = _typical_case(list(columns.values()), set(varied))
     medians = {j: float(np.nanmedian(numbers[j])) for j in varied}
 
-    def along(j: int, values: np.ndarray) -> Any:
-        return _with_numbers(case.given, typical, {**medians, j: values}, len(values))
+    def along(j: int, values: np.ndarray) -> np.ndarray:
+        """Return the typical case with these values of column j, as the model takes it."""
+        repeated = _with_numbers(source.given, typical, {**medians, j: values}, len(values))
+        samples = source.transform(repeated)
+        return np.asarray(samples.toarray() if hasattr(samples, "toarray") else samples)
+
+    def effect(j: int) -> float:
+        """Return by how much column j moves the predicted median."""
+        samples = along(j, np.nanquantile(numbers[j], TRIED))
+        return float(np.ptp(source.model.path_.kept_functions(samples).between(np.array([0.5]))))
 
     shown = varied
     if len(varied) > 1:
-        tried = varied[:MOST_TRIED]
-        samples = [case.transform(along(j, np.nanquantile(numbers[j], TRIED))) for j in tried]
-        effect = [
-            np.ptp(case.model.path_.kept_functions(some).between(np.array([0.5])))
-            for some in samples
-        ]
-        shown = [tried[k] for k in np.argsort(-np.array(effect), kind="stable")]
-    shown = shown[:MOST_FANS]
-    names = case.given_names()
+        shown = sorted(varied[:MOST_TRIED], key=effect, reverse=True)[:MOST_FANS]
+    names = source.given_names()
     x, at, samples = [], [], []
     for j in shown:
         first, last = np.nanquantile(numbers[j], ENDS)
-        grid = np.linspace(first, last, GRID)
-        samples.append(case.transform(along(j, grid)))
-        unit, zero = _units(case, names[j], numbers[j])
+        grid = np.linspace(first, last, N_ALONG)
+        samples.append(along(j, grid))
+        unit, zero = _units(source, names[j], numbers[j])
         x.append((grid - zero) / unit)
-        at.append((numbers[j] - zero) / unit)
-    return Fans(
-        [names[j] for j in shown],
-        np.array(x),
-        np.array(at),
-        np.concatenate([_dense(some) for some in samples]),
-        len(columns if case.columns is None else case.columns),
-        len(varied) < len(columns),
-    )
+        at.append((numbers[j][rows] - zero) / unit)
+    return np.concatenate(samples), {
+        "names": [names[j] for j in shown],
+        "columns": len(columns if source.columns is None else source.columns),
+        "mixed": len(varied) < len(columns),  # the others are at their most common values
+        "size": N_ALONG,
+        "x": packed(np.array(x), "f8"),
+        "points": packed(np.array(at), "f4"),
+    }
 
 
-def _numbers(values: Any) -> np.ndarray | None:
-    """Return numbers, NaN where there is none; None if these are no numbers at all."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiub":
+def _finite_numbers(values: Any) -> np.ndarray | None:
+    """Return a column of numbers with NaN for what is not finite; None if there are none."""
+    array = as_numbers(values)
+    if array is None or not np.isfinite(array).any():
         return None
-    array = np.where(np.isinf(array), np.nan, array).astype(np.float64)
-    return array if np.isfinite(array).any() else None
+    return np.where(np.isfinite(array), array, np.nan)
 
 
-def _n_different(values: np.ndarray) -> int:
-    return len(np.unique(values[np.isfinite(values)]))
-
-
-def _units(case: Case, name: str, values: np.ndarray) -> tuple[float, float]:
-    """Return scale and shift that make the column of the user's from one of X."""
-    raw = _numbers((case.columns or {}).get(name, ""))
+def _units(source: ModelAndData, name: str, values: np.ndarray) -> tuple[float, float]:
+    """Return scale and shift of a column of X as a function of the user's column of that name."""
+    raw = _finite_numbers((source.columns or {}).get(name))
     if raw is None or raw.shape != values.shape:
         return 1.0, 0.0
     there = np.isfinite(raw) & np.isfinite(values)
     return (scale_of(values[there], raw[there]) if there.any() else None) or (1.0, 0.0)
 
 
-def _typical(columns: list[Any], varied: set[int]) -> int:
-    """Return a case with the most common values of the columns that are not varied."""
+def _typical_case(columns: list[Any], varied: set[int]) -> int:
+    """Return a case with the most common combination of the columns that are not varied."""
     others = [np.asarray(values).astype(str) for j, values in enumerate(columns) if j not in varied]
     if not others:
         return 0
@@ -159,7 +123,3 @@ def _with_numbers(given: Any, row: int, numbers: dict[int, Any], n: int) -> Any:
     for j, values in numbers.items():
         array[:, j] = values
     return array
-
-
-def _dense(samples: Any) -> np.ndarray:
-    return np.asarray(samples.toarray() if hasattr(samples, "toarray") else samples)

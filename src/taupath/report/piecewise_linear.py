@@ -1,22 +1,35 @@
 """Piecewise linear functions of τ with fewer nodes, and a bound on what that changes.
 
 A path has thousands of kinks, and few of them can be seen. What decides predictions is stored
-exactly; what is only drawn or printed is stored at the nodes kept here.
+exactly. What is only drawn or printed is stored at the nodes kept here.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from taupath.report.encoding import packed
 from taupath.validation import slices
 
-__all__ = ["PiecewiseLinear", "join", "largest_error", "thin_each", "thin_together"]
+__all__ = [
+    "DRAWING_TOLERANCE",
+    "PiecewiseLinear",
+    "evenly_spread",
+    "largest_error",
+    "thin_each",
+    "thin_together",
+]
 
-# A jump by less than this part of the tolerance is none.
+# Functions that are only drawn or printed may be off by this part of their range: less than a
+# pixel of a chart, and about the third digit of a number.
+DRAWING_TOLERANCE = 1e-3
+# A jump by less than this part of the tolerance comes from rounding.
 NO_JUMP = 1e-2
-# Nodes that are looked at together, at least and at most.
-AHEAD, MOST_AHEAD = 8, 1024
-# Numbers at a time that stay close to the processor.
+# How many nodes `thin_together` looks at together, at least and at most: about twice as many as
+# the last chord spans, so that few are computed in vain.
+LEAST_AHEAD, MOST_AHEAD = 8, 1024
+# `largest_error` works on so many numbers at a time, which stay in the processor's cache.
 IN_CACHE = 100_000
 
 
@@ -29,11 +42,11 @@ class PiecewiseLinear:
     nodes : ndarray of shape (n_nodes,)
         Values of τ, in order; one where functions jump is there twice.
     starts : ndarray of int of shape (n_functions + 1,)
-        Function i has the entries starts[i], ..., starts[i + 1] - 1 of the following.
+        Function i has the entries starts[i], ..., starts[i + 1] - 1 of the following two.
     at : ndarray of int
-        Which node.
+        Indices of nodes.
     values : ndarray
-        The value there.
+        Values there.
     """
 
     nodes: np.ndarray
@@ -41,9 +54,25 @@ class PiecewiseLinear:
     at: np.ndarray
     values: np.ndarray
 
+    def payload(self) -> dict[str, Any]:
+        """Return what the page carries: exact nodes, and values to seven digits."""
+        return {
+            "nodes": packed(self.nodes, "f8"),
+            "starts": packed(self.starts, "u4"),
+            "at": packed(self.at, "u2" if len(self.nodes) <= 1 << 16 else "u4"),
+            "values": packed(self.values, "f4"),
+        }
 
-def thin_each(taus: np.ndarray, values: np.ndarray, tolerance: np.ndarray) -> PiecewiseLinear:
+
+def evenly_spread(n: int, most: int) -> np.ndarray:
+    """Return up to `most` indices below n, evenly spread."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+
+
+def thin_each(taus: np.ndarray, values: np.ndarray, tolerance: float) -> PiecewiseLinear:
     """Return functions that differ from the given ones by no more than a tolerance, at any τ.
+
+    Each has nodes of its own.
 
     Parameters
     ----------
@@ -51,21 +80,23 @@ def thin_each(taus: np.ndarray, values: np.ndarray, tolerance: np.ndarray) -> Pi
         Where all functions are given, increasing; twice the same where they jump.
     values : ndarray of shape (n_functions, n_nodes)
         Their values.
-    tolerance : ndarray of shape (n_functions,)
-        How far each may be off.
+    tolerance : float
+        How far any function may be off.
     """
-    kept = [_thin(taus, row, most) for row, most in zip(values, tolerance, strict=True)]
+    kept = [_thin(taus, row, tolerance) for row in values]
     starts = np.append(0, np.cumsum([len(nodes) for nodes in kept]))
     drawn = [row[nodes] for row, nodes in zip(values, kept, strict=True)]
-    return PiecewiseLinear(taus, starts, np.concatenate(kept), np.concatenate(drawn))
+    used, at = np.unique(np.concatenate(kept), return_inverse=True)
+    return PiecewiseLinear(taus[used], starts, at, np.concatenate(drawn))
 
 
 def _thin(taus: np.ndarray, values: np.ndarray, tolerance: float) -> np.ndarray:
     """Return which nodes of one function to keep.
 
-    Every second node is left out where that does no harm, as often as there are some. Two
-    neighbouring pieces and the chord in their place differ most at the node between them: so
-    that, added to what either piece is off already, bounds the error of the chord.
+    Every second node is left out where the tolerance allows, again and again until none can be.
+    Two neighbouring pieces and the chord in their place differ most at the node between them.
+    That difference, added to the error that either piece has already, bounds the error of the
+    chord.
     """
     kept, off = np.arange(len(taus)), np.zeros(len(taus) - 1)
     before = np.inf
@@ -87,23 +118,16 @@ def _thin(taus: np.ndarray, values: np.ndarray, tolerance: float) -> np.ndarray:
 
 
 def thin_together(taus: np.ndarray, values: np.ndarray, tolerance: float) -> np.ndarray:
-    """Return which nodes to keep for all functions to be right up to one tolerance.
+    """Return which nodes to keep if all functions share them, within the same tolerance.
 
-    From each node kept, the chord to the next one misses nothing in between by more than the
-    tolerance: slopes that pass all nodes so far form a cone, and the last node within it is kept
-    when the next one leaves it. Two piecewise linear functions differ most at a node of either, so
-    that this bound holds everywhere.
-
-    Parameters
-    ----------
-    taus, values
-        As for `thin_each`.
-    tolerance : float
-        How far any function may be off.
+    The arguments are those of `thin_each`. From each node kept, the slopes of all chords that
+    pass every later node within the tolerance form a cone. When a node leaves it, the one before
+    is kept. Two piecewise linear functions differ most at a node of either, so the bound holds at
+    every τ.
     """
     columns = np.ascontiguousarray(values.T)
     last = len(taus) - 1
-    kept, ahead = [0], AHEAD
+    kept, ahead = [0], LEAST_AHEAD
     while kept[-1] < last:
         begin = kept[-1]
         first = begin + 1
@@ -128,19 +152,19 @@ def thin_together(taus: np.ndarray, values: np.ndarray, tolerance: float) -> np.
                 break
             first += len(rise)
             ahead = min(2 * ahead, MOST_AHEAD)
-        ahead = min(max(2 * (first - begin), AHEAD), MOST_AHEAD)
+        ahead = min(max(2 * (first - begin), LEAST_AHEAD), MOST_AHEAD)
         kept.append(first - 1)
     return np.array(kept)
 
 
 def largest_error(taus: np.ndarray, values: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Return how far each function is off, at most, if it is linear between the nodes kept."""
+    """Return the largest error of each function if it is linear between the nodes kept."""
     nodes = np.arange(len(taus))
     left = np.clip(np.searchsorted(kept, nodes, side="right") - 1, 0, len(kept) - 2)
     begin, end = taus[kept[left]], taus[kept[left + 1]]
     part = np.where(end > begin, (taus - begin) / np.where(end > begin, end - begin, 1.0), 0.0)
     part = np.where(nodes == kept[left + 1], 1.0, part)
-    most = np.zeros(len(values))
+    errors = np.zeros(len(values))
     for some in slices(len(values), max(IN_CACHE // len(taus), 1)):
         ends = values[some][:, kept]
         drawn = ends[:, left + 1]
@@ -148,18 +172,5 @@ def largest_error(taus: np.ndarray, values: np.ndarray, kept: np.ndarray) -> np.
         drawn *= part
         drawn += ends[:, left]
         drawn -= values[some]
-        most[some] = np.maximum(drawn.max(axis=1), -drawn.min(axis=1))
-    return most
-
-
-def join(parts: list[PiecewiseLinear]) -> PiecewiseLinear:
-    """Return the functions of all parts, which have the same nodes, with only the nodes used."""
-    before = np.cumsum([0] + [len(part.values) for part in parts])
-    starts = [part.starts[:-1] + n for part, n in zip(parts, before[:-1], strict=True)]
-    used, at = np.unique(np.concatenate([part.at for part in parts]), return_inverse=True)
-    return PiecewiseLinear(
-        parts[0].nodes[used],
-        np.append(np.concatenate(starts), before[-1]),
-        at,
-        np.concatenate([part.values for part in parts]),
-    )
+        errors[some] = np.maximum(drawn.max(axis=1), -drawn.min(axis=1))
+    return errors

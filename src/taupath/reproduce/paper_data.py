@@ -1,4 +1,4 @@
-"""The paper's three data sets: what of them is there, and where the rest is to be had."""
+"""The paper's three data sets: those that are available, and where to get the others."""
 
 import threading
 import warnings
@@ -36,33 +36,17 @@ SOURCES = {
     ),
 }
 
-# Seconds to wait for OpenML: the file has 37 kB.
+# Seconds to wait for OpenML: enough for a file of 37 kB.
 OPENML_SECONDS = 20.0
 
 
 def load_available(
     data: PathLike | None, say: Callable[[str], None], wanted: tuple[str, ...] = PAPER_NAMES
 ) -> list[PaperData]:
-    """Return those of the paper's data sets that are there, and say what is missing.
+    """Return the available ones of the paper's data sets, and say which are not.
 
-    Parameters
-    ----------
-    data : path or None
-        Folder with the data; None for the one named by ``TAUPATH_DATA``.
-    say : callable
-        Gets a line for each set that is not there.
-    wanted : tuple of str
-        Names of sets.
-
-    Returns
-    -------
-    list of PaperData
-        In the order of the paper's tables.
-
-    Raises
-    ------
-    DataNotFound
-        If none of them is there; the message says where to get them.
+    `data` is the folder; None for the one named by ``TAUPATH_DATA``. `say` gets a line for each set
+    that is missing. If none is available, a `DataNotFound` says where to get them.
     """
     found, missing = [], []
     for name in wanted:
@@ -96,13 +80,13 @@ def diabetes_from_openml(
 ) -> PaperData | None:
     """Return the diabetes data by scikit-learn's OpenML loader; None where that fails.
 
-    The loader has no time limit of its own, so that it runs in a thread that is left behind when
-    the time is over.
+    The loader has no time limit of its own, so it runs in a thread, which is abandoned after
+    `seconds`.
     """
     fetched: list[Any] = []
     thread = threading.Thread(target=_fetch_into, args=(fetched,), daemon=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about trying again: what came of it is said below
+        warnings.simplefilter("ignore")  # about retries: the outcome is reported below
         thread.start()
         thread.join(seconds)
     if not fetched:
@@ -119,7 +103,7 @@ def diabetes_from_openml(
 
 
 def _fetch_into(fetched: list[Any]) -> None:
-    """Put the raw features and labels into the list, or the exception that came instead."""
+    """Append the raw features and labels to the list, or the exception that was raised."""
     from sklearn.datasets import fetch_openml
 
     try:
@@ -127,5 +111,5 @@ def _fetch_into(fetched: list[Any]) -> None:
             "diabetes", version=1, as_frame=False, parser="liac-arff", n_retries=1, delay=0.1
         )
         fetched.append((np.asarray(bunch.data, dtype=np.float64), np.asarray(bunch.target)))
-    except Exception as error:  # whatever it is, the data are not there
+    except Exception as error:  # whatever it is, there are no data
         fetched.append(error)

@@ -83,20 +83,10 @@ class Row:
 
 
 def measure(data: PaperData, repeats: int | None = None, algorithm1: str = "auto") -> Row:
-    """Measure one row.
+    """Measure one row on the training part of a data set.
 
-    Parameters
-    ----------
-    data : PaperData
-        The training part is used.
-    repeats : int, optional
-        Number of runs; by default as many as time allows.
-    algorithm1 : {"auto", "whole", "skip"}
-        How much of Algorithm 1 to run, see `measure_algorithm1`.
-
-    Returns
-    -------
-    Row
+    `repeats` is the number of runs, by default as many as time allows; `algorithm1` says how much
+    of Algorithm 1 to run, see `measure_algorithm1`.
     """
     X, y, lam = data.X_train, data.y_train.astype(np.float64), data.lam
     problem, watch = Problem(X, y, lam), Stopwatch()

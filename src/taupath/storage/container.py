@@ -42,16 +42,9 @@ _MARK = '"sha256":"'
 def write_container(
     file: "str | os.PathLike[str]", content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> None:
-    """Write arrays and their description; `file` is there whole afterwards, or as it was.
+    """Write arrays and their description; an existing file is replaced only if all goes well.
 
-    Parameters
-    ----------
-    file : path
-        Where to.
-    content : mapping
-        Whatever JSON can hold.
-    arrays : mapping of str to ndarray
-        float64, float32, int64, int32 or int8.
+    `content` is whatever JSON can hold. Arrays are float64, float32, int64, int32 or int8.
     """
     header: dict[str, Any] = {
         "__metadata__": {
@@ -92,12 +85,7 @@ def write_container(
 def read_container(file: "str | os.PathLike[str]") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return description and arrays of a file that `write_container` wrote.
 
-    Raises
-    ------
-    ModelFileError
-        For any other file: foreign, of a later version, cut off, or altered.
-    OSError
-        If it cannot be read at all.
+    Any other file is a `ModelFileError`: foreign, of a later version, cut off, or altered.
     """
     with open(file, "rb") as stream:
         size = os.fstat(stream.fileno()).st_size

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 __all__ = [
+    "as_column",
     "as_numbers",
     "as_text",
     "first_text",
@@ -70,6 +71,12 @@ def as_text(cells: Sequence[str], known: dict[str, str]) -> np.ndarray:
         cell = raw.strip()
         values[i] = None if is_missing(cell) else known.setdefault(cell, cell)
     return values
+
+
+def as_column(cells: Sequence[str]) -> np.ndarray:
+    """Return cells as numbers if all of them are, else as text."""
+    numbers = as_numbers(cells)
+    return as_text(cells, {}) if numbers is None else numbers
 
 
 def numbers_in(values: np.ndarray) -> np.ndarray | None:

@@ -29,13 +29,7 @@ BLOCK = 4096
 
 
 def check_text(data: bytes, source: str) -> None:
-    """Make sure that a file is text in UTF-8, with or without a byte order mark.
-
-    Raises
-    ------
-    TableError
-        If it is not UTF-8, with the line, or no text at all.
-    """
+    """Raise a `TableError` unless a file is text in UTF-8, with or without a byte order mark."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise TableError(f"{source}: the text is in UTF-16; save it as UTF-8")
     zero = data.find(b"\0")
@@ -63,30 +57,15 @@ def read_delimited(
 ) -> Table:
     """Return the table in a delimited text.
 
-    The first line is a header unless all its cells are numbers or missing. One with numbers and
-    text is a header too, unless a number in it is no plain integer (names may be years) or one of
-    its texts is found again below in the same column. Without a header columns are called x1, x2,
-    and so on.
+    The first line is a header unless all its cells are numbers or missing. If it has numbers and
+    text, it is a header unless one of the numbers is not a plain integer (names may be years), or
+    one of the texts occurs again below in the same column. Without a header, columns are called x1,
+    x2, and so on.
 
-    Parameters
-    ----------
-    data : bytes
-        Content of the file.
-    source : str
-        Name of the file, for messages.
-    separator : str, optional
-        One character; a blank stands for any number of blanks and tabs. By default a tab, a
-        semicolon, a pipe or a comma, whichever fits the first lines, or else blanks.
-    as_text : collection of str
-        Names of columns whose cells stay as they are written, even if all of them are numbers.
-    progress : callable, optional
-        Called as ``progress(fraction, n_rows)`` now and then.
-
-    Raises
-    ------
-    TableError
-        If the rows have different lengths, a name comes twice, a quote does not end, or there are
-        no rows.
+    `separator` is one character; a blank stands for any number of blanks and tabs. By default it is
+    a tab, a semicolon, a pipe or a comma, whichever fits the first lines, or else blanks. Columns
+    of `as_text` stay as they are written. A `TableError` tells the line of rows with different
+    lengths and of quotes that do not end.
     """
     check_text(data, source)
     rows = _Rows(data, source, separator or _find_separator(data))

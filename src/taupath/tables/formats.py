@@ -38,13 +38,7 @@ def format_of(name: str, among: Collection[str]) -> str | None:
 
 
 def format_to_write(file: str | os.PathLike[str]) -> str:
-    """Return the format that the name of a file asks for; CSV for standard output and devices.
-
-    Raises
-    ------
-    TableError
-        If the name asks for none that is written.
-    """
+    """Return the format that the name of a file asks for; CSV for standard output and devices."""
     name = os.fspath(file)
     if name == "-" or (os.path.exists(name) and not os.path.isfile(name)):
         return "csv"

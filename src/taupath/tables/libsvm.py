@@ -40,21 +40,9 @@ def looks_like_libsvm(data: bytes) -> bool:
 def read_libsvm(data: bytes, source: str, *, progress: Progress | None = None) -> Table:
     """Return the matrix and the labels in a text of LIBSVM format.
 
-    Comments from ``#`` to the end of a line and query numbers ``qid:…`` are left out.
-
-    Parameters
-    ----------
-    data : bytes
-        Content of the file.
-    source : str
-        Name of the file, for messages.
-    progress : callable, optional
-        Called as ``progress(fraction, n_rows)`` now and then.
-
-    Raises
-    ------
-    TableError
-        If a label or a feature is not a finite number, or indices do not increase from one.
+    Comments from ``#`` to the end of a line and query numbers ``qid:…`` are left out. A
+    `TableError` names the first line with a label or a feature that is not a finite number, or with
+    indices that do not increase from one.
     """
     import scipy.sparse as sp
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taupath.tables.cells import as_numbers, as_text
+from taupath.tables.cells import as_column
 from taupath.tables.messages import listed, one_line
 from taupath.tables.table import Table, TableError
 
@@ -19,17 +19,8 @@ __all__ = ["read_npz"]
 def read_npz(data: bytes, source: str) -> Table:
     """Return the matrix and the labels in an archive as `numpy.savez` or `scipy.sparse` writes it.
 
-    Parameters
-    ----------
-    data : bytes
-        Content of the file.
-    source : str
-        Name of the file, for messages.
-
-    Raises
-    ------
-    TableError
-        If there is no matrix, or it or ``y`` has another shape or type than it must have.
+    `data` is the content of the file and `source` its name, for messages. A `TableError` says why
+    an archive cannot be used.
     """
     if not zipfile.is_zipfile(io.BytesIO(data)):
         raise TableError(f"{source}: it is not a NumPy archive, or it is cut short")
@@ -107,9 +98,7 @@ def _labels(y: np.ndarray, n_rows: int, source: str) -> np.ndarray:
     if y.shape != (n_rows,):
         raise TableError(f"{source}: 'y' must have shape ({n_rows},) as 'X' has, not {y.shape}")
     if y.dtype.kind in "Ub":
-        texts = [str(label) for label in y]
-        numbers = as_numbers(texts)
-        y = as_text(texts, {}) if numbers is None else numbers
+        y = as_column([str(label) for label in y])
     if y.dtype == object:
         finite = np.array([label is not None for label in y])
     else:

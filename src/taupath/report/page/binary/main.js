@@ -276,7 +276,7 @@ const charts = [
   reliabilityChart(data.reliability, positive, "Reliability of the probabilities", RELIABILITY_NOTE),
   data.boundary && boundaryChart(state, data.boundary),
   data.coefficients && weightsChart({
-    getTau: () => state.decides, setTau: (tau) => setTau(state.costsOf(tau)), along: SCALE, x: RATIO_AXIS, rises: "f rises",
+    getTau: () => state.decides, follow: (tau) => setTau(state.costsOf(tau)), along: SCALE, x: RATIO_AXIS, rises: "f rises",
   }),
 ].filter((chart) => chart !== null);
 const weights = data.coefficients && weightsTable(() => state.decides);
@@ -316,7 +316,7 @@ startPage(headline, [
       element("div", { class: "fields" }, costFpField.node, costFnField.node,
         element("div", { class: "with-reset" }, prevalenceField.node, resetPrevalence, adaptLabel)),
       control.node, costNote),
-    card("outcome", "What happens then", { class: "card outcome" }, matrix, metrics.node),
+    card("outcome", "What happens then", { class: "card" }, matrix, metrics.node),
     costCurves.node,
     card("beside", COMPARED, { class: "card beside" }, scoreTable, versus, hindsight)),
   ...lists.nodes(),

@@ -128,7 +128,7 @@ class CaseView {
     const f = (tau) => cases.functions.value(state.case, state.decidesAt(tau));
     const flips = () => cases.flips(state.case).map((tau) => state.costsOf(tau));
     return new Chart({
-      title: "f of this case along the costs", class: "strip plain", ratio: 0.25, x: RATIO_AXIS, y: "f", along: SCALE, follow: state.setTau,
+      title: "f of this case along the costs", class: "strip", ratio: 0.25, x: RATIO_AXIS, y: "f", along: SCALE, follow: state.setTau,
       yRange: () => {
         const values = Array.from({ length: RANGE_POINTS }, (_, k) => f(SCALE.at(k / (RANGE_POINTS - 1))));
         return extent([-0.2, 0.2, ...values]).map((end) => 1.1 * end);

@@ -101,10 +101,10 @@ function fanChart(state, changeFan) {
 }
 
 /** The mean of the predicted quantiles: for a page without single cases. */
-function meanChart(state, setTau) {
+function meanChart(state, follow) {
   return new Chart({
     title: `Mean predicted quantile${data.target ? ` of ${target}` : ""}`,
-    x: "quantile τ", y: target, xTick: asPercent, ratio: 0.62, follow: setTau, uses: ["coverage"],
+    x: "quantile τ", y: target, xTick: asPercent, ratio: 0.62, follow, uses: ["coverage"],
     // the last quantiles may lie far outside
     yRange: () => withRoom([meanQuantile(0.005), meanQuantile(0.995)], 0.05),
     base: (chart) => {
@@ -122,10 +122,10 @@ function meanChart(state, setTau) {
   });
 }
 
-function calibrationChart(state, setTau) {
+function calibrationChart(state, follow) {
   return new Chart({
     title: "Are the quantiles right?",
-    x: "quantile τ", y: "share of cases at or below", xTick: asPercent, yTick: asPercent, yRange: unit, ratio: 0.74, follow: setTau,
+    x: "quantile τ", y: "share of cases at or below", xTick: asPercent, yTick: asPercent, yRange: unit, ratio: 0.74, follow,
     base: (chart) => {
       chart.line([[0, 0], [1, 1]], "faint dashed");
       chart.steps(n + 1, (k) => (k === 0 ? 0 : k > n ? 1 : below[k - 1]), (k) => k / n, "positive");
@@ -139,7 +139,7 @@ function calibrationChart(state, setTau) {
   });
 }
 
-function lossChart(state, setTau) {
+function lossChart(state, follow) {
   // between nodes the loss is a parabola (excess and shortfall are linear, their weights too): drawn
   // with a point every sixtieth of the axis, it looks like one
   const nodes = Array.from(means.taus).flatMap((tau, k, taus) => {
@@ -151,7 +151,7 @@ function lossChart(state, setTau) {
   const same = (tau) => pinball(constant, tau);
   return new Chart({
     title: "How far off, at every quantile",
-    x: "quantile τ", y: "mean pinball loss", xTick: asPercent, follow: setTau, ratio: 0.74,
+    x: "quantile τ", y: "mean pinball loss", xTick: asPercent, follow, ratio: 0.74,
     yRange: () => [0, 1.06 * Math.max(...nodes.map((tau) => Math.max(own(tau), same(tau)))) || 1],
     base: (chart) => {
       chart.line(Array.from(constant.taus, (tau) => [tau, same(tau)]), "faint dashed");

@@ -97,15 +97,15 @@ function showCases() {
 // -- taking it along ----------------------------------------------------------------------------
 
 /** The quantile that is predicted and the ends of the interval, in order. */
-function levels() {
+function askedLevels() {
   const { low, high } = interval(state.coverage);
   return [...new Set([low, state.tau, high].map((tau) => neat(tau, 6)))].sort((a, b) => a - b);
 }
 
 /** Predicted quantiles as a CSV file. */
 const quantilesFile = () => casesFile(
-  cases, [data.target ?? "actual", ...levels().map((tau) => `quantile ${tau}`)],
-  (i) => [cases.y[i], ...levels().map((tau) => neat(functions.value(i, tau), 5))]);
+  cases, [data.target ?? "actual", ...askedLevels().map((tau) => `quantile ${tau}`)],
+  (i) => [cases.y[i], ...askedLevels().map((tau) => neat(functions.value(i, tau), 5))]);
 
 const taking = exportSection(
   cases ? [downloadButton("quantiles.csv", quantilesFile, { id: "save-quantiles" })] : [],
@@ -122,7 +122,7 @@ const mainChart = cases
 const charts = [
   calibrationChart(state, setTau), lossChart(state, setTau), coverageChart(state),
   data.coefficients && weightsChart({
-    getTau: () => state.tau, setTau, along: EVEN, x: "quantile τ", rises: data.target ? `the predicted ${target} rises` : "the prediction rises",
+    getTau: () => state.tau, follow: setTau, along: EVEN, x: "quantile τ", rises: data.target ? `the predicted ${target} rises` : "the prediction rises",
   }),
 ].filter((chart) => chart !== null);
 const weights = data.coefficients && weightsTable(() => state.tau);
@@ -140,7 +140,7 @@ function update(setting) {
   underField.show(state.costUnder, 5);
   coverageField.show(100 * state.coverage, 6);
   metrics.show();
-  taking.show(`--quantiles ${levels().join(" ")} -o quantiles.csv`, `quantile=[${levels().join(", ")}]`);
+  taking.show(`--quantiles ${askedLevels().join(" ")} -o quantiles.csv`, `quantile=[${askedLevels().join(", ")}]`);
   drawSoon(setting);
   settingsChanged();
 }

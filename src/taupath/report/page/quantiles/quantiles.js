@@ -7,7 +7,7 @@
 class Quantiles extends LowRank {
   constructor(packed) {
     super(packed);
-    this.known = new Array(this.length);
+    this.known = []; // by index: levels and values
   }
 
   value(i, tau) {

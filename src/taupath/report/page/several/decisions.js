@@ -14,7 +14,7 @@ truth.forEach((c, i) => (perClass[c] += alike[i]));
 const cases = data.cases && { rows: unpack(data.cases.rows), columns: data.cases.columns };
 
 /** costs[c][j]: what taking class c for class j costs. By default, all mistakes cost the same. */
-const usualCosts = () => names.map((_, c) => names.map((_, j) => (c === j ? 0 : 1)));
+const usualCosts = () => Array.from(names.keys(), (c) => Array.from(names.keys(), (j) => (c === j ? 0 : 1)));
 
 /** The costs where mistakes on one class cost so many times as much; right decisions stay as they are. */
 function timesRow(costs, row, times) {

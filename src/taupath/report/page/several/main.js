@@ -233,7 +233,7 @@ startPage(headline, [
     card("outcome", "What happens then", { class: "card" }, matrix,
       element("p", { class: "note" }, `Each case gets the class with the least expected cost.${rounded}`))),
   section("one-class", "What if mistakes on one class cost more?",
-    element("div", { class: "card times" },
+    element("div", { class: "card" },
       element("div", { class: "times-fields" }, rowChoice.node, timesField.node), timesSlider.node),
     element("div", { class: "grid two spaced-grid" }, ...timesCharts.map((chart) => chart.node)),
     element("div", { class: "card spaced-grid" }, element("h3", {}, "Each class at your costs"), rateTable)),

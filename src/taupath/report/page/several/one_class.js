@@ -63,13 +63,13 @@ class Along {
 
 const TIMES_AXIS = "how many times as much mistakes on it cost";
 
-function foundChart(state, setTimes) {
+function foundChart(state, follow) {
   // as many colours as there are, then the same ones dashed
   const mark = (j) => `c${j % 8}${j >= 8 ? " dashed" : ""}`;
   return new Chart({
     title: "How much of each class is found",
     x: TIMES_AXIS, y: "share taken for what it is",
-    along: TIMES, yRange: unit, yTick: asPercent, ratio: 0.7, follow: setTimes, uses: ["costs"],
+    along: TIMES, yRange: unit, yTick: asPercent, ratio: 0.7, follow, uses: ["costs"],
     base: (chart) => {
       const { when, found } = state.along;
       for (let j = k - 1; j >= 0; j--) {
@@ -86,7 +86,7 @@ function foundChart(state, setTimes) {
   });
 }
 
-function timesCostChart(state, setTimes) {
+function timesCostChart(state, follow) {
   const intervals = 80; // enough for a smooth curve
   const points = Array.from({ length: intervals + 1 }, (_, p) => TIMES.at(p / intervals));
   const costsAt = (times) => timesRow(state.costs, state.row, times);
@@ -95,7 +95,7 @@ function timesCostChart(state, setTimes) {
   return new Chart({
     title: "What this costs per case",
     x: TIMES_AXIS, y: "cost per case",
-    along: TIMES, ratio: 0.7, follow: setTimes, uses: ["costs"],
+    along: TIMES, ratio: 0.7, follow, uses: ["costs"],
     yRange: () => {
       model = state.along.curve(points);
       blind = points.map((times) => withoutLooking(costsAt(times)).cost);

@@ -1,7 +1,7 @@
 // Charts: small SVG drawings that are redrawn when their width changes.
 
 /** Round numbers that divide a range, about as many as asked for. */
-function ticks([low, high], about) {
+function roundTicks([low, high], about) {
   if (!(high > low)) return [low];
   const rough = (high - low) / about;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -120,14 +120,14 @@ class Chart {
   }
 
   yTicks() {
-    return ticks(this.yRange, 5);
+    return roundTicks(this.yRange, 5);
   }
 
   /** Ticks of the scale; where there is no room for all of them, every other one, with the middle one. */
   xTicks() {
     const narrow = this.width < NARROW;
     const own = this.scale.ticks;
-    if (!own.length) return ticks(this.xRange, narrow ? 4 : 6).map((tick) => [tick, (this.options.xTick ?? say)(tick)]);
+    if (!own.length) return roundTicks(this.xRange, narrow ? 4 : 6).map((tick) => [tick, (this.options.xTick ?? say)(tick)]);
     return own.length > 5 && narrow ? own.filter((_, k) => (k - (own.length - 1) / 2) % 2 === 0) : own;
   }
 

@@ -38,16 +38,16 @@ function reliabilityChart(reliability, name, title, note = null) {
 /**
  * Weights of the features over τ, the largest by name.
  *
- * getTau, setTau: the present τ; along: the scale of τ; x: its label; rises: what grows with f.
+ * getTau(): the present τ; follow: called with another; along: the scale of τ; x: its label; rises: what grows with f.
  */
-function weightsChart({ getTau, setTau, along, x, rises }) {
+function weightsChart({ getTau, follow, along, x, rises }) {
   const { names, features, tolerance } = data.coefficients;
   const functions = new Functions(data.coefficients.functions);
   const named = names.slice(0, NAMED_WEIGHTS);
   const value = (i) => functions.value(i, getTau());
   return new Chart({
     title: "Weight of each column",
-    x, y: "weight per standard deviation", along, ratio: 0.74, follow: setTau,
+    x, y: "weight per standard deviation", along, ratio: 0.74, follow,
     yRange: () => {
       const [low, high] = functions.range;
       const room = 0.06 * (high - low || 1);

@@ -13,10 +13,10 @@ function shape(name, attributes = {}, ...children) {
 }
 
 function fill(made, attributes, children) {
-  for (const [key, value] of Object.entries(attributes)) {
+  for (const [name, value] of Object.entries(attributes)) {
     if (value === false || value === null || value === undefined) continue;
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else made.setAttribute(key, value === true ? "" : String(value));
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else made.setAttribute(name, value === true ? "" : String(value));
   }
   made.append(...children.filter((child) => child !== null && child !== undefined));
   return made;

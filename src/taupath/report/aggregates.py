@@ -1,20 +1,23 @@
-"""Decisions about cases as functions of τ, and the counts of a page that follow from them."""
+"""What a page says of all cases together: counts of decisions, reliability."""
 
 from typing import Any
 
 import numpy as np
 
+from taupath.outcomes.reliability import reliability_bins
 from taupath.paths.crossings import Changes
 from taupath.report.encoding import packed
 
-__all__ = ["cost_ratios", "counts_payload", "joint"]
+__all__ = ["both_positive", "cost_ratios", "counts_payload", "reliability_payload"]
 
-# Cost ratios with two digits, up to ten thousand to one: where a page of aggregates has its counts.
+# A page of aggregates has its counts at all cost ratios with two digits, up to this power of ten.
 DECADES = 4
+# Bins of the reliability diagram: wide enough for intervals that can be told apart.
+N_BINS = 10
 
 
-def joint(changes: Changes, proba: np.ndarray) -> Changes:
-    """Return where a case is taken for positive both by these decisions and by probabilities."""
+def both_positive(changes: Changes, proba: np.ndarray) -> Changes:
+    """Return where cases are taken for positive both by these decisions and by probabilities."""
     begin, who, when, change = changes
     before = when < proba[who]
     who, when, change = who[before], when[before], change[before]
@@ -38,11 +41,11 @@ def cost_ratios() -> np.ndarray:
 def counts_payload(
     positive: np.ndarray, changes: Changes, nodes: np.ndarray | None
 ) -> dict[str, Any]:
-    """Return how many are taken for positive at τ = 0, by class, and how that changes with τ.
+    """Return how many cases of each class are taken for positive at τ = 0, and all changes of that.
 
-    A change holds for all τ after its own. With `nodes`, counts are right at these τ and stay the
-    same around each of them: what is known of single cases, the exact τ of their changes, is not
-    in there.
+    A change holds for all τ after its own. With `nodes`, changes are moved to the middle between
+    two of these: counts are right at each node, and the exact τ at which the decision about a
+    single case changes is not given away.
     """
     begin, who, when, change = changes
     inside = when < 1.0
@@ -67,3 +70,17 @@ def counts_payload(
 def _packed_steps(steps: np.ndarray) -> dict[str, str]:
     largest = int(np.abs(steps).max(initial=0))
     return packed(steps, "i1" if largest < 1 << 7 else "i2" if largest < 1 << 15 else "i4")
+
+
+def reliability_payload(positive: np.ndarray, proba: np.ndarray) -> dict[str, Any]:
+    """Return shares of the positive class, bin by bin, with their 95 % intervals."""
+    bins = reliability_bins(positive, proba, N_BINS)
+    return {
+        "seen": bins.prob_true.round(4).tolist(),
+        "predicted": bins.prob_pred.round(4).tolist(),
+        "low": bins.interval[:, 0].round(4).tolist(),
+        "high": bins.interval[:, 1].round(4).tolist(),
+        "counts": bins.counts.tolist(),
+        "edges": bins.edges.tolist(),
+        "brier": float(np.mean((proba - positive) ** 2)),
+    }
