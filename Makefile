@@ -46,7 +46,7 @@ bench-growth: build  ## time of a whole path against the number of samples, one 
 	@$(ONE_THREAD) $(PY) benchmarks/growth.py $(BENCH_ARGS)
 
 bench-lines: build $(VENV)/.bench  ## kernels, the C path, quantile regression (needs TAUPATH_DATA)
-	@$(ONE_THREAD) $(PY) benchmarks/lines.py $(BENCH_ARGS)
+	@$(ONE_THREAD) $(PY) benchmarks/run.py --question grid regression regularization -o build/benchmarks $(BENCH_ARGS)
 
 bench-reading: build  ## probabilities off a path, in fits of it, one thread (needs TAUPATH_DATA)
 	@$(ONE_THREAD) $(PY) benchmarks/reading.py $(BENCH_ARGS)
