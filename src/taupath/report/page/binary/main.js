@@ -181,7 +181,7 @@ const metrics = metricList([
 
 // -- compared with others -----------------------------------------------------------------------
 
-const COMPARED = "At your costs, compared with other ways to decide";
+const COMPARED = "Other ways to decide, at your costs";
 const scores = element("tbody", {});
 const versus = element("div", { class: "versus", id: "versus" });
 const hindsight = element("p", { class: "note", id: "hindsight" });
