@@ -218,7 +218,7 @@ def test_another_classifier_is_cut_at_tau_and_compared_at_the_same_costs(raw, op
         assert f"They decide {apart} case" in versus or (apart == 0 and "every case" in versus)
         if costs[1] != costs[0]:
             assert ("more" if costs[1] > costs[0] else "less") + " per case" in versus
-    chart = page.tab.locator("figure", has_text="Cost at every ratio")
+    chart = page.tab.locator("figure", has_text="Cost relative to deciding")
     assert chart.locator("path.other").count() == 2  # and one in the legend
     assert "logistic regression" in chart.locator(".legend").inner_text()
     least = min(30.0 * (raw.truth == 0).sum(), raw.truth.sum()) / n

@@ -31,7 +31,7 @@ function costChart(state) {
   const cut = (own) => (tau) => Math.min(relativeCost(state, own, tau), CUT_COST);
   const sayNow = (own) => (state.tau > 0 && state.tau < 1 ? percent(now(own)) : "");
   return new Chart({
-    title: "Cost at every ratio, compared with deciding without looking", ratio: 0.62, uses: ["prevalence"],
+    title: "Cost relative to deciding without looking", ratio: 0.62, uses: ["prevalence"],
     x: RATIO_AXIS, y: "cost; without looking = 100 %", along: SCALE, yTick: asPercent, follow: state.setTau,
     note: `0 %: no mistakes. 100 %: as costly as giving every case the same answer. Each ratio is decided at its own τ. The band is a 95 % interval: how far off this may be with ${sayCount(n)} cases.`,
     yRange: () => [0, MOST_COST],

@@ -114,7 +114,7 @@ const costOf = ({ alarms, found }) => meanCost(state, alarms, found);
 const nTotal = () => (shifted() ? 1000 : n);
 /** How many of 1000 cases with the present share of the positive class, where `count` of a class are here. */
 const perThousand = (count, isPositive) =>
-  1000 * (isPositive ? state.prevalence * (count / nPositive) : (1 - state.prevalence) * (count / nNegative));
+  (isPositive ? 1000 * state.prevalence * count / nPositive : 1000 * (1 - state.prevalence) * count / nNegative);
 const sayThousand = () => `1000 cases with ${percent(state.prevalence)} ${positive}`;
 
 /** Show the headline and warnings; return what the slider says. */
@@ -181,7 +181,7 @@ const metrics = metricList([
 
 // -- compared with others -----------------------------------------------------------------------
 
-const COMPARED = "At your costs, compared with other ways to decide";
+const COMPARED = "Other ways to decide, at your costs";
 const scores = element("tbody", {});
 const versus = element("div", { class: "versus", id: "versus" });
 const hindsight = element("p", { class: "note", id: "hindsight" });
