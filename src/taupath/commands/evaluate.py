@@ -126,6 +126,7 @@ def _outcomes(arguments: argparse.Namespace, model: "Model") -> "tuple[Outcomes,
     from taupath.outcomes.held_out import outcomes_of
 
     held_out, share = model.held_out, None
+    note: str | None
     if arguments.data is None:
         if held_out is None:
             raise Failed(
