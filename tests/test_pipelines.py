@@ -20,9 +20,9 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
-from taupath.preparation.feature_state import feature_state, features_from_state
 
 import taupath as tp
+from taupath.preparation.feature_state import feature_state, features_from_state
 from taupath.preparation.pipelines import translated
 from taupath.tables import TableError, as_table
 

@@ -106,8 +106,8 @@ def test_cases_that_flip_within_a_range_are_those_of_python(which, raw, folder, 
 
 
 def test_flips_are_counted_over_all_cases_where_some_are_carried(folder, open_page, monkeypatch):
-    monkeypatch.setattr("taupath.report.binary.MOST_CASES", 40)
-    monkeypatch.setattr("taupath.report.binary.FEWEST_CASES", 40)
+    monkeypatch.setattr("taupath.report.binary_payload.MOST_LISTED", 40)
+    monkeypatch.setattr("taupath.report.binary_payload.FEWEST_LISTED", 40)
     model, X, y = moons()  # some cases change several times
     file = folder / "some.html"
     write_report(file, model, X, y)

@@ -100,9 +100,9 @@ class _Version(argparse.Action):
     """Print the version, which is looked up only when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        import taupath
+        from importlib.metadata import version
 
-        print(f"taupath {taupath.__version__}")
+        print(f"taupath {version('taupath')}")
         parser.exit()
 
 

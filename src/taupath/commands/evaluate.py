@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _outcomes(arguments: argparse.Namespace, model: "Model") -> "tuple[Outcomes, dict[str, Any]]":
     """Return the outcomes to judge, and where they come from."""
-    from taupath.estimators.training_rows import IN_SAMPLE, in_words, share_seen
+    from taupath.estimators.fingerprints import IN_SAMPLE, in_words, share_seen
     from taupath.models.evaluation import truth_of
     from taupath.outcomes.held_out import outcomes_of
 

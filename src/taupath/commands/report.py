@@ -166,9 +166,9 @@ def _others(arguments: argparse.Namespace, model: Any) -> dict[str, Any] | None:
         )
     positive, path = model.estimator.pos_label_, model.estimator.path_
     (negative,) = (label for label in model.estimator.classes_ if label != positive)
-    samples, weight = path._samples, path._weight
+    data, weight = path.data, path.data.weight
     weighted = len(weight) > 0 and bool(np.ptp(weight) > 0.0)
-    labels = np.where(samples.sign > 0.0, positive, negative)
+    labels = np.where(data.sign > 0.0, positive, negative)
     logistic = LogisticRegression(max_iter=10_000)
-    logistic.fit(samples.X, labels, sample_weight=weight / weight.mean() if weighted else None)
+    logistic.fit(data.X, labels, sample_weight=weight / weight.mean() if weighted else None)
     return {"logistic regression": logistic}

@@ -9,7 +9,6 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.regressor import QuantileSVR
-from taupath.fitting.detached import DetachedPath
 from taupath.models.model import Model
 from taupath.models.training_record import about_paths
 from taupath.paths.certificate import Certificate
@@ -34,7 +33,7 @@ def certificate_of(
     estimator: QuantileSVC | QuantileSVR, points: int | None, X: Any = None, y: Any = None
 ) -> Certificate:
     """Return the certificate of the worst path; X and y are needed for paths without data."""
-    if X is not None and isinstance(estimator._all_paths()[0], DetachedPath):
+    if X is not None and not estimator._all_paths()[0].has_data:
         found = [
             path.certify(X if own is None else X[own], *given)
             for path, (own, *given) in zip(
@@ -78,7 +77,7 @@ def _training_sets(
 
 def has_data(model: Model) -> bool:
     """Return whether a model holds its training data."""
-    return not isinstance(model.estimator._all_paths()[0], DetachedPath)
+    return bool(model.estimator._all_paths()[0].has_data)
 
 
 def differences(model: Model, table: Table) -> str | None:
@@ -98,17 +97,17 @@ def differences(model: Model, table: Table) -> str | None:
         return None  # the certificate decides
     if isinstance(estimator, QuantileSVR):
         members: list[np.ndarray | None] = [None]
-        truth = [(y, estimator.path_._line.target0)]
+        truth = [(y, estimator.path_.data.target)]
     else:
         members, truth = estimator._members, []
         for (_, positive), own, path in zip(
             estimator._tasks(), members, estimator.paths_, strict=True
         ):
             labels = y if own is None else y[own]
-            truth.append((np.where(labels == positive, 1.0, -1.0), path._samples.sign))
+            truth.append((np.where(labels == positive, 1.0, -1.0), path.data.sign))
     for own, (response, known), path in zip(members, truth, estimator._all_paths(), strict=True):
         order = np.arange(X.shape[0]) if own is None else own
-        wrong = _first_difference(X[order], path._samples.X)
+        wrong = _first_difference(X[order], path.data.X)
         if wrong is None and not np.array_equal(response, known):
             wrong = int((response != known).argmax())
         if wrong is not None:

@@ -45,7 +45,7 @@ def model_of(fitted: Pipeline | QuantileSVC | QuantileSVR) -> Model:
     names, n_columns = _columns(steps, estimator)
     columns: ColumnFeatures | MatrixFeatures
     if names is None and not steps:
-        X = getattr(estimator._all_paths()[0]._samples, "X", None)
+        X = getattr(estimator._all_paths()[0].data, "X", None)
         columns = MatrixFeatures(n_columns, sp.issparse(X))
     else:
         columns = translated(steps, names or [f"x{j}" for j in range(1, n_columns + 1)])
@@ -104,7 +104,7 @@ def _with_codes(estimator: QuantileSVC) -> tuple[QuantileSVC, list[Any]]:
 
 def _n_rows(estimator: QuantileSVC | QuantileSVR) -> int:
     """Return the number of training rows."""
-    rows = sum(path._samples.shape[0] for path in estimator._all_paths())
+    rows = sum(path.data.shape[0] for path in estimator._all_paths())
     if isinstance(estimator, QuantileSVR):
         return rows
     k = len(estimator.classes_)  # each row is in k paths (one against the rest), or in k - 1

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.metrics import mean_pinball_loss
 from sklearn.model_selection import KFold
 
-from taupath.approximate.node_search import choose_method
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.regressor import QuantileSVR
 from taupath.estimators.selection import QuantileSVCCV
+from taupath.fitting.method import choose_method
 from taupath.models.certifying import certificate_of
 from taupath.models.model import Model
 from taupath.models.training_record import training_record

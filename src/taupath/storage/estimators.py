@@ -9,11 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.conformal import Calibration
 from taupath.estimators.costs import check_tau
-from taupath.estimators.frozen import FrozenClassifier
+from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.estimators.regressor import QuantileSVR
 from taupath.estimators.selection import QuantileSVCCV
 from taupath.exceptions import ModelFileError
-from taupath.paths.jobs import ClassificationPath, RegressionPath
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.fingerprints import pack_fingerprints, unpack_fingerprints
 from taupath.storage.frozen import pack_frozen, unpack_frozen
@@ -66,7 +65,7 @@ def unpack_estimator(
     _set_features(estimator, found)
     if isinstance(estimator, FrozenClassifier):
         return estimator
-    widths = {path._samples.shape[1] for path in estimator._all_paths()}
+    widths = {path.data.shape[1] for path in estimator._all_paths()}
     if estimator.kernel != "precomputed" and widths != {estimator.n_features_in_}:
         raise ModelFileError("the paths of an estimator have other features than it says")
     unpack_fingerprints(found["training"], arrays, estimator)
@@ -122,13 +121,13 @@ def _unpack_classifier(found: dict[str, Any], arrays: StoredArrays) -> QuantileS
         estimator.pos_label_ = unpack_positive(found, classes)
     members = found.get("members")
     n_paths = len(estimator._tasks())
-    right = len(paths) == n_paths and all(isinstance(path, ClassificationPath) for path in paths)
+    right = len(paths) == n_paths and all(path.job.kind == "classification" for path in paths)
     right = right and len({path.method for path in paths}) == 1
     if not right or not isinstance(members, list) or len(members) != n_paths:
         raise ModelFileError("a classifier has other paths than its classes need")
     estimator._members = []
     for member, path in zip(members, paths, strict=True):
-        own = None if member is None else arrays.take(member, np.int64, path._samples.shape[0])
+        own = None if member is None else arrays.take(member, np.int64, path.data.shape[0])
         if own is not None and (own.min() < 0 or (np.diff(own) <= 0).any()):
             raise ModelFileError("the samples of a path are not in order")
         last = 0 if own is None or estimator.kernel != "precomputed" else int(own.max())
@@ -157,7 +156,7 @@ def _pack_regressor(
 def _unpack_regressor(found: dict[str, Any], arrays: StoredArrays) -> QuantileSVR:
     paths = [unpack_path(path, arrays) for path in found.get("paths") or ()]
     estimator = QuantileSVR(**_unpack_parameters(found.get("parameters")))
-    if len(paths) != 1 or not isinstance(paths[0], RegressionPath):
+    if len(paths) != 1 or paths[0].job.kind != "regression":
         raise ModelFileError("a regressor has one path, of regressions")
     estimator._set_paths([paths[0]])
     estimator.calibration_ = _unpack_calibration(found.get("calibration"), arrays)

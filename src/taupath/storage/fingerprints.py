@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from taupath.estimators.classifier import QuantileSVC
-from taupath.estimators.constant import ConstantDecisions
-from taupath.estimators.training_rows import TrainingRows, rows_of
+from taupath.estimators.constant_decisions import ConstantDecisions
+from taupath.estimators.fingerprints import TrainingRows, rows_of
 from taupath.exceptions import ModelFileError
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.validation import check_real

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from taupath.estimators.costs import check_tau
-from taupath.estimators.frozen import FrozenClassifier
+from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.exceptions import ModelFileError
 from taupath.paths.kernels import make_kernel
 from taupath.storage.arrays import ArraysToWrite, StoredArrays

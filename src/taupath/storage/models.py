@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from taupath.estimators.classifier import QuantileSVC
-from taupath.estimators.frozen import FrozenClassifier
+from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.exceptions import ModelFileError
 from taupath.models.model import Model
 from taupath.preparation import Preparation
