@@ -227,6 +227,16 @@ def test_nothing_to_predict_is_an_error(run, folder):
     )
 
 
+def test_costs_are_refused_for_a_regression(run, folder):
+    unused = [part for name in ("customer", "age", "city") for part in ("--drop", name)]
+    run("fit", "train.csv", "-o", "r.tau", "--task", "regress", "--target", "balance", *unused)
+    (folder / "costs.csv").write_text("0,1\n2,0\n")
+    for option, value in (("--tau", 0.5), ("--cost-fp", 1), ("--cost-matrix", "costs.csv")):
+        for command in ("evaluate", "predict"):
+            said = run(command, "r.tau", "test.csv", option, value, status=1)
+            assert "r.tau is a regression" in said
+
+
 def test_options_are_refused_before_training(run):
     def refused(*options):
         return run("fit", "train.csv", "-o", "m.tau", *options, status=1)

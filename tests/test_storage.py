@@ -408,7 +408,7 @@ def test_what_no_array_lays_claim_to_is_refused(tmp_path):
     entry = {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]}
     header = {"__metadata__": metadata(), "a": entry}
     (tmp_path / "file").write_bytes(with_header(header, bytes(16)))
-    with pytest.raises(tp.ModelFileError, match="more in it than it says"):
+    with pytest.raises(tp.ModelFileError, match="longer than its header says"):
         tp.load(tmp_path / "file")
 
 

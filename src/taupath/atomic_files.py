@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are written whole or not at all."""
 
 import contextlib
 import os
@@ -14,13 +14,13 @@ __all__ = ["replacing"]
 def replacing(file: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
     """Open a temporary file that takes the place of `file` when the block ends well.
 
-    It lies in the same folder, and is on the disk before it is renamed. If the block raises
-    anything, it is removed, and whatever `file` was stays.
+    It is in the same folder, and is flushed to the disk before it is renamed. If the block raises
+    an exception, it is removed, and `file` stays as it was.
 
     Parameters
     ----------
     file : path
-        What is to be written. A link is followed.
+        File to write. A link is followed.
     mode : {"wb", "w"}
         Binary or text.
     **options
@@ -54,7 +54,7 @@ def replacing(file: str | os.PathLike[str], mode: str = "wb", **options: Any) ->
 
 
 def _permissions(target: Path) -> int:
-    """Return those of the file that is replaced, or those that a new one would have."""
+    """Return the permissions of the file to replace, or those of a new file."""
     if target.exists():
         return target.stat().st_mode & 0o777
     mask = os.umask(0)
@@ -63,7 +63,7 @@ def _permissions(target: Path) -> int:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the new name on the disk, where the system can do that."""
+    """Flush the new name to the disk, if the system can do that."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -46,7 +46,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Compare the data, then judge the path."""
+    """Compare the data with those of training, then check the path."""
     if arguments.points < 2:
         raise Failed("--points must be at least 2")
     from taupath.models.certifying import certificate_of, differences, has_data

@@ -181,7 +181,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Train, say what came out, write it."""
+    """Train, write the model, print what came out."""
     check_output(arguments.output, inputs=(arguments.train,))
     _check_options(arguments)
     from taupath.models.training import train
@@ -242,7 +242,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _with_held_out(
     arguments: argparse.Namespace, model: "Model", table: "Table", asked: dict[str, Any]
 ) -> "Model":
-    """Return the model with figures of rows that were held out."""
+    """Return the model with its results on held-out rows."""
     from dataclasses import replace
 
     from taupath.models.holding_out import hold_out
@@ -301,7 +301,7 @@ def _check_options(arguments: argparse.Namespace) -> None:
 
 
 def _classes_in_words(preparation: "Preparation") -> list[str]:
-    """Return which classes there are, and of two which is positive and why."""
+    """Return the classes; of two, which one is positive and why."""
     classes = preparation.classes
     if classes is None:
         return []
@@ -311,7 +311,7 @@ def _classes_in_words(preparation: "Preparation") -> list[str]:
 
 
 def _scaling_in_words(arguments: argparse.Namespace, preparation: "Preparation") -> list[str]:
-    """Return whether columns were standardized, and how they are not."""
+    """Return whether columns were standardized, and the option that turns it off."""
     features = getattr(preparation.columns, "features", None)
     if arguments.standardize is False or (features is None and not arguments.standardize):
         return []

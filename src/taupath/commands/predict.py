@@ -139,7 +139,7 @@ def _write(
     n_rows: int,
     n_blank: int,
 ) -> None:
-    """Write the predictions, and say what is positive."""
+    """Write the predictions, and print which class is positive."""
     from taupath.tables import write_table
     from taupath.tables.messages import printable
 
@@ -163,7 +163,7 @@ def _write(
 def _kept(
     arguments: argparse.Namespace, table: "Table", names: Sequence[str]
 ) -> "dict[str, np.ndarray]":
-    """Return the columns that go with the predictions, as they are written in the file."""
+    """Return the columns to copy to the output, as they are written in the file."""
     from taupath.tables.messages import listed
 
     absent = [name for name in names if name not in (table.names or ())]
@@ -179,7 +179,7 @@ def _kept(
 
 
 def _as_written(values: "np.ndarray") -> "np.ndarray":
-    """Return cells of a column as whole numbers if they are written so, else as text."""
+    """Return the cells of a column as whole numbers if all are written so, else as text."""
     import numpy as np
 
     from taupath.tables.cells import show_number
@@ -188,7 +188,7 @@ def _as_written(values: "np.ndarray") -> "np.ndarray":
     if values.dtype != object:
         cells = [None if cell != cell else show_number(cell) for cell in cells]
     texts = [cell for cell in cells if cell is not None]
-    # Other programs have 64 bits for whole numbers.
+    # Whole numbers have up to 18 digits, which fit into the 64 bits of other programs.
     if all(cell.removeprefix("-").isdecimal() and len(cell) < 19 for cell in texts) and all(
         str(int(cell)) == cell for cell in texts
     ):
@@ -201,13 +201,13 @@ def _as_written(values: "np.ndarray") -> "np.ndarray":
 def _without_prediction(
     arguments: argparse.Namespace, model: "Model", table: "Table"
 ) -> "np.ndarray":
-    """Return which rows get no prediction, since cells are missing."""
+    """Return which rows get no prediction because cells are missing."""
     import numpy as np
 
     preparation = model.preparation
     if arguments.missing == "error":
         for name in preparation.column_names or ():
-            table.column(name)  # which refuses missing cells, whatever could stand in for them
+            table.column(name)  # refuses missing cells even if the model could fill them in
     if (arguments.missing or preparation.missing) != "drop":
         return np.zeros(table.n_rows, dtype=bool)
     missing = preparation.incomplete(table)
@@ -226,7 +226,7 @@ def _without_prediction(
 
 
 def _spread(values: "np.ndarray", blank: "np.ndarray") -> "np.ndarray":
-    """Return values with an empty cell for each row that has none."""
+    """Return values for all rows, with empty cells in rows without a prediction."""
     import numpy as np
 
     if not blank.any():

@@ -141,14 +141,14 @@ def _write_held_out(arguments: argparse.Namespace, model: Any) -> int:
 
 
 def _files(arguments: argparse.Namespace) -> tuple[str, str]:
-    """Return the names of model and data for commands on the page."""
+    """Return the file names that commands on the page show."""
     named = arguments.data is not None and arguments.data != "-"
     data = os.path.basename(arguments.data) if named else "data.csv"
     return os.path.basename(arguments.model), data
 
 
 def _others(arguments: argparse.Namespace, model: Any) -> dict[str, Any] | None:
-    """Return the classifiers to compare with: logistic regression of the training data."""
+    """Return the classifiers to compare with: logistic regression on the training data."""
     if arguments.compare is None:
         return None
     import numpy as np

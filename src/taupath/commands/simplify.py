@@ -41,7 +41,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Simplify, say what came out, write it."""
+    """Simplify, write the model, print what came out."""
     check_output(arguments.output, inputs=(arguments.model,))
     from taupath.models.certifying import has_data, simplified
 

@@ -32,7 +32,7 @@ def simplified(model: Model, tol: float) -> tuple[Model, Certificate]:
 def certificate_of(
     estimator: QuantileSVC | QuantileSVR, points: int | None, X: Any = None, y: Any = None
 ) -> Certificate:
-    """Return the worst of all paths of an estimator; X and y are for those without data."""
+    """Return the certificate of the worst path; X and y are needed for paths without data."""
     if X is not None and not estimator._all_paths()[0].has_data:
         found = [
             path.certify(X if own is None else X[own], *given)
@@ -76,12 +76,12 @@ def _training_sets(
 
 
 def has_data(model: Model) -> bool:
-    """Return whether a model knows what it was trained on."""
+    """Return whether a model holds its training data."""
     return bool(model.estimator._all_paths()[0].has_data)
 
 
 def differences(model: Model, table: Table) -> str | None:
-    """Return in what a table differs from that of training, None if it does not."""
+    """Return how a table differs from that of training, None if it does not."""
     X = model.preparation.features(table)
     if not model.preparation.has_response(table):
         return "there is nothing to be predicted in it"
@@ -94,7 +94,7 @@ def differences(model: Model, table: Table) -> str | None:
         return f"it has {X.shape[0]} rows, training had {rows}"
     estimator = model.estimator
     if not has_data(model):
-        return None  # its certificate will tell
+        return None  # the certificate decides
     if isinstance(estimator, QuantileSVR):
         members: list[np.ndarray | None] = [None]
         truth = [(y, estimator.path_.data.target)]

@@ -72,5 +72,5 @@ def certificate_in(record: dict[str, Any]) -> Certificate | None:
     found.pop("holds", None)
     try:
         return Certificate(**found) if found else None
-    except TypeError:  # of an earlier version
+    except TypeError:  # a certificate of another version
         return None

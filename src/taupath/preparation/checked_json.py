@@ -80,7 +80,7 @@ def take_whole(value: Any, what: str, low: int, high: int) -> int:
 
 
 def take_number(value: Any, what: str, *, positive: bool = False) -> float:
-    """Return a value that must be a finite number, perhaps above zero."""
+    """Return a value that must be a finite number, with `positive` above zero."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{what} must be a number, not {_kind(value)}")
     try:
@@ -93,7 +93,7 @@ def take_number(value: Any, what: str, *, positive: bool = False) -> float:
 
 
 def take_numbers(value: Any, what: str, length: int, *, positive: bool = False) -> list[float]:
-    """Return a value that must be a list of so many finite numbers."""
+    """Return a value that must be a list of `length` finite numbers."""
     numbers = take_list(value, what)
     if len(numbers) != length:
         raise ValueError(f"{what} must have {length} numbers, not {len(numbers)}")

@@ -32,7 +32,7 @@ def codes_of(values: np.ndarray, known: Sequence[str | int | float]) -> np.ndarr
 
 
 def _number(value: str | int | float, truths: bool) -> float | None:
-    """Return the number that a value is or writes, perhaps as a truth value; None if none."""
+    """Return the number that a value is or writes, with `truths` also true and false, or None."""
     if not isinstance(value, str):
         return float(value)
     number = parse_number(value)
@@ -40,7 +40,7 @@ def _number(value: str | int | float, truths: bool) -> float | None:
 
 
 def _by_number(known: Sequence[str | int | float], truths: bool) -> dict[float, int]:
-    """Return the places of those that are numbers no other one is."""
+    """Return the places of values by their numbers, unless two have the same number."""
     numbers = [_number(value, truths) for value in known]
     times = Counter(numbers)
     return {

@@ -16,7 +16,7 @@ __all__ = ["index_columns", "notes_on"]
 _INDEX_NAME = re.compile(r"Unnamed: \d+|__index_level_\d+__")
 # Names of columns that identify a row: id, customer_id, PassengerId.
 _ID_NAME = re.compile(r"(?:.*[\W_])?[iI][dD]|.*[a-z]I[dD]")
-# Rows from which on different whole numbers below such a name are no coincidence.
+# Rows from which on it is no coincidence that a column of such a name has only different numbers.
 ENOUGH_ROWS = 20
 # Columns that a note lists.
 MOST_LISTED = 5

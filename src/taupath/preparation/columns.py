@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnFeatures", "Feature", "NumberColumn", "TextColumn"]
 
-# Number of features from which on they are kept sparse if most are zeros and ones: a row of so many
-# is mostly zeros.
+# Number of features from which on they are kept sparse if most are zeros and ones: then a row is
+# mostly zeros.
 WIDE = 200
 # What a feature may say of a cell of its column.
 PARTS = ("number", "missing", "category", "rare", "present")
@@ -136,7 +136,7 @@ class ColumnFeatures:
     Parameters
     ----------
     columns : sequence of NumberColumn and TextColumn
-        What is read. A name may come twice, such as with two different fills.
+        Columns to read. A name may occur twice, such as with two different fills.
     features : sequence of Feature
         In their order. No two take the same part of the same column.
     """
@@ -235,7 +235,7 @@ class ColumnFeatures:
         X = sp.csr_array(
             sp.coo_array((np.concatenate(data), places), shape=(n_rows, self.n_features))
         )
-        X.sum_duplicates()  # there are none; it puts each row in order
+        X.sum_duplicates()  # there are none; this sorts the indices of each row
         X.eliminate_zeros()
         return X
 

@@ -23,7 +23,7 @@ __all__ = [
 
 Label = str | int | float
 
-# Pairs of labels, text in small letters, of which everybody calls the second one positive.
+# Pairs of labels, text in lower case, whose second one is positive by convention.
 OPPOSITES: tuple[tuple[Label, Label], ...] = (
     (0, 1),
     (-1, 1),
@@ -34,9 +34,9 @@ OPPOSITES: tuple[tuple[Label, Label], ...] = (
     ("negative", "positive"),
     ("neg", "pos"),
 )
-# Labels that are more than this and than a fifth of the rows are no classes,
+# More different labels than this, and than a fifth of the rows, are not classes but identifiers or
+# numbers to predict. Fractions are rarely classes, so fewer of them are enough.
 TOO_MANY = 50
-# nor are so many, if some are not whole numbers.
 TOO_MANY_FRACTIONS = 10
 
 
@@ -75,7 +75,7 @@ def learn_classes(
 
 
 def why_positive(classes: Sequence[Label], asked: bool) -> str:
-    """Return why the second of two classes is the positive one, and how to turn them round."""
+    """Return why the second of two classes is the positive one, and how to exchange them."""
     if asked:
         return "you asked for it"
     if _opposites(classes):
@@ -114,9 +114,9 @@ def numbers(values: np.ndarray, table: Table, target: str | None) -> np.ndarray:
 
 
 def is_known(values: np.ndarray, classes: Sequence[Label]) -> bool:
-    """Return whether some value is a class, or there are different ones at least.
+    """Return whether labels look real: one of them is a class, or they differ.
 
-    Rows to predict have some number in place of the label in formats that must have one.
+    A format that must have labels has the same placeholder in all rows to predict.
     """
     found = codes_of(values, classes)
     return bool((found >= 0).any()) or len(set(values.tolist())) > 1

@@ -15,13 +15,14 @@ from taupath.tables.table import missing_in
 
 __all__ = ["learn_columns"]
 
-# Categories from which on a column of text looks like an identifier.
+# A column of text looks like an identifier, which says nothing about new rows, if it has more than
+# MOST_CATEGORIES different texts; if all texts differ, in ENOUGH_ROWS rows or more; or if the share
+# MOSTLY_DIFFERENT of them does, in MORE_ROWS rows or more. Fewer rows may differ by chance.
 MOST_CATEGORIES = 1000
-# So does one without any text twice, from so many rows on,
 ENOUGH_ROWS = 10
-# and one where so large a share of the rows have different texts, from so many rows on.
 MOSTLY_DIFFERENT, MORE_ROWS = 0.9, 20
-# Different numbers from which on a column of numbers and text is one of numbers with mistakes.
+# A column that is mostly numbers looks like one of numbers with typing errors, not of categories,
+# if it has more different numbers than this.
 MANY_NUMBERS = 20
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)

@@ -52,7 +52,7 @@ class Preparation:
     drop : list of str
         Columns that are not used.
     keep : list of str
-        Columns that are not used either, but go with the predictions.
+        Columns that are not used either, but are copied to the output of `taupath predict`.
     missing : {"error", "impute", "drop"}
         What is done about missing cells: they are errors, they are filled in, or their rows are
         left out.
@@ -160,19 +160,19 @@ class Preparation:
         drop : sequence of str
             Names of columns to leave out.
         keep : sequence of str
-            Names of columns that are no features but go with the predictions.
+            Names of columns that are not features but are copied to the output.
         missing : {"error", "impute", "drop"}
-            What is done about missing cells. They are errors; or those of numbers count as the
-            median of their column, those of text as its most frequent category; or their rows are
-            left out. Except for the first, rows without response are left out, too.
+            What is done about missing cells: they are errors; or numbers count as the median of
+            their column and text as its most frequent category; or such rows are left out. With
+            the latter two, rows without response are left out, too.
         flag_missing : bool
             With ``missing="impute"``: whether columns with missing cells get a feature more, 1
             where a cell is missing.
         unseen : {"ignore", "error"}
-            What a text is that comes later and not here: no category, or an error.
+            What a text is that occurs only in later tables: no category, or an error.
         trusted : bool
-            Whether columns are taken as they are, though they may look like identifiers, like an
-            index, or like numbers with mistakes in them: for part of a table that was learned from.
+            Whether columns are used as they are, even if they look like identifiers, like an
+            index, or like numbers with typing errors: for part of a table that was learned from.
 
         Raises
         ------
@@ -260,8 +260,8 @@ class Preparation:
         Raises
         ------
         TableError
-            If a column is missing or has text for numbers, a cell is missing that nothing stands
-            in for, a category was never seen and is not ignored, or a matrix is wider than the
+            If a column is missing or has text for numbers, a missing cell cannot be filled in, a
+            category was never seen and is not ignored, or a matrix is wider than the
             model's.
         """
         if isinstance(self.columns, ColumnFeatures):
@@ -359,8 +359,8 @@ class Preparation:
         Parameters
         ----------
         state : dict
-            As `state` gives it, or gave it in an earlier version, perhaps from a file: nothing in
-            it is trusted.
+            As `state` returns it, now or in an earlier version. It may come from a file: nothing
+            in it is trusted.
 
         Raises
         ------

@@ -60,12 +60,12 @@ class Context:
         return load_available(self.data, self.say)
 
     def say_all(self, lines: Sequence[str]) -> None:
-        """Say several lines and an empty one."""
+        """Print several lines and an empty one."""
         for line in (*lines, ""):
             self.say(line)
 
     def say_checks(self, checks: Sequence[Check]) -> None:
-        """Say what the paper states and what was measured."""
+        """Print what the paper states and what was measured."""
         self.say_all(
             [
                 line

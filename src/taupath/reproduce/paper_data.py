@@ -78,7 +78,7 @@ def where_to_get(names: list[str]) -> str:
 def diabetes_from_openml(
     say: Callable[[str], None], seconds: float = OPENML_SECONDS
 ) -> PaperData | None:
-    """Return the diabetes data by scikit-learn's OpenML loader; None where that fails.
+    """Return the diabetes data by scikit-learn's OpenML loader; None if that fails.
 
     The loader has no time limit of its own, so it runs in a thread, which is abandoned after
     `seconds`.

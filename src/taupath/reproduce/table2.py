@@ -139,7 +139,7 @@ def _estimate(found: Algorithm1) -> str:
 
 
 def _notes(row: Row) -> list[str]:
-    """Say where seconds come from that are not what the table's title says."""
+    """Return notes on seconds that were not measured as the title of the table says."""
     found, about = row.algorithm1, f"Algorithm 1 on {row.name}"
     parts = f"parts with {found.walked} of {row.kinks} kinks, spread evenly over the path"
     notes = []

@@ -66,13 +66,13 @@ def _outcomes(found: dict[str, Any], arrays: StoredArrays, estimator: Any) -> Ou
         return Outcomes(truth, walked, **_quantiles(found, arrays))
     truth, k = arrays.take(found.get("truth"), np.int32), len(estimator.classes_)
     if len(truth) and not (truth.min() >= 0 and truth.max() < k):
-        raise ModelFileError("a row that was held out is of no class")
+        raise ModelFileError("a held-out row belongs to no class")
     if k == 2:
         positive = truth == 1
         return Outcomes(positive, walked, _changes(found.get("changes"), arrays, len(truth)))
     proba = arrays.take(found.get("proba"), np.float64, len(truth), ndim=2)
     if proba.shape[1] != k or not ((proba >= 0.0) & (proba <= 1.0)).all():
-        raise ModelFileError("the probabilities of rows that were held out are none")
+        raise ModelFileError("the probabilities of held-out rows are not probabilities")
     return Outcomes(truth.astype(int), walked, proba=proba)
 
 
@@ -83,12 +83,12 @@ def _changes(found: Any, arrays: StoredArrays, n: int) -> Changes:
     change = arrays.take(found.get("change"), np.int8, len(who))
     inside = (when >= -1.0) & (when <= 1.0) & (who >= 0) & (who < n)  # not true of NaN
     if not (np.isin(begin, (0, 1)).all() and np.isin(change, (-1, 1)).all() and inside.all()):
-        raise ModelFileError("decisions on rows that were held out change to nothing")
+        raise ModelFileError("decisions on held-out rows are neither positive nor negative")
     # changes of a row follow one another, and each is another one than the one before
     same = who[1:] == who[:-1]
     before = np.where(np.append(False, same), np.append(0, change[:-1]), 2 * begin[who] - 1)
     if (np.diff(who) < 0).any() or (when[1:] < when[:-1])[same].any() or (before == change).any():
-        raise ModelFileError("decisions on rows that were held out change in no order")
+        raise ModelFileError("changes of decisions on held-out rows are not in order")
     return Changes(begin.astype(bool), who.astype(int), when, change.astype(int))
 
 
@@ -97,7 +97,7 @@ def _quantiles(found: dict[str, Any], arrays: StoredArrays) -> dict[str, Any]:
     quantile = arrays.take(stored["quantile"], np.float64)
     columns = {name: arrays.take(stored[name], np.float64, len(quantile)) for name in QUANTILES}
     if not all(np.isfinite(columns[name]).all() for name in ("quantile", "pinball", "below")):
-        raise ModelFileError("the losses of rows that were held out are none")
+        raise ModelFileError("the losses of held-out rows are not finite")
     coverage = found.get("coverage")
     if coverage is not None:
         coverage = {

@@ -33,7 +33,7 @@ def unpack_labels(found: Any) -> np.ndarray:
         right = False
     if not right or len(set(values)) < len(values):
         raise ModelFileError("the labels of the classes are missing")
-    if dtype.kind == "U":  # as long as the longest needs, whatever the file says
+    if dtype.kind == "U":  # as wide as the longest label, not as the file says
         return np.array(values, dtype=str)
     labels = np.empty(len(values), dtype=dtype)
     labels[:] = values

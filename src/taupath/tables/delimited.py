@@ -1,6 +1,6 @@
 """Text with cells between commas, tabs, semicolons, pipes or blanks.
 
-Numbers are converted block by block, so that a long file never is a list of all its cells.
+Cells are converted block by block, so that a long file is never held as a list of all its cells.
 """
 
 import codecs
@@ -18,13 +18,13 @@ __all__ = ["check_text", "read_delimited"]
 
 Progress = Callable[[float, int], None]
 
-# In this order where two fit alike: a semicolon between decimal commas is the separator.
+# If two fit equally well, the first of them: semicolons may separate numbers with decimal commas.
 SEPARATORS = "\t;|,"
-# Stands for any number of blanks and tabs; taken for the separator only where no other fits.
+# Stands for any number of blanks and tabs; the separator only if no other fits.
 BLANKS = " "
-# Rows looked at to find the separator and the header.
+# Rows that decide on the separator and the header: enough to see the usual number of cells.
 LOOKED_AT = 100
-# Rows converted at a time.
+# Rows converted at a time, which bounds the memory for cells as text.
 BLOCK = 4096
 
 
@@ -99,7 +99,7 @@ class _Rows:
         self.separator = separator
 
     def first(self, n_rows: int) -> list[list[str]]:
-        """Return up to so many rows, of whatever lengths."""
+        """Return up to `n_rows` rows, which may differ in length."""
         return [row for _, row in itertools.islice(self, n_rows)]
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
@@ -182,7 +182,7 @@ class _Columns:
         return [np.concatenate(part) for part in parts], np.array(lines, dtype=np.intp)
 
     def _read_as_text(self, wanted: set[int], parts: list[list[np.ndarray]]) -> None:
-        """Replace columns by their text: numbers were converted before other cells came."""
+        """Read columns again as text: their first cells were numbers, later ones are not."""
         for column in wanted:
             parts[column] = []
         for _, block in self._blocks():
@@ -280,7 +280,7 @@ def _counted(n_cells: int) -> str:
 
 
 def _explained(error: csv.Error) -> str:
-    """Return what a complaint of the csv module means."""
+    """Return what an error of the csv module means."""
     message = str(error)
     if "unexpected end of data" in message:
         return "a quoted cell begins here and never ends"

@@ -1,4 +1,4 @@
-"""Formats of tables, told by the names of files."""
+"""Formats of tables, recognised by the names of files."""
 
 import os
 from collections.abc import Collection

@@ -35,8 +35,8 @@ def as_table(data: Any) -> Table:
     Raises
     ------
     TableError
-        If the file cannot be read, a name comes twice, columns have different lengths, or there
-        are none.
+        If the file cannot be read, columns have the same name or different lengths, or there are
+        no columns.
     """
     if isinstance(data, Table):
         return data
@@ -62,8 +62,8 @@ def as_table(data: Any) -> Table:
 
 
 def _array(values: Any, where: str) -> np.ndarray:
-    """Return a column as an array, of whatever type."""
-    if isinstance(values, list | tuple):  # numpy would make text of numbers beside text
+    """Return a column as an array of any type."""
+    if isinstance(values, list | tuple):  # numpy would turn numbers among text into text
         found = np.fromiter(values, dtype=object, count=len(values))
     else:
         found = np.asarray(values)
@@ -73,7 +73,7 @@ def _array(values: Any, where: str) -> np.ndarray:
 
 
 def _converted(values: np.ndarray) -> tuple[np.ndarray, str | None]:
-    """Return a column as a table keeps it, and what it is if that is neither numbers nor text."""
+    """Return a column as a table keeps it, and its type if that is neither numbers nor text."""
     if values.dtype.kind in "fiu":
         return values.astype(np.float64), None
     if values.dtype.kind in "bU":
@@ -114,5 +114,5 @@ def is_nothing(cell: Any) -> bool:
         return True
     try:
         return bool(cell != cell)
-    except (TypeError, ValueError):  # NA is neither equal to itself nor not; arrays are many
+    except (TypeError, ValueError):  # pandas.NA has no truth value, nor have arrays
         return "NA" in type(cell).__name__

@@ -1,7 +1,7 @@
 """LIBSVM format: one line ``label index:value index:value …`` for each row, indices from one.
 
-What is right is read by scikit-learn. Where that fails, or takes what it should not, the lines are
-looked at one by one to say which is wrong.
+scikit-learn reads the file. If it fails, or accepts what it should not, the lines are checked one
+by one to find the wrong one.
 """
 
 import io
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["looks_like_libsvm", "read_libsvm"]
 
-# Bytes read at a time, so that progress can be told and Ctrl-C be heard.
+# Bytes read at a time (8 MB): between them progress is shown and Ctrl-C is noticed.
 PIECE = 1 << 23
 # Indices are 32-bit integers in the compiled core.
 HIGHEST_INDEX = 2**31 - 1
@@ -81,7 +81,7 @@ def _pieces(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _read_piece(piece: bytes, source: str, n_before: int) -> "tuple[sp.csr_array, np.ndarray]":
-    """Return matrix and labels of some lines, which come after so many others."""
+    """Return matrix and labels of some lines, before which there are `n_before` others."""
     import scipy.sparse as sp
     from sklearn.datasets import load_svmlight_file
 
@@ -90,7 +90,7 @@ def _read_piece(piece: bytes, source: str, n_before: int) -> "tuple[sp.csr_array
     except (ValueError, OverflowError) as error:
         _check_lines(piece, source, n_before)
         raise TableError(f"{source}: it cannot be read: {one_line(error)}") from error
-    # Python's float() takes 1_000, and there may be NaN and infinite values.
+    # Python's float() accepts 1_000, NaN and infinity.
     if b"_" in piece or not (np.isfinite(matrix.data).all() and np.isfinite(labels).all()):
         _check_lines(piece, source, n_before)
     return sp.csr_array(matrix), labels

@@ -63,7 +63,7 @@ def _dense(X: np.ndarray, source: str) -> np.ndarray:
 
 
 def _sparse(arrays: dict[str, np.ndarray], source: str) -> "sp.csr_array":
-    """Return a finite matrix from its parts, which may be those of no matrix."""
+    """Return a finite matrix from its parts, which may not fit together."""
     import scipy.sparse as sp
 
     form = str(arrays["format"].item()) if "format" in arrays and arrays["format"].size == 1 else ""

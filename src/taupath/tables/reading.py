@@ -1,4 +1,4 @@
-"""Reading a table, whose format is told by the name of the file or by its content."""
+"""Reading a table in any format, recognised by the name of the file or by its content."""
 
 import bz2
 import gzip
@@ -57,7 +57,7 @@ def read_table(
         For standard input and other extensions it is found out from the content. A "csv" file may
         have commas, tabs, semicolons, pipes or blanks between its cells.
     delimiter : str, optional
-        What is between the cells of a text with columns: one character, or tab, comma, semicolon,
+        What separates the cells of a text file: one character, or tab, comma, semicolon,
         pipe or space; the last stands for any number of blanks and tabs. By default it is found
         out from the content.
     as_text : collection of str
@@ -129,7 +129,7 @@ def _content(name: str, source: str) -> bytes:
 
 
 def _decompressed(data: bytes, name: str, source: str) -> bytes:
-    """Return what is in a compressed file, and other data as they are."""
+    """Return the content of a compressed file, and other data unchanged."""
     try:
         if data.startswith(_GZIP_MAGIC):
             return gzip.decompress(data)

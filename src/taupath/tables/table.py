@@ -143,7 +143,7 @@ class Table:
         return self.to_numbers(self.column(name), name, "is not a number")
 
     def to_numbers(self, values: np.ndarray, name: str, otherwise: str) -> np.ndarray:
-        """Return the cells of a column as numbers, or raise an error about the first that is none.
+        """Return the cells of a column as numbers; a `TableError` names the first that is not one.
 
         Parameters
         ----------

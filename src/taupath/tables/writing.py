@@ -41,7 +41,7 @@ def write_table(
     columns : mapping of str to array-like of shape (n_rows,)
         Numbers, text or Booleans, in the order of the columns; None for an empty cell.
     force_format : {"csv", "tsv", "json", "jsonl", "parquet"}, optional
-        The format, whatever the extension.
+        The format, in place of that of the extension.
 
     Raises
     ------
