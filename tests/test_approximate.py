@@ -113,7 +113,7 @@ def test_few_nodes_cannot_break_the_certificate(make, intercept, kept):
     """On long chords nearly all margins pass their target on the way."""
     job = make(intercept)
     path = job.path(method="approximate", tol=1e-3)
-    coarse = path.take(np.arange(len(path.taus))[kept], tol=1.0)
+    coarse = taupath.SolutionPath(path.solutions.take(np.arange(len(path.taus))[kept], tol=1.0))
     worst = assert_bounded(job, coarse)
     bound = coarse.certify().worst_gap
     assert worst > 1e-3  # there is something to bound

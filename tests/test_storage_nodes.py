@@ -170,7 +170,14 @@ def test_other_data_are_not_certified(name, tmp_path):
     assert not certificate.holds()
     # and what is said of them is true of them
     intercept = "free" if "free" in name else "augmented"
-    assert_bounded(Job(turned, Y, intercept=intercept), path.attach(turned, Y), 100)
+    attached = path.attach(turned, Y)
+    assert_bounded(Job(turned, Y, intercept=intercept), attached, 100)
+    # the functions are still those of the file, also at some of the nodes only
+    kept = np.array([0, 2, len(path.taus) - 1])
+    for other in (attached, tp.SolutionPath(attached.solutions.take(kept, 1.0))):
+        for tau in path.taus[kept]:
+            assert_array_equal(other.coef(tau), path.coef(tau))
+            assert_allclose(other.intercept(tau), path.intercept(tau), rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("name", ["approximate", "simplified"])

@@ -9,13 +9,13 @@ from taupath.engine.problem import Line
 from taupath.engine.rows import make_rows
 from taupath.paths.certificate import Measure, measure
 from taupath.paths.intercept import Intercept
-from taupath.paths.training_data import TINY, LinearData, Responses, Solution
+from taupath.paths.training_data import TINY, Responses, Solution, TrainingData
 from taupath.validation import check_new_features
 
 __all__ = ["AbsentData", "StoredData"]
 
 
-class StoredData(LinearData):
+class StoredData(TrainingData):
     """Training data for the linear kernel, of float32 or float64."""
 
     by_theta = False  # which is not at hand

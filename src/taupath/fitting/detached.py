@@ -17,7 +17,6 @@ from taupath.paths.certificate import Certificate
 from taupath.paths.intercept import make_intercept
 from taupath.paths.jobs import Job, QuantileClassification, QuantileRegression, Regularization
 from taupath.paths.training_data import (
-    LinearData,
     Solution,
     Sweep,
     TrainingData,
@@ -109,7 +108,7 @@ class FunctionsOnly(Certified):
         responses = self.job.responses(y, X.shape[0], sample_weight)
         if self.smoothings is not None:
             return self._at_nodes(StoredData(X, responses, constant), w, self.smoothings)
-        source = WALK[self.job.kind](self.job, LinearData(X, responses, constant), self.range)
+        source = WALK[self.job.kind](self.job, TrainingData(X, responses, constant), self.range)
         return AtKinks(source, self.kinks, self.tol, w)
 
     def _at_nodes(self, data: StoredData, w: np.ndarray, smoothings: list[Smoothing]) -> AtNodes:

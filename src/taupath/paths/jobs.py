@@ -98,6 +98,10 @@ class Job(ABC):
         What the parameter of the path is called in arguments and in prose.
     unit_at : float
         Gaps of approximate paths are measured in units of the objective at w = 0 and this t.
+    C : float
+        Weight of the loss, where it is fixed.
+    classes : ndarray of shape (2,) or None
+        The labels, the second one positive; None for regression.
     corrects_targets : bool
         Whether raised targets can show in the duality gap, so that solutions of a walk are
         corrected to the given ones.
@@ -108,6 +112,8 @@ class Job(ABC):
     symbol: ClassVar[str] = "τ"
     unit_at: ClassVar[float] = 0.5
     corrects_targets: ClassVar[bool] = False
+    C: float
+    classes: np.ndarray | None = None
 
     @property
     @abstractmethod
@@ -115,9 +121,9 @@ class Job(ABC):
         """The boxes of a sample of weight 1."""
 
     @property
-    @abstractmethod
     def settings(self) -> str:
         """What is fixed along the path, as `repr` shows it."""
+        return f"C={self.C:g}"
 
     @abstractmethod
     def responses(self, y: Any, n_samples: int, sample_weight: Any) -> Responses:
@@ -178,16 +184,6 @@ class _SVM(Job):
             )
         return responses
 
-    def tau_at(self, value: float) -> float:
-        """Return τ."""
-        return value
-
-    def alpha_bounds(self, data: TrainingData, value: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return 0 and c_i(τ) (the paper's Eq. 4, times the sample's weight)."""
-        own = (data.sign < 0.0).astype(np.intp)
-        upper = _costs(self.tau_at(value))[own] * data.weight / len(own)
-        return np.zeros(len(own)), upper
-
 
 @dataclass(frozen=True, eq=False)
 class QuantileClassification(_SVM):
@@ -206,11 +202,6 @@ class QuantileClassification(_SVM):
         zero = np.zeros(2)
         return Boxes(zero, zero, self.C * _costs(0.0), self.C * _costs(1.0))
 
-    @property
-    def settings(self) -> str:
-        """C."""
-        return f"C={self.C:g}"
-
     def lam(self, n_samples: int) -> float:
         """Return λ = 1 / (n C)."""
         return 1.0 / (n_samples * self.C)
@@ -218,6 +209,10 @@ class QuantileClassification(_SVM):
     def alpha_scale(self, n_samples: int, value: float) -> float:
         """Return λ."""
         return self.lam(n_samples)
+
+    def alpha_bounds(self, data: TrainingData, value: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return 0 and c_i(τ)."""
+        return _cost_bounds(data, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,13 +249,13 @@ class Regularization(_SVM):
         """Return C."""
         return self.C_max * t
 
-    def tau_at(self, value: float) -> float:
-        """Return the τ of all solutions."""
-        return self.tau
-
     def alpha_scale(self, n_samples: int, value: float) -> float:
         """Return λ = 1 / (n C)."""
         return 1.0 / (n_samples * value) if value > 0.0 else np.inf
+
+    def alpha_bounds(self, data: TrainingData, value: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return 0 and c_i(τ)."""
+        return _cost_bounds(data, self.tau)
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,11 +271,6 @@ class QuantileRegression(Job):
         """The boxes of a sample of weight 1."""
         zero, whole = np.zeros(2), np.full(2, self.C)
         return Boxes(-whole, zero, zero, whole)
-
-    @property
-    def settings(self) -> str:
-        """C."""
-        return f"C={self.C:g}"
 
     def responses(self, y: Any, n_samples: int, sample_weight: Any) -> Responses:
         """Return signs, targets and weights for these numbers."""
@@ -305,6 +295,12 @@ class QuantileRegression(Job):
 def _costs(tau: float) -> np.ndarray:
     """Return what a unit of hinge loss costs, times 1 / C: of positive and negative samples."""
     return np.array([2.0 * (1.0 - tau), 2.0 * tau])
+
+
+def _cost_bounds(data: TrainingData, tau: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return 0 and c_i(τ) (the paper's Eq. 4, times the sample's weight)."""
+    own = (data.sign < 0.0).astype(np.intp)
+    return np.zeros(len(own)), _costs(tau)[own] * data.weight / len(own)
 
 
 def label_responses(y: Any, n_samples: int, sample_weight: Any) -> tuple[np.ndarray, Responses]:

@@ -40,6 +40,8 @@ LOOKED_AT = 1000
 # Part of the largest possible ‖Δw‖² that rounding may hide in its computed value.
 ROUNDING = 1e-14
 
+NO_COEF = "only a path with the linear kernel has coef; use decision_function"
+
 
 class KernelData(TrainingData):
     """Samples seen through a kernel; `X` holds features or, where precomputed, the kernel.
@@ -143,7 +145,7 @@ class KernelData(TrainingData):
 
     def coef(self, solution: Solution) -> np.ndarray:
         """Refuse: with a kernel, features have no weights."""
-        raise AttributeError("only a path with the linear kernel has coef; use decision_function")
+        raise AttributeError(NO_COEF)
 
     def intercept(self, solution: Solution) -> float:
         """Return the constant part of the decision function."""
@@ -173,10 +175,16 @@ class KernelData(TrainingData):
             K = np.zeros((X.shape[0], 0))
         return np.asarray(K @ (self.sign * theta)[support]) + self.intercept(solution)
 
+    by_theta = True
+
     @property
-    def by_theta(self) -> bool:
-        """Whether functions are made of θ instead of w."""
-        return True
+    def sweep_rows(self) -> Rows:
+        """The z_i."""
+        return self.rows
+
+    def weights(self, coef: np.ndarray, columns: Any = None) -> np.ndarray:
+        """Refuse: with a kernel, features have no weights."""
+        raise AttributeError(NO_COEF)
 
     def functions(self, swept: Sweep) -> Functions:
         """Return the decision functions of several solutions in a row."""

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from taupath.paths.intercept import Intercept, fixed_intercept, free_intercept, make_intercept
 from taupath.paths.kernel_data import MEGABYTE, KernelData
 from taupath.paths.kernels import check_square, make_kernel
-from taupath.paths.training_data import LinearData, Responses, TrainingData
+from taupath.paths.training_data import Responses, TrainingData
 from taupath.validation import check_positive
 
 __all__ = ["Options", "make_training_data"]
@@ -35,7 +35,7 @@ def make_training_data(
     constant = fixed_intercept(options.intercept)
     kernel = make_kernel(options.kernel, options.gamma, options.degree, options.coef0, X)
     if kernel is None:
-        return LinearData(X, responses, constant or make_intercept(options.intercept, X))
+        return TrainingData(X, responses, constant or make_intercept(options.intercept, X))
     if kernel.precomputed:
         X = X if isinstance(X, np.ndarray) else X.toarray()
         check_square(X)

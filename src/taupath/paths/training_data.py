@@ -1,6 +1,5 @@
 """Training data: what turns dual solutions into decision functions, and judges them."""
 
-from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,7 +16,6 @@ from taupath.paths.kernels import Kernel
 from taupath.validation import check_new_features
 
 __all__ = [
-    "LinearData",
     "Points",
     "Responses",
     "Solution",
@@ -81,8 +79,11 @@ class Responses(NamedTuple):
     weight: np.ndarray
 
 
-class TrainingData(ABC):
-    """Samples x_i with signs, targets and weights; their rows are z_i = sign_i [φ(x_i), bias]."""
+class TrainingData:
+    """Samples x_i with signs, targets and weights; their rows are z_i = sign_i [φ(x_i), bias].
+
+    Here φ(x) = x, the linear kernel; for others see `KernelData`.
+    """
 
     kernel: Kernel | None = None  # the linear one
     budget = 0.0  # bytes for a kernel matrix
@@ -107,6 +108,11 @@ class TrainingData(ABC):
         return self.responses.weight
 
     @property
+    def response(self) -> np.ndarray:
+        """What samples are to be told apart by: signs of two classes, else the targets."""
+        return self.sign if (self.sign < 0.0).any() else self.target
+
+    @property
     def at_hand(self) -> bool:
         """Whether X holds the samples."""
         return True
@@ -122,27 +128,10 @@ class TrainingData(ABC):
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     @property
-    @abstractmethod
-    def rows(self) -> Rows:
-        """The z_i."""
-
-    @property
     def most_free(self) -> int:
         """How many points can be free at a time."""
         n_samples, n_features = self.shape
         return min(n_samples, n_features + 1)
-
-    @abstractmethod
-    def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
-        """Return rows for a walk, and the order of the samples in them (None: the given one)."""
-
-    @abstractmethod
-    def coef(self, solution: Solution) -> np.ndarray:
-        """Return the weights of the features."""
-
-    @abstractmethod
-    def intercept(self, solution: Solution) -> float:
-        """Return the constant part of the decision function."""
 
     def constant_function(self, value: float) -> tuple[np.ndarray, float]:
         """Return w and multiplier of f(x) = value, where the intercept is free or this zero."""
@@ -155,68 +144,6 @@ class TrainingData(ABC):
         """Return the features of other samples, checked, or their kernel with the training ones."""
         return check_new_features(X, self.X.shape[1])
 
-    @abstractmethod
-    def decide(self, X: Any, solution: Solution) -> np.ndarray:
-        """Return the decision function at checked features."""
-
-    @abstractmethod
-    def parts(self, solution: Solution) -> dict[str, Any]:
-        """Return what, with the intercept, makes up the decision function."""
-
-    @property
-    def by_theta(self) -> bool:
-        """Whether functions are made of θ instead of w."""
-        return False
-
-    @property
-    def sweep_rows(self) -> Rows:
-        """The z_i for sweeps that are after θ: of w, its length and its constant part matter."""
-        return self.rows
-
-    @abstractmethod
-    def functions(self, swept: Sweep) -> Functions:
-        """Return the decision functions of several solutions in a row."""
-
-    def features(self, X: Any) -> Any:
-        """Return what the coefficients of `functions` are multiplied with, for checked X."""
-        return X
-
-    def weights(self, coef: np.ndarray, columns: Any = None) -> np.ndarray:
-        """Return the weights of all features, or some, in functions of these coefficients."""
-        raise AttributeError("only a path with the linear kernel has coef; use decision_function")
-
-    @abstractmethod
-    def norms(self, X: Any) -> np.ndarray:
-        """Return ‖φ(x)‖ of each row of checked X, infinity where it is not known."""
-
-    @abstractmethod
-    def squared_norms(self) -> np.ndarray:
-        """Return ‖φ(x_i)‖² of the training samples."""
-
-    @abstractmethod
-    def points(self, solution: Solution) -> Points:
-        """Return the primal and the dual point of a solution, from the data."""
-
-    @abstractmethod
-    def measure(self, solution: Solution, line: Line, t: float) -> Measure:
-        """Judge a solution of the line at t, from the data."""
-
-    def imbalance(self, theta: np.ndarray, line: Line, t: float) -> float:
-        """Return how far Σ sign_i θ_i is from zero, where it has to be.
-
-        As part of its terms, or of a box.
-        """
-        if not self.constant.free:
-            return 0.0
-        terms = max(float(np.abs(theta).sum()), float(line.width(t).max()), TINY)
-        return abs(float(self.sign @ theta)) / terms
-
-
-class LinearData(TrainingData):
-    """Features used as they are; w is at hand."""
-
-    X: "np.ndarray | sp.csr_array"
-
     @cached_property
     def rows(self) -> Rows:
         """The z_i."""
@@ -224,8 +151,7 @@ class LinearData(TrainingData):
 
     def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
         """Return rows that lie in memory as a walk likes them, and their order."""
-        told_apart_by = self.sign if (self.sign < 0.0).any() else self.target
-        order = order_in_memory(self.X, self.sign, told_apart_by)
+        order = order_in_memory(self.X, self.sign, self.response)
         bias, free = self.constant.bias, self.constant.free
         if order is None:
             return make_rows(self.X, self.sign, bias, balanced=free, rearranged=True), None
@@ -240,7 +166,7 @@ class LinearData(TrainingData):
         return float(self.constant.bias * solution.w[-1]) if self.constant.bias else 0.0
 
     def parts(self, solution: Solution) -> dict[str, Any]:
-        """Return the weights of the features."""
+        """Return what, with the intercept, makes up the decision function."""
         return {"coef": self.coef(solution)}
 
     def decide(self, X: Any, solution: Solution) -> np.ndarray:
@@ -322,3 +248,13 @@ class LinearData(TrainingData):
         off = max(off, self.imbalance(theta, line, t))
         squared = float(w @ w), float(summed @ summed)
         return measure(theta, margin, line, t, *squared, off, longest)
+
+    def imbalance(self, theta: np.ndarray, line: Line, t: float) -> float:
+        """Return how far Σ sign_i θ_i is from zero, where it has to be.
+
+        As part of its terms, or of a box.
+        """
+        if not self.constant.free:
+            return 0.0
+        terms = max(float(np.abs(theta).sum()), float(line.width(t).max()), TINY)
+        return abs(float(self.sign @ theta)) / terms

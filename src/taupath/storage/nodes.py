@@ -17,7 +17,7 @@ from taupath.paths.certificate import Certificate
 from taupath.paths.intercept import Intercept
 from taupath.paths.solutions import Solutions
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
-from taupath.storage.jobs import JOBS
+from taupath.storage.jobs import JOBS, pack_job, stored_labels
 from taupath.validation import LARGEST, check_choice, check_positive, check_real
 
 __all__ = [
@@ -41,7 +41,7 @@ def pack_nodes(solutions: AtNodes, shelf: ArraysToWrite, data: bool | None) -> d
         found["data"] = {
             "X": shelf.put_matrix("X", kept.X),
             "single": bool(kept.X.dtype == np.float32),
-            "y": shelf.put("y", JOBS[solutions.job.kind].y_of(kept)),
+            "y": shelf.put("y", kept.response),
             "weight": None if (kept.weight == 1.0).all() else shelf.put("weight", kept.weight),
         }
     return found
@@ -84,7 +84,7 @@ def _pack(
     n_samples, n_features = solutions.data.shape
     found: dict[str, Any] = {
         "path": f"functions of {job.kind}",
-        **JOBS[job.kind].pack(job),
+        **pack_job(job),
         "samples": int(n_samples),
         "features": int(n_features),
         "intercept": constant.kind,
@@ -121,7 +121,7 @@ def unpack_functions(found: dict[str, Any], taken: StoredArrays, kind: str) -> S
     if over_C and smoothings is not None:
         raise ModelFileError("a path over C is not solved at nodes")
     solutions = FunctionsOnly(
-        JOBS[kind].unpack(found, float(nodes[-1])),
+        JOBS[kind](found, float(nodes[-1])),
         AbsentData((n, d), constant),
         Interpolation(nodes, w, constant.bias),
         _counters(found.get("counters")),
@@ -145,7 +145,7 @@ def _attached(solutions: FunctionsOnly, found: Any, taken: StoredArrays) -> Solu
         raise ModelFileError("the data of a path are not described")
     single, (n, _), job = found.get("single"), solutions.data.shape, solutions.job
     X = taken.take_matrix(found.get("X"), np.float32 if single is True else np.float64)
-    y = JOBS[job.kind].labels_of(job, taken.take(found.get("y"), np.float64, n))
+    y = stored_labels(job, taken.take(found.get("y"), np.float64, n))
     weight = found.get("weight")
     weight = None if weight is None else taken.take(weight, np.float64, n)
     return solutions.attach(X, y, weight)

@@ -21,7 +21,7 @@ from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import TrainingData
 from taupath.paths.walked import ConstantPiece, Walked, WalkedPiece, constant_piece
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
-from taupath.storage.jobs import JOBS
+from taupath.storage.jobs import JOBS, pack_job, stored_labels
 from taupath.storage.nodes import (
     check_nodes,
     pack_detached,
@@ -116,8 +116,8 @@ def _pack_exact(
         "intercept": data.constant.kind,
         **_pack_kernel(data),
         "path": job.kind,
-        "y": shelf.put("y", JOBS[job.kind].y_of(data)),
-        **JOBS[job.kind].pack(job),
+        "y": shelf.put("y", data.response),
+        **pack_job(job),
         **walks.pack(solutions, lambda piece: pack_record(record_of(piece), shelf)),
     }
 
@@ -235,7 +235,7 @@ def unpack_path(found: Any, taken: StoredArrays) -> SolutionPath:
 
 def _unpack_exact(found: dict[str, Any], taken: StoredArrays, kind: str) -> Solutions:
     """Return the exact solutions that were described, or those at some of the kinks."""
-    job = JOBS[kind].unpack(found, found.get("C_max"))
+    job = JOBS[kind](found, found.get("C_max"))
     data = _unpack_data(found, taken, job)
     walked = Walked(job, data, WALKS[kind].unpack(found, taken, job, data))
     if "nodes" not in found:
@@ -255,7 +255,7 @@ def _unpack_data(found: dict[str, Any], taken: StoredArrays, job: Job) -> Traini
     kernel, intercept = found.get("kernel"), found.get("intercept")
     if not isinstance(kernel, str) or not isinstance(intercept, str):
         raise ModelFileError("kernel and intercept are missing")
-    y = JOBS[job.kind].labels_of(job, taken.take(found.get("y"), np.float64, n))
+    y = stored_labels(job, taken.take(found.get("y"), np.float64, n))
     weight = None if weight is None else taken.take(weight, np.float64, n)
     responses = job.responses(y, n, weight)
     options = Options(
