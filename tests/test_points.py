@@ -24,7 +24,7 @@ def stored(kind: str, dtype: type, bias: float) -> tuple[Rows, np.ndarray]:
     rng = np.random.default_rng(2)
     X = rng.standard_normal((N, D)) * (rng.random((N, D)) < 0.6)
     X[5] = 0.0
-    X = X.astype(dtype)
+    X = (X != 0.0 if kind == "pattern" else X).astype(dtype)
     sign = np.where(rng.random(N) < 0.4, 1, -1)
     dense = X.astype(float)
     if bias:
@@ -37,7 +37,7 @@ every_storage = pytest.mark.parametrize(
     ("kind", "dtype", "bias"),
     [
         (kind, dtype, bias)
-        for kind in ("dense", "sparse")
+        for kind in ("dense", "sparse", "pattern")
         for dtype in (np.float32, np.float64)
         for bias in (0.0, 1.0, 2.5)
     ],

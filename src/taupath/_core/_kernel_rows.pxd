@@ -14,11 +14,11 @@ cdef class MatrixRows(KernelRows):
 
 cdef class CachedRows(KernelRows):
     cdef object source
-    cdef double[:, ::1] slots                # rows that are at hand
-    cdef int[::1] slot_of                    # where row i is among them; -1: nowhere
-    cdef int[::1] owner                      # which row is in a slot; -1: none
-    cdef signed char[::1] recent             # used since the hand came by
-    cdef Py_ssize_t hand                     # slot to be considered next for a new row
+    cdef double[:, ::1] slots                # cached rows
+    cdef int[::1] slot_of                    # slot of row i; -1: not cached
+    cdef int[::1] owner                      # row in a slot; -1: none
+    cdef signed char[::1] recent             # whether a slot was used since the hand passed it
+    cdef Py_ssize_t hand                     # slot that is considered next for a new row
     cdef readonly Py_ssize_t n_computed
 
     cdef Py_ssize_t _vacate(self) noexcept nogil

@@ -1,7 +1,7 @@
-"""Rows of a kernel, which are not at hand.
+"""Rows of a kernel, known only by their Gram matrix.
 
-A vector v is known by its products <z_i, v> with all rows, and everything works as with rows that
-are: a product is one entry, and a row is a row of the Gram matrix.
+A vector v is represented by its products <z_i, v> with all rows. A product is then one entry of it,
+and a row is a row of the Gram matrix.
 """
 
 from libc.math cimport fabs
@@ -11,12 +11,13 @@ import numpy as np
 from taupath._core._row_loops cimport dense_axpy, extended, pair_of, pair_t
 from taupath._core._rows cimport Rows
 
-# Squared lengths are differences of entries of the Gram matrix: there is nothing else.
+# Squared lengths are differences of entries of the Gram matrix, so their error is about eps ‖z‖²:
+# several times eps is rounding.
 cdef double GRAM_RESOLUTION = 1e-15
 
 
 cdef class KernelRows(Rows):
-    """Rows known by their Gram matrix only, which is symmetric; the bias is in it already."""
+    """Rows known by their symmetric Gram matrix, which includes the bias."""
 
     def __init__(self, const double[::1] squared_norms, sign, double bias=0.0,
                  bint balanced=False):
@@ -43,13 +44,13 @@ cdef class KernelRows(Rows):
             out[2 * k + 1] = pair[2 * members[k] + 1]
 
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
-        dense_axpy(self.row(i), self.n_cols, a, v)
+        dense_axpy[double, double](self.row(i), self.n_cols, a, v)
 
     cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
         dense_axpy[double, extended](self.row(i), self.n_cols, a, v)
 
     cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
-        dense_axpy(self.row(i), self.n_cols, pair_of(a, b), <pair_t*> pair)
+        dense_axpy[double, pair_t](self.row(i), self.n_cols, pair_of(a, b), <pair_t*> pair)
 
     cdef void inner(self, Py_ssize_t i, const int* members, Py_ssize_t m,
                     double* out) noexcept nogil:
@@ -59,7 +60,7 @@ cdef class KernelRows(Rows):
             out[k] = q[members[k]]
 
     cdef double length(self, const double* v, Py_ssize_t stride) noexcept nogil:
-        # no less than its part along any row
+        # a lower bound: the largest component along a row
         cdef Py_ssize_t i
         cdef double longest = 0.0
         for i in range(self.n_rows):
@@ -86,7 +87,7 @@ cdef class KernelRows(Rows):
 
 
 cdef class MatrixRows(KernelRows):
-    """The whole Gram matrix is at hand."""
+    """Rows of a Gram matrix that is in memory."""
 
     def __init__(self, const double[:, ::1] Q, sign, double bias=0.0, bint balanced=False):
         super().__init__(np.ascontiguousarray(np.diagonal(Q)), sign, bias, balanced)
@@ -111,9 +112,9 @@ cdef class MatrixRows(KernelRows):
 
 
 cdef class CachedRows(KernelRows):
-    """Rows of the Gram matrix are computed when they are needed; the last ones are kept.
+    """Rows of a Gram matrix that are computed when needed; recent ones are kept.
 
-    `source(i)` returns row i. What it raises is kept for `check`, and zeros stand in for the row.
+    `source(i)` returns row i. If it raises, zeros stand in for the row and `check` raises the error.
     """
 
     def __init__(self, source, const double[::1] squared_norms, sign, double bias, bint balanced,
@@ -138,7 +139,7 @@ cdef class CachedRows(KernelRows):
         return &self.slots[slot, 0]
 
     cdef Py_ssize_t _vacate(self) noexcept nogil:
-        """A slot that was not used since the hand last came by."""
+        """Return a slot that was not used since the clock hand last passed it."""
         cdef Py_ssize_t slot
         while self.recent[self.hand]:
             self.recent[self.hand] = 0

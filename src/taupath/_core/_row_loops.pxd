@@ -68,59 +68,59 @@ cdef inline number times(double x, number a) noexcept nogil:
 
 
 cdef inline number plus_times(number a, double x, number b) noexcept nogil:
-    return plus(a, times(x, b))
+    return plus[number](a, times[number](x, b))
 
 
 cdef inline number dense_dot(const entry* x, Py_ssize_t d, const number* v,
                              number start) noexcept nogil:
     """Return start + Σ x_j v_j."""
     cdef Py_ssize_t j
-    cdef number a = start, b = zero(v), c = b, e = b
+    cdef number a = start, b = zero[number](v), c = b, e = b
     for j in range(0, d - 3, 4):
-        a = plus_times(a, value(x, j), v[j])
-        b = plus_times(b, value(x, j + 1), v[j + 1])
-        c = plus_times(c, value(x, j + 2), v[j + 2])
-        e = plus_times(e, value(x, j + 3), v[j + 3])
+        a = plus_times[number](a, value(x, j), v[j])
+        b = plus_times[number](b, value(x, j + 1), v[j + 1])
+        c = plus_times[number](c, value(x, j + 2), v[j + 2])
+        e = plus_times[number](e, value(x, j + 3), v[j + 3])
     for j in range(d & ~3, d):
-        b = plus_times(b, value(x, j), v[j])
-    return plus(plus(a, b), plus(c, e))
+        b = plus_times[number](b, value(x, j), v[j])
+    return plus[number](plus[number](a, b), plus[number](c, e))
 
 
 cdef inline void dense_axpy(const entry* x, Py_ssize_t d, number a, number* v) noexcept nogil:
-    """v += a x"""
+    """Add a x to v."""
     cdef Py_ssize_t j
     for j in range(d):
-        v[j] = plus_times(v[j], value(x, j), a)
+        v[j] = plus_times[number](v[j], value(x, j), a)
 
 
 cdef inline number sparse_dot(const entry* x, const int* column, Py_ssize_t count,
                               const number* v, number start) noexcept nogil:
     """Return start + Σ x_k v_column[k]."""
     cdef Py_ssize_t k
-    cdef number a = start, b = zero(v), c = b, d = b
+    cdef number a = start, b = zero[number](v), c = b, d = b
     for k in range(0, count - 3, 4):
-        a = plus_times(a, value(x, k), v[column[k]])
-        b = plus_times(b, value(x, k + 1), v[column[k + 1]])
-        c = plus_times(c, value(x, k + 2), v[column[k + 2]])
-        d = plus_times(d, value(x, k + 3), v[column[k + 3]])
+        a = plus_times[number](a, value(x, k), v[column[k]])
+        b = plus_times[number](b, value(x, k + 1), v[column[k + 1]])
+        c = plus_times[number](c, value(x, k + 2), v[column[k + 2]])
+        d = plus_times[number](d, value(x, k + 3), v[column[k + 3]])
     for k in range(count & ~3, count):
-        b = plus_times(b, value(x, k), v[column[k]])
-    return plus(plus(a, b), plus(c, d))
+        b = plus_times[number](b, value(x, k), v[column[k]])
+    return plus[number](plus[number](a, b), plus[number](c, d))
 
 
 cdef inline void sparse_axpy(const entry* x, const int* column, Py_ssize_t count, number a,
                              number* v) noexcept nogil:
-    """v_column[k] += a x_k; no column occurs twice, so four at a time do not interfere."""
+    """Add a x_k to v_column[k]; no column occurs twice, so four at a time do not interfere."""
     cdef Py_ssize_t k
     cdef number v0, v1, v2, v3
     for k in range(0, count - 3, 4):
-        v0 = plus_times(v[column[k]], value(x, k), a)
-        v1 = plus_times(v[column[k + 1]], value(x, k + 1), a)
-        v2 = plus_times(v[column[k + 2]], value(x, k + 2), a)
-        v3 = plus_times(v[column[k + 3]], value(x, k + 3), a)
+        v0 = plus_times[number](v[column[k]], value(x, k), a)
+        v1 = plus_times[number](v[column[k + 1]], value(x, k + 1), a)
+        v2 = plus_times[number](v[column[k + 2]], value(x, k + 2), a)
+        v3 = plus_times[number](v[column[k + 3]], value(x, k + 3), a)
         v[column[k]] = v0
         v[column[k + 1]] = v1
         v[column[k + 2]] = v2
         v[column[k + 3]] = v3
     for k in range(count & ~3, count):
-        v[column[k]] = plus_times(v[column[k]], value(x, k), a)
+        v[column[k]] = plus_times[number](v[column[k]], value(x, k), a)

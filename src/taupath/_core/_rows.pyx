@@ -221,24 +221,24 @@ cdef class DenseRows(Rows):
         return DenseRows(self.X, self.sign, self.bias, self.balanced)
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
-        return _dot(self, i, v, _bias_term(self, v))
+        return _dot[double](self, i, v, _bias_term[double](self, v))
 
     cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
                         double* out) noexcept nogil:
         cdef Py_ssize_t k
         cdef const pair_t* v = <const pair_t*> pair
-        cdef pair_t start = _bias_term(self, v)
+        cdef pair_t start = _bias_term[pair_t](self, v)
         for k in range(m):
-            (<pair_t*> out)[k] = _dot(self, members[k], v, start)
+            (<pair_t*> out)[k] = _dot[pair_t](self, members[k], v, start)
 
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
-        _axpy(self, i, a, v)
+        _axpy[double](self, i, a, v)
 
     cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
         _axpy[extended](self, i, a, v)
 
     cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
-        _axpy(self, i, pair_of(a, b), <pair_t*> pair)
+        _axpy[pair_t](self, i, pair_of(a, b), <pair_t*> pair)
 
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t j, d = self.n_features
@@ -255,23 +255,28 @@ cdef class DenseRows(Rows):
 
 cdef inline number _bias_term(DenseRows rows, const number* v) noexcept nogil:
     """Return what the bias adds to every product."""
-    return times(rows.bias, v[rows.n_features]) if rows.bias != 0.0 else zero(v)
+    if rows.bias == 0.0:
+        return zero[number](v)
+    return times[number](rows.bias, v[rows.n_features])
 
 
 cdef inline number _dot(DenseRows rows, Py_ssize_t i, const number* v,
                         number start) noexcept nogil:
     cdef Py_ssize_t d = rows.n_features
+    cdef number found
     if rows.floats == NULL:
-        return times(rows.sign[i], dense_dot(rows.doubles + i * d, d, v, start))
-    return times(rows.sign[i], dense_dot(rows.floats + i * d, d, v, start))
+        found = dense_dot[double, number](rows.doubles + i * d, d, v, start)
+    else:
+        found = dense_dot[float, number](rows.floats + i * d, d, v, start)
+    return times[number](rows.sign[i], found)
 
 
 cdef inline void _axpy(DenseRows rows, Py_ssize_t i, number a, number* v) noexcept nogil:
     cdef Py_ssize_t d = rows.n_features
-    cdef number signed_a = times(rows.sign[i], a)
+    cdef number signed_a = times[number](rows.sign[i], a)
     if rows.floats == NULL:
-        dense_axpy(rows.doubles + i * d, d, signed_a, v)
+        dense_axpy[double, number](rows.doubles + i * d, d, signed_a, v)
     else:
-        dense_axpy(rows.floats + i * d, d, signed_a, v)
+        dense_axpy[float, number](rows.floats + i * d, d, signed_a, v)
     if rows.bias != 0.0:
-        v[d] = plus_times(v[d], rows.bias, signed_a)
+        v[d] = plus_times[number](v[d], rows.bias, signed_a)

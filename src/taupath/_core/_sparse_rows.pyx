@@ -66,24 +66,24 @@ cdef class SparseRows(Rows):
         self.visits += members.shape[0]
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
-        return _dot(self, i, v, _bias_term(self, v))
+        return _dot[double](self, i, v, _bias_term[double](self, v))
 
     cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
                         double* out) noexcept nogil:
         cdef Py_ssize_t k
         cdef const pair_t* v = <const pair_t*> pair
-        cdef pair_t start = _bias_term(self, v)
+        cdef pair_t start = _bias_term[pair_t](self, v)
         for k in range(m):
-            (<pair_t*> out)[k] = _dot(self, members[k], v, start)
+            (<pair_t*> out)[k] = _dot[pair_t](self, members[k], v, start)
 
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
-        _axpy(self, i, a, v)
+        _axpy[double](self, i, a, v)
 
     cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
         _axpy[extended](self, i, a, v)
 
     cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
-        _axpy(self, i, pair_of(a, b), <pair_t*> pair)
+        _axpy[pair_t](self, i, pair_of(a, b), <pair_t*> pair)
 
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t start = self.indptr[i], k
@@ -105,7 +105,9 @@ cdef class SparseRows(Rows):
 
 cdef inline number _bias_term(SparseRows rows, const number* v) noexcept nogil:
     """Return what the bias adds to every product."""
-    return times(rows.bias, v[rows.n_features]) if rows.bias != 0.0 else zero(v)
+    if rows.bias == 0.0:
+        return zero[number](v)
+    return times[number](rows.bias, v[rows.n_features])
 
 
 cdef inline number _dot(SparseRows rows, Py_ssize_t i, const number* v,
@@ -114,26 +116,26 @@ cdef inline number _dot(SparseRows rows, Py_ssize_t i, const number* v,
     cdef const int* column = rows.columns + first
     cdef number found
     if rows.doubles != NULL:
-        found = sparse_dot(rows.doubles + first, column, count, v, start)
+        found = sparse_dot[double, number](rows.doubles + first, column, count, v, start)
     elif rows.floats != NULL:
-        found = sparse_dot(rows.floats + first, column, count, v, start)
+        found = sparse_dot[float, number](rows.floats + first, column, count, v, start)
     else:
-        found = sparse_dot(<const one_t*> NULL, column, count, v, start)
-    return times(rows.sign[i], found)
+        found = sparse_dot[one_t, number](NULL, column, count, v, start)
+    return times[number](rows.sign[i], found)
 
 
 cdef inline void _axpy(SparseRows rows, Py_ssize_t i, number a, number* v) noexcept nogil:
     cdef Py_ssize_t first = rows.indptr[i], count = rows.indptr[i + 1] - first
     cdef const int* column = rows.columns + first
-    cdef number signed_a = times(rows.sign[i], a)
+    cdef number signed_a = times[number](rows.sign[i], a)
     if rows.doubles != NULL:
-        sparse_axpy(rows.doubles + first, column, count, signed_a, v)
+        sparse_axpy[double, number](rows.doubles + first, column, count, signed_a, v)
     elif rows.floats != NULL:
-        sparse_axpy(rows.floats + first, column, count, signed_a, v)
+        sparse_axpy[float, number](rows.floats + first, column, count, signed_a, v)
     else:
-        sparse_axpy(<const one_t*> NULL, column, count, signed_a, v)
+        sparse_axpy[one_t, number](NULL, column, count, signed_a, v)
     if rows.bias != 0.0:
-        v[rows.n_features] = plus_times(v[rows.n_features], rows.bias, signed_a)
+        v[rows.n_features] = plus_times[number](v[rows.n_features], rows.bias, signed_a)
 
 
 cdef void _add_outer(SparseRows rows, const entry* x, Py_ssize_t start, Py_ssize_t count,

@@ -31,7 +31,7 @@ class StoredData(TrainingData):
     def decide(self, X: Any, solution: Solution) -> np.ndarray:
         """Return the decision function at checked features."""
         others = make_rows(X, np.ones(X.shape[0]), 0.0)
-        return others.products(self.coef(solution)) + self.intercept(solution)
+        return np.asarray(others.products(self.coef(solution)) + self.intercept(solution))
 
     def features(self, X: Any) -> Any:
         """Return checked X, of a few samples, as doubles."""
@@ -39,7 +39,7 @@ class StoredData(TrainingData):
 
     def norms(self, X: Any) -> np.ndarray:
         """Return ‖x‖ of each row."""
-        return make_rows(X, np.ones(X.shape[0]), 0.0).norms()
+        return np.asarray(make_rows(X, np.ones(X.shape[0]), 0.0).norms())
 
     def measure(self, solution: Solution, line: Line, t: float) -> Measure:
         """Judge w and θ, each from its own numbers, and how well w = Σ θ_i z_i holds."""

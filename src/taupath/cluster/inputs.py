@@ -1,4 +1,4 @@
-"""Dask collections as users pass them: checked, and made into partitions on the workers."""
+"""Checks Dask collections as users pass them, and makes them into partitions on the workers."""
 
 import math
 import warnings
@@ -26,7 +26,7 @@ __all__ = ["PartitionedData", "as_array", "check_survey"]
 
 
 class PartitionedData:
-    """X, y and weights in the same partitions of rows; nothing is computed yet.
+    """X, y and weights in the same partitions of rows; nothing but lengths is computed yet.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class PartitionedData:
     labels : bool
         Whether y holds labels, not numbers.
     client : distributed.Client
-        Where lengths of data frames are computed.
+        Computes the lengths of data frames.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class PartitionedData:
         given = sample_weight is not None
         self.weight = self._beside(sample_weight, "sample_weight", client) if given else None
         self.rows: tuple[int, ...] = self.X.chunks[0]
-        # once and for all: Dask may make other graphs, with the same keys, the next time
+        # once only: another call may make another graph with the same keys
         self._blocks = [self.X.to_delayed()[:, 0], self.y.to_delayed()]
         self._weights = (
             self.weight.to_delayed() if self.weight is not None else [None] * len(self.rows)
@@ -68,8 +68,8 @@ class PartitionedData:
 
     def _beside(self, values: Any, name: str, client: "distributed.Client") -> Any:
         """Return values, one for each row, in the partitions of X."""
-        ours = is_dask_collection(values)
-        array = as_array(values, name, client) if ours else np.asarray(values)
+        lazy = is_dask_collection(values)
+        array = as_array(values, name, client) if lazy else np.asarray(values)
         if array.ndim == 2 and array.shape[1] == 1:
             array = array[:, 0]
         if array.ndim != 1:
@@ -82,7 +82,7 @@ class PartitionedData:
         return array if array.chunks == chunks else array.rechunk(chunks)
 
     def partitions(self) -> list[Any]:
-        """Return a `Partition` for each chunk with rows, to be computed."""
+        """Return a delayed `Partition` for each chunk that has rows."""
         token, d = uuid4().hex, self.X.shape[1]
         make = delayed(make_partition, pure=False)
         first, made = 0, []
@@ -103,15 +103,12 @@ class PartitionedData:
         return made
 
     def rounds(self, client: "distributed.Client") -> Rounds:
-        """Have the partitions made, and kept as long as what is returned."""
+        """Return the partitions, computed on the cluster and kept there as long as the result."""
         return Rounds(client, guarded(client, client.compute, self.partitions()))
 
 
 def as_array(values: Any, name: str, client: "distributed.Client | None") -> Any:
-    """Return a Dask array whose chunks are known; those of data frames are counted.
-
-    Without a client they may be unknown.
-    """
+    """Return a Dask array; with a client, its chunk sizes are known (data frames are counted)."""
     if isinstance(values, da.Array):
         unknown = any(math.isnan(n) for chunks in values.chunks for n in chunks)
         if client is not None and unknown:
@@ -120,7 +117,7 @@ def as_array(values: Any, name: str, client: "distributed.Client | None") -> Any
                 "pass the data frame that it was made from"
             )
         return values
-    # a delayed object has whatever attribute is asked for
+    # a delayed object has every attribute
     if isinstance(values, Delayed) or not hasattr(values, "to_dask_array"):
         raise TypeError(
             f"{name} must be a Dask array or data frame, got {type(values).__name__}; "
@@ -131,7 +128,7 @@ def as_array(values: Any, name: str, client: "distributed.Client | None") -> Any
         counted = client.compute([delayed(len)(part) for part in values.to_delayed()])
         lengths = guarded(client, outcomes, client, counted, counted)
     with warnings.catch_warnings():
-        # labels of text become objects, which is what is wanted
+        # text labels become objects, as they should
         warnings.filterwarnings("ignore", "Dask currently has limited support for converting")
         return values.to_dask_array(lengths=lengths)
 
@@ -141,7 +138,7 @@ def make_partition(
 ) -> Partition:
     """Return the rows of one chunk, checked: a task that workers run.
 
-    What is wrong with them is told when it is asked for: an error would be taken for one of Dask's.
+    Errors are kept for `check_survey`: raised here, they would look like failures of Dask.
     """
     try:
         if tuple(X.shape) != shape:
@@ -156,7 +153,7 @@ def make_partition(
 
 
 def check_survey(rounds: Rounds, labels: bool) -> tuple[Reply, np.ndarray | None]:
-    """Ask all partitions whether they are fine; return the answers, and the two classes."""
+    """Raise what is wrong with a partition; else return the replies, and the two classes."""
     reply = rounds.ask(Survey(labels))
     for trouble, _ in reply.notes:
         if trouble is not None:

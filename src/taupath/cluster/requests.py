@@ -209,7 +209,7 @@ class Summarize(Request):
 
 def as_summary(reply: Reply, n_partitions: int, depth: int) -> RowSummary:
     """Return the summary of all partitions, whose sums go through `depth` more additions."""
-    peaks = {**reply.peaks, **{name: int(reply.peaks[name]) for name in LARGEST[:4]}}
+    peaks: dict[str, Any] = {**reply.peaks, **{name: int(reply.peaks[name]) for name in LARGEST[:4]}}
     peaks["sum_depth"] += depth
     peaks["loss_depth"] += depth
     sums: dict[str, Any] = {
@@ -262,13 +262,9 @@ class LineSearch(Request):
 
     def of(self, partition: Partition, rows: RowSums) -> Reply:
         """Return the slopes."""
-        margin = partition.margins(rows, self.dual.at)
-        rate, smoothing, box = (
-            partition.margins(rows, self.step),
-            self.dual.smoothing,
-            self.dual.box,
-        )
-        slopes = [rows.slope(margin, rate, x, smoothing, box) for x in self.lengths]
+        dual, rate = self.dual, partition.margins(rows, self.step)
+        margin = partition.margins(rows, dual.at)
+        slopes = [rows.slope(margin, rate, x, dual.smoothing, dual.box) for x in self.lengths]
         reply = Reply()
         if self.end is not None:
             reply = partition.update(rows, self.end, afresh=False, hessian=self.hessian)

@@ -1,7 +1,7 @@
-"""Rounds on a Dask cluster: a request to all partitions, the sum of their answers back.
+"""Rounds on a Dask cluster: a request goes to all partitions, the sum of their replies comes back.
 
-Every wait ends. As long as tasks are finished, or live workers are at work, it goes on; where
-nothing happens for the time of `taupath.timeout` in Dask's configuration, it is an error.
+No wait is endless. It goes on while tasks finish or live workers are busy; if nothing happens for
+the time of `taupath.timeout` in Dask's configuration, an error is raised.
 """
 
 import pickle
@@ -21,24 +21,26 @@ from taupath.exceptions import ClusterFailed
 
 __all__ = ["Rounds", "current_client", "guarded", "outcomes"]
 
-# Seconds without anything happening, after which a cluster is given up. A worker that has died is
-# noticed at once, one that cannot be reached after five minutes (Dask's worker-ttl); until then
-# its tasks count as being worked on only if it has been heard of.
+# Seconds without any event after which the cluster counts as lost. Dask notices a dead worker at
+# once, an unreachable one after five minutes (worker-ttl); until then its tasks count as running
+# only while it is heard from.
 TIMEOUT = 60.0
-# Of that: how long a task may take on workers that are there and say that they work.
-LONGEST = 100.0
-# Seconds between looks, and for one answer of the scheduler.
-LOOK, ANSWER = 1.0, 10.0
-# Answers that are added up by one task where there are more of them, so that only sums travel on.
+# Limit on one task of workers that report that they are busy, in units of the timeout: a reply
+# takes seconds, but a partition may have to be read and computed first.
+MAX_TASK_TIMEOUTS = 100.0
+# Seconds between two looks at the tasks, and for one reply of the scheduler.
+POLL, SCHEDULER_TIMEOUT = 1.0, 10.0
+# Replies that one task adds up, so that only sums travel on.
 FAN = 8
-# Bytes of one request to all partitions, beyond which one copy is sent for workers to pass on.
+# A request that takes more bytes than this, copies for all partitions together, is sent once, and
+# workers pass it on.
 SHARED = 1 << 18
-# How often a task is run again that has failed for another reason than the death of its worker.
+# Further attempts at a task that failed for another reason than the death of its worker.
 RETRIES = 2
 
 
 def current_client() -> "distributed.Client":
-    """Return the client that is in use, connected and not asynchronous."""
+    """Return the current client, which must be connected and synchronous."""
     try:
         client = distributed.default_client()
     except ValueError:
@@ -71,21 +73,21 @@ def _address(client: "distributed.Client") -> str:
 
 
 class Rounds:
-    """Partitions that are kept on a cluster, and what was sent to and fro.
+    """Partitions kept on a cluster, and counters of the traffic.
 
     Parameters
     ----------
     client : distributed.Client
         The cluster.
     partitions : sequence of Future
-        Of `Partition`, in the order of the rows.
+        Each a `Partition`, in the order of the rows.
 
     Attributes
     ----------
     setup : Setup or None
-        What makes rows of partitions; to be set before anything but a survey is asked.
+        What makes rows of partitions; to be set before any request but a survey.
     rounds, bytes_sent, bytes_received, visits : int
-        Requests, bytes that went out with them and that came back here, and how often a row was
+        Number of requests, bytes that left and reached this process, and how often a row was
         multiplied or added.
     """
 
@@ -97,18 +99,18 @@ class Rounds:
 
     @property
     def depth(self) -> int:
-        """How many additions an answer goes through."""
+        """How many additions a reply goes through."""
         levels, left = 1, len(self.partitions)
         while left > FAN:
             levels, left = levels + 1, -(-left // FAN)
         return FAN * levels
 
-    def ask(self, request: Request, wanted: frozenset[int] = frozenset()) -> Reply:
-        """Return the sum of the answers of all partitions.
+    def ask(self, request: Request, referred: frozenset[int] = frozenset()) -> Reply:
+        """Return the sum of the replies of all partitions.
 
-        `wanted` are numbers of margins that will be asked for again.
+        `referred` are the numbers of margins that may be asked for again.
         """
-        told = (request, self.setup, wanted)
+        told = (request, self.setup, referred)
         size = len(pickle.dumps(told, protocol=5))
         self.rounds += 1
         shared = size * len(self.partitions) > SHARED
@@ -121,14 +123,14 @@ class Rounds:
         return reply
 
     def _send(self, told: Any, kind: str, shared: bool) -> list[Reply]:
-        """Return the answers, or as many sums of them in the order of partitions."""
+        """Return the replies, or sums of groups of them, in the order of partitions."""
         client, n = self.client, len(self.partitions)
 
         def keys(what: str, number: int) -> list[str]:
             return [f"taupath-{what}-{self._token}-{self.rounds}-{k}" for k in range(number)]
 
         if shared:
-            # one copy, that workers pass on; a task and not scattered: it can be made again
+            # a task, not scattered data: it can be run again if its worker dies
             told = client.submit(_same, told, key=keys("request", 1)[0], pure=False)
         settings = {"pure": False, "retries": RETRIES}
         level = client.map(answer, self.partitions, told=told, key=keys(kind, n), **settings)
@@ -147,7 +149,7 @@ def _same(told: Any) -> Any:
 
 
 def guarded(client: "distributed.Client", do: Any, *args: Any) -> Any:
-    """Return do(*args), with errors that say what has become of the cluster."""
+    """Return do(*args); errors say what has happened to the cluster."""
     try:
         return do(*args)
     except distributed.KilledWorker as error:
@@ -175,7 +177,7 @@ def guarded(client: "distributed.Client", do: Any, *args: Any) -> Any:
 def outcomes(
     client: "distributed.Client", futures: Sequence[Any], watched: Sequence[Any]
 ) -> list[Any]:
-    """Return the results of futures, as long as something happens to these or to those watched."""
+    """Return the results of futures, waiting as long as some of those watched make progress."""
 
     async def gather() -> list[Any]:
         found: list[Any] = await client.gather(list(futures), asynchronous=True)
@@ -186,7 +188,7 @@ def outcomes(
     done, seen = -1, {}  # type: int, dict[str, float]
     while True:
         try:
-            look = min(LOOK, 0.5 * limit)
+            look = min(POLL, 0.5 * limit)
             distributed.wait(futures, timeout=look)
             failed = [one for one in futures if one.status == "error"]
             found: list[Any] = client.sync(gather, callback_timeout=look) if not failed else []
@@ -194,7 +196,7 @@ def outcomes(
             pass
         else:
             if failed:
-                failed[0].result(timeout=ANSWER)
+                failed[0].result(timeout=SCHEDULER_TIMEOUT)
             return found
         now = monotonic()
         finished = sum(one.status == "finished" for one in watched)
@@ -204,7 +206,7 @@ def outcomes(
             continue
         looked = now
         n_workers, n_busy, seen = _at_work(client, seen, 0.5 * limit)
-        if n_busy and now - begun < LONGEST * limit:
+        if n_busy and now - begun < MAX_TASK_TIMEOUTS * limit:
             since = now
         elif now - since >= limit:
             raise ClusterFailed(
@@ -218,14 +220,14 @@ def outcomes(
 def _at_work(
     client: "distributed.Client", before: dict[str, float], limit: float
 ) -> tuple[int, int, dict[str, float]]:
-    """Return how many workers there are, how many of them have tasks, and when each was seen.
+    """Return the number of workers, how many of them are busy, and when each was last seen.
 
-    Those that have not been heard of since `before` are not at work, whatever they have.
+    A worker that has not been heard from since `before` is not busy, whatever its tasks.
     """
-    scheduler, patience = client.scheduler, min(ANSWER, limit)
+    scheduler, patience = client.scheduler, min(SCHEDULER_TIMEOUT, limit)
     workers: dict[str, Any] = {}
     processing: dict[str, Any] = {}
-    # no answer is an answer, too: then nobody is known to be at work
+    # if the scheduler does not reply, no worker is known to be busy
     with suppress(TimeoutError, OSError):
         workers = client.sync(scheduler.identity, callback_timeout=patience)["workers"]
         processing = client.sync(scheduler.processing, workers=None, callback_timeout=patience)

@@ -1,4 +1,4 @@
-"""Rows for the core, from whatever matrix the user has."""
+"""Rows for the core, from dense and sparse matrices."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,13 +9,14 @@ from taupath._core._sparse_rows import SparseRows
 __all__ = ["make_rows", "order_in_memory", "with_fewer_columns"]
 
 
-# Columns, from which on it pays to have those that are often needed side by side in memory.
+# With more columns than this, w (32 KB) does not fit into the first cache: frequent columns are put
+# side by side in memory.
 FAR_APART = 4096
-# Entries, up to which a dense matrix is near the processor anyway, and columns, from which on a
-# row is so long that it does not matter what lies beside it.
+# Samples are reordered only if X has more entries than this (512 KB, beyond the second cache) and
+# fewer columns than this: a long row gains nothing from its neighbours in memory.
 NEARBY = 1 << 16
 LONG_ROW = 128
-# Rows that a first guess at w is made from.
+# Rows of the least-squares fit that decides the order; more would not change it much.
 SAMPLED = 4096
 
 
@@ -31,16 +32,16 @@ def make_rows(
 
     Parameters
     ----------
-    X : C-contiguous float64 ndarray, or CSR with sorted unique indices
-        Features.
+    X : C-contiguous ndarray, or CSR with sorted unique indices, of float32 or float64
+        Features. Walks need float64.
     sign : ndarray
         ±1 per row.
     bias : float
         Constant feature; 0 for none.
     balanced : bool
-        Whether Σ sign_i θ_i = 0 is asked for.
+        Whether Σ sign_i θ_i = 0 is required.
     rearranged : bool
-        Whether columns may come in another order, for speed.
+        Whether the columns may be permuted for speed.
     """
     sign = sign.astype(np.int8)
     if isinstance(X, np.ndarray):
@@ -62,7 +63,7 @@ def _by_frequency(indices: np.ndarray, n_cols: int) -> np.ndarray:
 
 
 def with_fewer_columns(X: sp.csr_array) -> sp.csr_array:
-    """Return rows with the same products, where columns that one row has alone are made one."""
+    """Return rows with the same inner products: each row's unshared columns become one column."""
     counts = np.bincount(X.indices, minlength=X.shape[1])
     alone = np.where(counts[X.indices] == 1, np.square(X.data, dtype=np.float64), 0.0)
     row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
@@ -76,11 +77,11 @@ def with_fewer_columns(X: sp.csr_array) -> sp.csr_array:
 def order_in_memory(
     X: "np.ndarray | sp.csr_array", sign: np.ndarray, response: np.ndarray
 ) -> np.ndarray | None:
-    """Return an order of the samples such that those near the margin together lie together.
+    """Return an order that puts samples next to each other which reach the margin at about one τ.
 
-    While τ goes on the decision function is shifted more than it is turned, so points meet the
-    margin class by class and roughly in the order of what any reasonable function leaves of their
-    response: here least squares on some of the rows. Returns None where the order hardly matters.
+    As τ grows, the decision function is shifted more than it is turned. So samples reach the margin
+    class by class, roughly in the order of the residuals of any reasonable function: here a
+    least-squares fit to some of the rows. Returns None where the order hardly matters.
     """
     n_samples, n_features = X.shape
     if not isinstance(X, np.ndarray) or X.size <= NEARBY or n_features >= LONG_ROW:
