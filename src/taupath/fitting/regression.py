@@ -255,7 +255,7 @@ def _walk(
     """Return what targets were raised by, and what was recorded then."""
     while True:
         try:
-            raised, met = line.raised(rise), meeting and meeting.reached
+            raised, met = line.raised(rise), meeting.reached if meeting else None
             return rise, solve_path(rows, raised, first, last, order, progress, met)
         except WalkFailed:
             if rise >= RAISE:
