@@ -1,8 +1,9 @@
 """The share of a walk's work that is done, for progress and the time left.
 
-Kinks are not spread evenly over τ: half of them can lie below τ = 0.001. The constants are from the times of walks on a9a, splice,
-spam, diabetes and Gaussian data, linear and RBF, with either class in the majority: estimates of
-the whole time were right within a factor of two from 15 % of it on, with few exceptions.
+Kinks are not spread evenly over τ: half of them can lie below τ = 0.001. The constants are from
+the times of walks on a9a, splice, spam, diabetes and Gaussian data, linear and RBF, with either
+class in the majority: estimates of the whole time were right within a factor of two from 15 % of
+it on, with few exceptions.
 """
 
 from math import log
