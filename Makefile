@@ -12,6 +12,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 PYTEST     := -m pytest
 PARALLEL   := -n auto --dist worksteal
+SLOWEST    := --durations=20 --durations-min=1
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 BENCH_ARGS ?=
 TEST_ARGS  ?=
@@ -31,10 +32,10 @@ demo: build  ## fit a whole path on data that ships with scikit-learn, print it 
 	@echo "After  . $(VENV)/bin/activate  it is just taupath."
 
 test: build $(VENV)/.test  ## the tests, without the slow ones
-	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) -m "not slow" --cov --cov-report=term $(TEST_ARGS)
+	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) -m "not slow" $(SLOWEST) $(TEST_ARGS)
 
-test-all: build $(VENV)/.test $(VENV)/.peers  ## all tests, then the core's on the checked and the sanitised build
-	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) --cov --cov-report=term $(TEST_ARGS)
+test-all: build $(VENV)/.test $(VENV)/.peers  ## all tests with their coverage, then the core's on the checked and the sanitised build
+	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) $(SLOWEST) --cov --cov-report=term $(TEST_ARGS)
 	@$(MAKE) --no-print-directory checked
 	@$(MAKE) --no-print-directory asan
 
@@ -45,7 +46,7 @@ bench-growth: build  ## time of a whole path against the number of samples, one 
 	@$(ONE_THREAD) $(PY) benchmarks/growth.py $(BENCH_ARGS)
 
 bench-lines: build $(VENV)/.bench  ## kernels, the C path, quantile regression (needs TAUPATH_DATA)
-	@$(ONE_THREAD) $(PY) benchmarks/lines.py $(BENCH_ARGS)
+	@$(ONE_THREAD) $(PY) benchmarks/run.py --question grid regression regularization -o build/benchmarks $(BENCH_ARGS)
 
 bench-reading: build  ## probabilities off a path, in fits of it, one thread (needs TAUPATH_DATA)
 	@$(ONE_THREAD) $(PY) benchmarks/reading.py $(BENCH_ARGS)
@@ -66,9 +67,11 @@ docs: build $(VENV)/.docs  ## the documentation, in build/docs; warnings are err
 	@$(ONE_THREAD) $(PY) -m sphinx -W --keep-going -E -a -q -b html -d build/doctrees docs build/docs
 	@echo "open build/docs/index.html"
 
-lint: $(VENV)/.lint $(VENV)/.installed  ## ruff and mypy
+lint: $(VENV)/.lint $(VENV)/.installed  ## ruff, mypy, cython-lint and oxlint
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/cython-lint src/taupath/_core
+	@$(PY) tools/lint_scripts.py
 	@$(VENV)/bin/mypy
 
 format: $(VENV)/.lint  ## let ruff put the files in order

@@ -11,8 +11,8 @@ prior       one class for all: whichever costs less in training
 
 The kernel is linear. C is chosen on the training part, once for all τ and all methods: of a grid,
 the one with the least Brier score of `QuantileSVC` in 3 folds. Columns are scaled, and sets cut, as
-in `probability`. Costs are means per held-out sample. Seconds are CPU seconds in one thread, of
-fitting and of all 19 predictions; choosing C is not counted.
+in `datasets/real.py`. Costs are means per held-out sample. Seconds are CPU seconds in one thread,
+of fitting and of all 19 predictions; choosing C is not counted.
 
 `refits` stops at 10⁵ passes or at scikit-learn's tolerance of 1e-4. "agree" is how many of its
 predictions, over all τ, are those of the path; "near" how many of the others have |f_τ(x)| below
@@ -34,7 +34,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 import numpy as np
 from calibrators.base import CS, inner_folds
 from common import Stopwatch, machine, n_threads, number, table
-from probability import load, scaled
+from datasets.real import load, scaled
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold

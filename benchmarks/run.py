@@ -69,7 +69,11 @@ def main() -> int:
     """Measure and print; return the exit status."""
     parser = argparse.ArgumentParser(description="taupath beside other solvers.")
     parser.add_argument(
-        "--question", nargs="+", choices=questions.NAMES, default=list(questions.NAMES)
+        "--question",
+        nargs="+",
+        choices=questions.NAMES + questions.MORE,
+        default=list(questions.NAMES),
+        help="default: all that the documentation shows",
     )
     parser.add_argument("--quick", action="store_true", help="tiny sizes; figures mean nothing")
     parser.add_argument("--longest", type=float, help="seconds that one job may take, about")

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from systems import IS_ROOT
+
 # Chromium sets itself apart from the rest of the machine, which root may not ask for.
-FLAGS = ["--no-sandbox"] if os.geteuid() == 0 else []
+FLAGS = ["--no-sandbox"] if IS_ROOT else []
 # Milliseconds; only against hanging, for the machine may be busy.
 HANGS = 300_000
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from browser_page import Page, running_browser
+from command_files import write_files
 from taupath.datasets import PaperData, load_paper
 
 # The same examples in every run, and no complaint about a slow one: the machine may be busy.
@@ -40,6 +41,12 @@ def paper_data(data_dir: Path) -> Callable[[str], PaperData]:
     return cache(lambda name: load_paper(name, data_dir))
 
 
+@pytest.fixture(scope="session")
+def command_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with small files and models of them, which tests only read."""
+    return write_files(tmp_path_factory.mktemp("files"))
+
+
 @pytest.fixture
 def module(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
     """A function that imports a benchmark by name, as `python benchmarks/name.py` would."""
@@ -59,9 +66,9 @@ def no_figures_left() -> Iterator[None]:
     plt.close("all")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """Chromium; tests that need it are skipped without one."""
+    """Chromium, one for all tests of a process; tests that need it are skipped without one."""
     yield from running_browser()
 
 

@@ -108,7 +108,10 @@ def test_a_walk_without_an_optimum_to_follow_ends():
 
 @contextmanager
 def within_seconds(seconds: float) -> Iterator[None]:
-    """Fail what hangs, by interrupting it."""
+    """Fail what hangs, by interrupting it; without such signals, let it."""
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
 
     def interrupt(*_: Any) -> None:
         pytest.fail(f"still going after {seconds} s")

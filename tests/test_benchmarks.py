@@ -196,84 +196,24 @@ def test_table2_reports_the_diabetes_data(module, paper_data):
     assert read["rows"][0]["algorithm1"]["seconds"] is None
 
 
-@pytest.fixture
-def lines(module):
-    pytest.importorskip("statsmodels", reason="statsmodels is not installed")
-    return module("lines")
-
-
-@pytest.fixture
-def two_classes():
-    rng = np.random.default_rng(10)
-    X = rng.standard_normal((40, 2))
-    return X, np.where(X[:, 0] + rng.standard_normal(40) > 0.3, 1.0, -1.0)
-
-
-def test_lines_reports_paths_and_their_peers(lines, two_classes):
-    X, y = two_classes
-    few, some = [0.25, 0.5], [0.25, 0.5, 0.75]
-    comparisons = [
-        lines.over_tau(X, y, 0.01, 0.5, taus=some, repeats=1),
-        lines.over_quantiles(60, 2, taus=some, few_taus=few, repeats=1),
-        lines.over_quantiles(60, 2, taus=some, few_taus=few, repeats=1, longest=0.0),
-        lines.over_costs(X, y, 10.0, 0.5, n_points=4, repeats=2),
-    ]
-    for comparison in comparisons:
-        paths = [row for row in comparison.rows if row.timed is None]
-        peers = comparison.rows[len(paths) :]
-        assert [path.intercept for path in paths] == list(lines.INTERCEPTS)
-        for path in paths:
-            assert path.solutions > 40 and path.gap <= 1e-8 and path.kkt <= 1e-8
-            assert comparison.ratios(path)[path.intercept] == 1.0
-            # Of a peer's estimated points there is no verdict.
-            assert all(peer.gap is None or path.gap < peer.gap < 1e-2 for peer in peers)
-        assert all(peer.loss is None or peer.loss < 1e-2 for peer in peers)
-
-    def grids(comparison):
-        peers = [row for row in comparison.rows if row.timed is not None]
-        return [(row.solver.split()[-1], row.solutions, row.timed, row.runs) for row in peers]
-
-    by_tau, by_quantile, estimated, by_cost = comparisons
-    assert grids(by_tau) == [("SVC", 3, 3, 1)]
-    programme, statsmodels = ("QuantileRegressor", 2, 2, 1), ("QuantReg", 3, 3, 1)
-    assert grids(by_quantile) == [programme, ("QuantileRegressor", 3, 3, 1), statsmodels]
-    assert grids(estimated) == [programme, ("QuantileRegressor", 3, 2, 1), statsmodels]
-    *kinks, points = (row.solutions for row in by_cost.rows[:3])
-    assert grids(by_cost) == [("SVC", points, 4, 2), *(("SVC", k, 4, 2) for k in kinks)]
-    assert by_cost.rows[-1].seconds == pytest.approx(by_cost.rows[2].seconds * kinks[-1] / 4)
-
-    blocks = "\n".join(lines.report(comparisons, {"processor": "some"})).split("\n\n")
-    assert len(blocks) == len(comparisons) + 2
-    for block, comparison in zip(blocks[1:], comparisons, strict=False):
-        title, head, *rows = block.split("\n")
-        assert title == comparison.title and len(rows) == len(comparison.rows)
-        assert {len(row) for row in rows} == {len(head)}
-        assert ["≈" in row for row in rows] == [row.estimated for row in comparison.rows]
-
-    read = json.loads(lines.as_json(comparisons, {"processor": "some"}))
-    last = read["tables"][3]["rows"][-1]
-    assert last["estimated"] and last["solutions"] == kinks[-1]
-    assert last["ratios"]["augmented"] == pytest.approx(
-        by_cost.rows[-1].seconds / by_cost.rows[0].seconds
-    )
-
-
-def test_lines_leaves_out_an_intercept_that_is_refused(lines, capsys):
-    def follow(intercept):
-        if intercept == "free":
-            raise ValueError("no such intercept")
-
-    assert list(lines.path_jobs(follow)) == ["augmented"]
-    assert "no such intercept" in capsys.readouterr().err
-
-
-def test_lines_runs_every_part_of_a_job_as_often_as_told(lines):
-    calls = []
-    jobs = {"one": {"a": lambda: calls.append("a")}, "two": dict.fromkeys("bc", lambda: "done")}
-    done = lines.run_in_turn(jobs, repeats=3)
-    assert len(calls) == 3
-    assert [done[name].runs for name in jobs] == [3, 3]
-    assert done["two"].results == {"b": "done", "c": "done"}
+def test_the_path_over_C_is_judged_beside_grids(module, tmp_path):
+    question = module("questions.regularization")
+    rows = module("run").ask("regularization", module("run").QUICK, tmp_path).rows
+    paths, peers = rows[:2], rows[2:]
+    assert [row["intercept"] for row in paths] == list(question.INTERCEPTS)
+    for path in paths:
+        assert path["solver"] == question.WHOLE and path["solutions"] > 40
+        assert path["gap"] <= 1e-8 and path["kkt"] <= 1e-8
+        # Of a peer's estimated points there is no verdict.
+        assert all("gap" not in peer or path["gap"] < peer["gap"] < 1e-2 for peer in peers)
+    kinks = [path["solutions"] for path in paths]
+    assert [row["solutions"] for row in peers] == [4, *kinks]
+    assert [bool(row.get("estimated")) for row in peers] == [False, True, True]
+    assert peers[-1]["seconds"] == pytest.approx(peers[0]["seconds"] * kinks[-1] / 4)
+    (shown,) = question.tables(rows).values()
+    assert {len(cells) for _, cells in shown.columns} == {5}
+    seconds = dict(shown.columns)["seconds"]
+    assert ["≈" in cell for cell in seconds] == [bool(row.get("estimated")) for row in rows]
 
 
 def test_the_report_on_approximate_paths_says_what_was_measured(module, monkeypatch):

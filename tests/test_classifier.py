@@ -1,6 +1,7 @@
 """QuantileSVC: costs at predict time, probabilities, several classes."""
 
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from sklearn.svm import SVC, LinearSVC
 import taupath
 from taupath import QuantileSVC
 from taupath.estimators.costs import costs_to_tau, least_cost_class
-from taupath.estimators.coupling import couple_pairs, normalize_rest
+from taupath.estimators.multiclass import couple_pairs, normalize_rest
 
 TAUS = [0.0, 0.1, 0.35, 0.5, 0.8, 1.0]
 
@@ -36,7 +37,11 @@ def two_classes(n=150, seed=0):
 
 X, Y = two_classes()
 NEW = np.random.default_rng(1).normal(size=(60, 3))
-FITTED = QuantileSVC(C=0.7).fit(X, Y)
+
+
+@cache
+def fitted(**given):
+    return QuantileSVC(C=0.7, **given).fit(X, Y)
 
 
 # --- decisions -----------------------------------------------------------------------------------
@@ -44,37 +49,39 @@ FITTED = QuantileSVC(C=0.7).fit(X, Y)
 
 def test_it_is_the_path_of_its_labels():
     path = taupath.quantile_path(X, Y, C=0.7)
-    assert_array_equal(FITTED.classes_, ["no", "yes"])
-    assert FITTED.n_iter_ == [path.n_kinks]
-    assert FITTED.paths_ == [FITTED.path_]
+    assert_array_equal(fitted().classes_, ["no", "yes"])
+    assert fitted().n_iter_ == [path.n_kinks]
+    assert fitted().paths_ == [fitted().path_]
     for tau in TAUS:
         decisions = path.decision_function(NEW, tau)
-        assert_allclose(FITTED.decision_function(NEW, tau=tau), decisions, rtol=0, atol=1e-12)
-        assert_array_equal(FITTED.predict(NEW, tau=tau) == "yes", decisions >= 0.0)
+        assert_allclose(fitted().decision_function(NEW, tau=tau), decisions, rtol=0, atol=1e-12)
+        assert_array_equal(fitted().predict(NEW, tau=tau) == "yes", decisions >= 0.0)
 
 
 def test_without_costs_it_predicts_at_its_own_tau():
     for tau in TAUS:
-        model = clone(FITTED).set_params(tau=tau).fit(X, Y)
-        assert_array_equal(model.predict(NEW), FITTED.predict(NEW, tau=tau))
-        assert_array_equal(model.decision_function(NEW), FITTED.decision_function(NEW, tau))
+        model = clone(fitted()).set_params(tau=tau).fit(X, Y)
+        assert_array_equal(model.predict(NEW), fitted().predict(NEW, tau=tau))
+        assert_array_equal(model.decision_function(NEW), fitted().decision_function(NEW, tau))
 
 
 def test_costs_are_a_tau():
-    assert_array_equal(FITTED.predict(NEW, cost_fp=3, cost_fn=1), FITTED.predict(NEW, tau=0.75))
-    assert_array_equal(FITTED.predict(NEW, cost_fp=0.0, cost_fn=2.5), FITTED.predict(NEW, tau=0.0))
+    assert_array_equal(fitted().predict(NEW, cost_fp=3, cost_fn=1), fitted().predict(NEW, tau=0.75))
+    assert_array_equal(
+        fitted().predict(NEW, cost_fp=0.0, cost_fn=2.5), fitted().predict(NEW, tau=0.0)
+    )
     matrix = [[0.0, 3.0], [1.0, 0.0]]
-    assert_array_equal(FITTED.predict(NEW, cost_matrix=matrix), FITTED.predict(NEW, tau=0.75))
+    assert_array_equal(fitted().predict(NEW, cost_matrix=matrix), fitted().predict(NEW, tau=0.75))
     # right decisions may cost, too: what counts is the difference
     dear = [[2.0, 5.0], [0.5, -0.5]]
-    assert_array_equal(FITTED.predict(NEW, cost_matrix=dear), FITTED.predict(NEW, tau=0.75))
+    assert_array_equal(fitted().predict(NEW, cost_matrix=dear), fitted().predict(NEW, tau=0.75))
 
 
 @pytest.mark.parametrize("size", [1e308, 5e-324])
 def test_costs_of_any_size_are_a_tau(size):
-    assert_array_equal(FITTED.predict(NEW, cost_fp=size, cost_fn=size), FITTED.predict(NEW))
+    assert_array_equal(fitted().predict(NEW, cost_fp=size, cost_fn=size), fitted().predict(NEW))
     each = np.full(len(NEW), size)
-    assert_array_equal(FITTED.predict(NEW, cost_fp=each, cost_fn=size), FITTED.predict(NEW))
+    assert_array_equal(fitted().predict(NEW, cost_fp=each, cost_fn=size), fitted().predict(NEW))
 
 
 def test_what_lies_on_the_boundary_is_positive():
@@ -88,9 +95,9 @@ def test_what_lies_on_the_boundary_is_positive():
 def test_probabilities_of_a_part_of_the_path_are_as_far_as_it_goes():
     begin, end = 0.2, 0.7
     model = QuantileSVC(C=0.7, tau_range=(begin, end)).fit(X, Y)
-    first, last = FITTED.predict_proba_interval(NEW).T
+    first, last = fitted().predict_proba_interval(NEW).T
     once = first == last  # where boundaries do not cross
-    whole, part = (each.predict_proba(NEW)[once, 1] for each in (FITTED, model))
+    whole, part = (each.predict_proba(NEW)[once, 1] for each in (fitted(), model))
     assert (part == begin).any() and (part == end).any()
     assert_allclose(part, np.clip(whole, begin, end), rtol=0, atol=1e-9)
     assert ((part > begin) & (part < end)).any()
@@ -98,8 +105,9 @@ def test_probabilities_of_a_part_of_the_path_are_as_far_as_it_goes():
 
 @pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
 @pytest.mark.parametrize("few", [True, False])
-@pytest.mark.parametrize("model", [FITTED, QuantileSVC(kernel="rbf").fit(X, Y)])
-def test_costs_of_each_sample_are_its_own(model, few):
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_costs_of_each_sample_are_its_own(kernel, few):
+    model = fitted(kernel=kernel)
     rng = np.random.default_rng(2)
     cost_fp = rng.integers(1, 4, size=60) if few else rng.uniform(size=60)
     cost_fn = rng.integers(1, 3, size=60) if few else rng.uniform(size=60)
@@ -119,11 +127,11 @@ def test_costs_of_each_sample_are_its_own(model, few):
 def test_a_mistake_that_pays_is_made():
     always = [[1.0, 0.0], [1.0, 0.0]]
     never = [[0.0, 1.0], [0.0, 1.0]]
-    assert np.all(FITTED.predict(NEW, cost_matrix=always) == "yes")
-    assert np.all(FITTED.predict(NEW, cost_matrix=never) == "no")
+    assert np.all(fitted().predict(NEW, cost_matrix=always) == "yes")
+    assert np.all(fitted().predict(NEW, cost_matrix=never) == "no")
     upside_down = [[1.0, 0.0], [0.0, 1.0]]
-    proba = FITTED.predict_proba(NEW)[:, 1]
-    assert_array_equal(FITTED.predict(NEW, cost_matrix=upside_down) == "yes", proba < 0.5)
+    proba = fitted().predict_proba(NEW)[:, 1]
+    assert_array_equal(fitted().predict(NEW, cost_matrix=upside_down) == "yes", proba < 0.5)
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
@@ -144,7 +152,7 @@ def test_at_one_half_it_is_the_ordinary_svm(C):
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_probabilities_are_lengths(kernel):
-    model = QuantileSVC(kernel=kernel).fit(X, Y)
+    model = QuantileSVC(kernel=kernel).fit(X[:70], Y[:70])
     proba = model.predict_proba(NEW)
     taus = (np.arange(4000) + 0.5) / 4000
     share = (model.path_.decision_function(NEW, taus) >= 0.0).mean(axis=1)
@@ -175,7 +183,9 @@ def test_monotone_predictions_are_those_of_the_probabilities():
 
 def test_exchanged_labels_exchange_probabilities():
     other = QuantileSVC(C=0.7).fit(X, np.where(Y == "yes", 0, 1))
-    assert_allclose(other.predict_proba(NEW), FITTED.predict_proba(NEW)[:, ::-1], rtol=0, atol=1e-7)
+    assert_allclose(
+        other.predict_proba(NEW), fitted().predict_proba(NEW)[:, ::-1], rtol=0, atol=1e-7
+    )
 
 
 # --- several classes -----------------------------------------------------------------------------
@@ -345,9 +355,9 @@ def test_it_works_where_scikit_learn_expects_a_classifier():
 
 
 def test_it_survives_pickling():
-    again = pickle.loads(pickle.dumps(FITTED))
-    assert_array_equal(again.predict_proba(NEW), FITTED.predict_proba(NEW))
-    assert_array_equal(again.predict(NEW, tau=0.2), FITTED.predict(NEW, tau=0.2))
+    again = pickle.loads(pickle.dumps(fitted()))
+    assert_array_equal(again.predict_proba(NEW), fitted().predict_proba(NEW))
+    assert_array_equal(again.predict(NEW, tau=0.2), fitted().predict(NEW, tau=0.2))
 
 
 def test_sparse_samples_are_welcome():
@@ -366,6 +376,12 @@ def test_lam_is_another_way_to_say_C():
     assert pytest.approx(1.0 / 1.5) == by_lam.path_.C
     with pytest.raises(ValueError, match="contradict"):
         QuantileSVC(C=3.0, lam=0.01).fit(X, Y)
+    # the default stays the default in copies and in other processes
+    for copied in (clone, lambda model: pickle.loads(pickle.dumps(model))):
+        assert copied(QuantileSVC(lam=0.01)).fit(X, Y).path_.C == by_lam.path_.C
+    iris, species = load_iris(return_X_y=True)
+    several = QuantileSVC(lam=0.01, n_jobs=2).fit(iris, species)
+    assert [path.lam for path in several.paths_] == pytest.approx([0.01] * 3)
 
 
 # --- bad input -----------------------------------------------------------------------------------
@@ -386,7 +402,7 @@ BAD_COSTS = {
     "tau above one": ({"tau": 1.5}, r"tau must lie in \[0, 1\], got 1.5"),
     "tau below zero for one": ({"tau": np.linspace(-0.5, 1.0, 60)}, "tau .* got -0.5"),
     "taus too few": ({"tau": [0.1, 0.2]}, r"tau .* \(60,\), got shape \(2,\)"),
-    "tau not a number": ({"tau": np.nan}, "tau must be finite"),
+    "tau not a number": ({"tau": np.nan}, r"tau must lie in \[0, 1\], got nan"),
     "matrix of three": ({"cost_matrix": np.eye(3)}, r"cost_matrix .* \(2, 2\), .* got \(3, 3\)"),
     "matrix of nothing": ({"cost_matrix": 3.0}, r"cost_matrix must have shape \(2, 2\)"),
 }
@@ -396,14 +412,14 @@ BAD_COSTS = {
 def test_costs_that_make_no_sense_are_refused(name):
     given, message = BAD_COSTS[name]
     with pytest.raises(ValueError, match=message):
-        FITTED.predict(NEW, **given)
+        fitted().predict(NEW, **given)
 
 
 def test_costs_that_are_no_numbers_are_refused():
     with pytest.raises(TypeError, match="cost_fp must be a number"):
-        FITTED.predict(NEW, cost_fp="five", cost_fn=1)
+        fitted().predict(NEW, cost_fp="five", cost_fn=1)
     with pytest.raises(TypeError, match="tau must be a number"):
-        FITTED.predict(NEW, tau="half")
+        fitted().predict(NEW, tau="half")
 
 
 def test_bad_parameters_are_refused_by_name():

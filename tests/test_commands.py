@@ -1,101 +1,46 @@
 """The installed command on real files: its numbers are those of the Python interface."""
 
-import csv
-import io
 import json
-import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler, scale
 
 import taupath as tp
-from taupath import cli
-from taupath.commands.common import Failed
-from taupath.commands.predict import read_matrix
+from command_files import COMMAND, columns_of, in_process, refusal, run, taupath
+from taupath.commands import Failed
+from taupath.commands.files import read_cost_matrix
 from taupath.preparation import Preparation
 from taupath.tables import read_table
 
-COMMAND = Path(sys.executable).with_name("taupath")
-IRIS = ("setosa", "versicolor", "virginica")
-
-
-def taupath(*arguments, stdin=None, status=0):
-    """Run the installed command and return what it printed."""
-    done = subprocess.run(
-        [COMMAND, *map(str, arguments)], input=stdin, capture_output=True, check=False, timeout=900
-    )
-    assert done.returncode == status, done.stderr.decode()
-    if status == 0:
-        assert not [line for line in done.stderr.splitlines() if b"positive class: " not in line]
-    return done.stdout.decode()
-
-
-def run(*arguments):
-    """Run a command in this process."""
-    return cli.main([str(argument) for argument in arguments])
-
-
-def columns_of(text):
-    header, *rows = csv.reader(io.StringIO(text))
-    return dict(zip(header, zip(*rows, strict=True), strict=True))
-
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return write_files(tmp_path_factory.mktemp("files"))
-
-
-def write_files(folder):
-    """Return the folder, with small files and models of them."""
-    X, y = load_breast_cancer(return_X_y=True)
-    X = scale(X)[:150, :4]
-    y = y[:150]
-    dump_svmlight_file(X, y, str(folder / "cancer.svm"), zero_based=False)
-    with open(folder / "iris.csv", "w", newline="") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(["length", "width", "petal", "size", "species"])
-        data = load_iris()
-        for row, label in zip(data.data, data.target, strict=True):
-            writer.writerow([*row, IRIS[label]])
-    with open(folder / "wages.csv", "w", newline="") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(["age", "job", "price", "wage"])
-        rng = np.random.default_rng(0)
-        for k in range(120):
-            job = ("clerk", "smith", "nurse")[k % 3]
-            wage = 20 + 2 * (k % 3) + 0.1 * k + rng.normal() * (1 + k / 60)
-            writer.writerow([20 + k / 3, job, 1 + k % 7, round(float(wage), 3)])
-    assert run("fit", folder / "cancer.svm", "-o", folder / "cancer.tau", "--C", "0.1") == 0
-    assert run("fit", folder / "iris.csv", "-o", folder / "iris.tau", "--standardize") == 0
-    options = ("--task", "regress", "--standardize", "--conformal", "4")
-    assert run("fit", folder / "wages.csv", "-o", folder / "wages.tau", *options) == 0
-    return folder
+def folder(command_files):
+    return command_files
 
 
 # -- the four ways through, on real files ------------------------------------------------------
 
 
-def check_classifier(tmp_path, train, test, options, model, features, truth):
-    """Fit, predict, evaluate, report and certify; `model` is the same by the Python interface."""
+def check_classifier(command, tmp_path, train, test, options, model, features, truth):
+    """Fit, predict, evaluate, report, certify; `model` is the same by the Python interface."""
     file = tmp_path / "model.tau"
-    said = json.loads(taupath("fit", train, "-o", file, "--json", "--points", 20, *options))
+    said = json.loads(command("fit", train, "-o", file, "--json", "--points", 20, *options))
     assert said["kinks"] == model.path_.n_kinks
     assert said["certificate"]["holds"]
     predicted = columns_of(
-        taupath("predict", file, test, "--cost-fp", 1, "--cost-fn", 5, "--proba")
+        command("predict", file, test, "--cost-fp", 1, "--cost-fn", 5, "--proba")
     )
     labels = np.array(predicted["prediction"], dtype=float)
     assert np.array_equal(labels, model.predict(features, cost_fp=1, cost_fn=5))
     proba = np.array(predicted[f"p({int(model.classes_[1])})"], dtype=float)
     assert np.array_equal(proba, model.predict_proba(features)[:, 1])
     steps = tmp_path / "steps.csv"
-    found = json.loads(taupath("evaluate", file, test, "--tau", 0.37, "-o", steps, "--json"))
+    found = json.loads(command("evaluate", file, test, "--tau", 0.37, "-o", steps, "--json"))
     positive = truth == model.classes_[1]
     for k, tau in enumerate(found["at"]["tau"]):
         decided = model.predict(features, tau=tau) == model.classes_[1]
@@ -109,10 +54,10 @@ def check_classifier(tmp_path, train, test, options, model, features, truth):
         middle = 0.5 * (edges[k] + float(pieces["tau_to"][k]))
         decided = model.decision_function(features, tau=middle) >= 0.0  # constant ones would warn
         assert float(pieces["tp"][k]) == (decided & positive).sum()
-    taupath("report", file, test, "-o", tmp_path / "report.html")
+    command("report", file, test, "-o", tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert page.startswith("<!doctype html>") or page.startswith("<!DOCTYPE html>")
-    assert "holds" in taupath("certify", file, train, "--points", 20)
+    assert "holds" in command("certify", file, train, "--points", 20)
 
 
 def standardized(file, raw, **how):
@@ -124,13 +69,13 @@ def standardized(file, raw, **how):
 
 
 @pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
-def test_a1a(tmp_path, data_dir):
+def test_a1a(tmp_path, data_dir, capsys):
     from taupath.datasets import load_svm
 
     train = data_dir / "classification" / "a1a.svm"
     X, y = load_svm(train)
     model = tp.QuantileSVC(C=0.1).fit(X, y)
-    check_classifier(tmp_path, train, train, ("--C", 0.1), model, X, y)
+    check_classifier(in_process(capsys), tmp_path, train, train, ("--C", 0.1), model, X, y)
 
 
 @pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
@@ -139,30 +84,31 @@ def test_pima(tmp_path, data_dir):
     table = np.loadtxt(file, delimiter=",")
     X, y = standardized(file, table[:, :-1]), table[:, -1]
     model = tp.QuantileSVC(C=1.0).fit(X, y)
-    check_classifier(tmp_path, file, file, ("--standardize",), model, X, y)
+    check_classifier(taupath, tmp_path, file, file, ("--standardize",), model, X, y)
 
 
 @pytest.mark.slow
-def test_spam(tmp_path, data_dir):
+def test_spam(tmp_path, data_dir, capsys):
     from taupath.datasets import load_svm
 
     file = data_dir / "spam" / "task_a_u00_eval_lab.tf"
     X, y = load_svm(file)
     model = tp.QuantileSVC(lam=1e-6).fit(X, y)
-    check_classifier(tmp_path, file, file, ("--lam", 1e-6), model, X, y)
+    check_classifier(in_process(capsys), tmp_path, file, file, ("--lam", 1e-6), model, X, y)
 
 
-def test_engel(tmp_path, data_dir):
+def test_engel(tmp_path, data_dir, capsys):
+    command = in_process(capsys)
     file = data_dir / "regression" / "engel.csv"
     table = np.loadtxt(file, delimiter=",", skiprows=1)
     X, y = standardized(file, table[:, :1], task="regress"), table[:, 1]
     model = tp.QuantileSVR(C=10.0, conformal=5).fit(X, y)
     stored = tmp_path / "model.tau"
     options = ("--task", "regress", "--standardize", "--C", 10, "--conformal", 5)
-    said = json.loads(taupath("fit", file, "-o", stored, "--json", *options))
+    said = json.loads(command("fit", file, "-o", stored, "--json", *options))
     assert said["kinks"] == model.n_iter_
     asked = ("--quantiles", 0.1, 0.9, "--coverage", 0.8)
-    predicted = columns_of(taupath("predict", stored, file, *asked))
+    predicted = columns_of(command("predict", stored, file, *asked))
     expected = np.column_stack(
         (model.predict(X, quantile=[0.1, 0.9]), model.predict_interval(X, 0.8))
     )
@@ -170,12 +116,12 @@ def test_engel(tmp_path, data_dir):
         [np.array(predicted[name], dtype=float) for name in ("q0.1", "q0.9", "lower", "upper")]
     )
     assert np.array_equal(found, expected)
-    found = json.loads(taupath("evaluate", stored, file, "--json"))
+    found = json.loads(command("evaluate", stored, file, "--json"))
     for k, q in enumerate(found["at"]["quantile"]):
         below = float((y <= model.predict(X, quantile=q)).mean())
         assert found["at"]["below"][k] == pytest.approx(below, abs=1e-12)
-    taupath("report", stored, file, "-o", tmp_path / "report.html")
-    assert "holds" in taupath("certify", stored, file)
+    command("report", stored, file, "-o", tmp_path / "report.html")
+    assert "holds" in command("certify", stored, file)
 
 
 # -- what else they can do ---------------------------------------------------------------------
@@ -190,6 +136,26 @@ def test_start_up_imports_nothing_heavy():
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_choices_are_those_of_the_library(capsys):
+    from taupath.choices import FORMATS, MISSING, TASKS, UNSEEN
+    from taupath.tables.formats import WRITTEN, format_of
+
+    with pytest.raises(SystemExit):
+        run("fit", "--help")
+    said = capsys.readouterr().out
+    for choices in (FORMATS, MISSING, TASKS, UNSEEN):
+        assert "{" + ",".join(choices) + "}" in said
+    for name, read, written in (
+        ("a.csv.gz", "csv", "csv"),
+        ("a.TAB", "tsv", "tsv"),
+        ("a.svm", "libsvm", None),
+        ("a.json", None, "json"),
+        ("a.txt", None, None),
+    ):
+        assert format_of(name, FORMATS) == read
+        assert format_of(name, WRITTEN) == written
 
 
 @pytest.mark.parametrize(
@@ -279,21 +245,21 @@ def test_several_classes_take_a_cost_matrix(folder, tmp_path, capsys):
 def test_a_cost_matrix_may_have_its_classes_in_any_order(tmp_path):
     file = tmp_path / "costs.csv"
     file.write_text("a,b,c\n0,1,2\n3,4,5\n6,7,8\n")
-    expected = read_matrix(str(file), ["a", "b", "c"])
+    expected = read_cost_matrix(str(file), ["a", "b", "c"])
     file.write_text("c,a,b\n8,6,7\n2,0,1\n5,3,4\n")
-    assert np.array_equal(read_matrix(str(file), ["a", "b", "c"]), expected)
+    assert np.array_equal(read_cost_matrix(str(file), ["a", "b", "c"]), expected)
     assert np.array_equal(expected, np.arange(9.0).reshape(3, 3))
     file.write_text("0,1,2\n3,4,5\n6,7,8\n")
-    assert np.array_equal(read_matrix(str(file), ["a", "b", "c"]), expected)
+    assert np.array_equal(read_cost_matrix(str(file), ["a", "b", "c"]), expected)
     file.write_text("2,0.0,1\n8,6,7\n2,0,1\n5,3,4\n")
-    assert np.array_equal(read_matrix(str(file), [0, 1, 2]), expected)
+    assert np.array_equal(read_cost_matrix(str(file), [0, 1, 2]), expected)
 
 
 def test_a_cost_matrix_of_other_classes_is_refused(tmp_path):
     file = tmp_path / "costs.csv"
     file.write_text("c,a,d\n8,6,7\n2,0,1\n5,3,4\n")
     with pytest.raises(Failed, match="are c, a, d; they must be the classes a, b, c"):
-        read_matrix(str(file), ["a", "b", "c"])
+        read_cost_matrix(str(file), ["a", "b", "c"])
 
 
 @pytest.mark.filterwarnings("always::taupath.IndefiniteKernelWarning")
@@ -384,127 +350,3 @@ def test_part_of_the_path(folder, tmp_path, capsys):
     capsys.readouterr()
     assert run("predict", model, data, "--tau", "0.7") == 1
     assert "0.6" in capsys.readouterr().err
-
-
-# -- what cannot be done -----------------------------------------------------------------------
-
-
-def refusal(capsys, *arguments, status=1):
-    """Run a command that fails, and return the one line that it says."""
-    assert run(*arguments) == status
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("taupath: ")
-    assert err.count("\n") == 1
-    return err
-
-
-def test_files_that_are_not_there(folder, tmp_path, capsys):
-    model = folder / "cancer.tau"
-    assert "nowhere" in refusal(capsys, "fit", "nowhere.csv", "-o", tmp_path / "m")
-    assert "nowhere" in refusal(capsys, "predict", "nowhere.tau", folder / "cancer.svm")
-    assert "nowhere" in refusal(capsys, "predict", model, "nowhere.svm")
-    said = refusal(capsys, "fit", folder / "cancer.svm", "-o", tmp_path / "no" / "m.tau")
-    assert "there is no folder" in said
-    assert "is a folder" in refusal(capsys, "fit", folder / "cancer.svm", "-o", tmp_path)
-
-
-def test_data_that_are_none(folder, tmp_path, capsys):
-    file, model = tmp_path / "data.csv", tmp_path / "m.tau"
-    for content, says in (
-        ("", "empty"),
-        ("a,b\n1,2\n3\n", "line 3"),
-        ("a,b,c\n1,2,x\n,3,y\n2,2,x\n", "line 3, column 'a'"),
-        ("a,b\n1,2\n2,3\n5,2\n6,3\n3x,2\n", "line 6, column 'a'"),
-        ("a,b\n1,x\n2,x\n", "there must be two"),
-    ):
-        file.write_text(content)
-        assert says in refusal(capsys, "fit", file, "-o", model)
-    assert not model.exists()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv"]
-
-
-def test_data_that_do_not_match_the_model(folder, tmp_path, capsys):
-    wages = (folder / "wages.csv").read_text()
-    file = tmp_path / "data.csv"
-    file.write_text(wages.replace("age,", "old,", 1))
-    assert "'age'" in refusal(capsys, "predict", folder / "wages.tau", file)
-    file.write_text((folder / "iris.csv").read_text().replace("setosa", "daisy", 1))
-    assert "daisy" in refusal(capsys, "evaluate", folder / "iris.tau", file)
-    file.write_text("".join(line.rsplit(",", 1)[0] + "\n" for line in wages.splitlines()))
-    assert "'wage'" in refusal(capsys, "evaluate", folder / "wages.tau", file)
-    assert "not a taupath model" in refusal(capsys, "predict", file, file)
-
-
-def test_costs_that_are_none(folder, capsys):
-    two = ("predict", folder / "cancer.tau", folder / "cancer.svm")
-    assert "not both" in refusal(capsys, *two, "--tau", "0.5", "--cost-fp", "1")
-    assert "both --cost-fp and --cost-fn" in refusal(capsys, *two, "--cost-fp", "1")
-    assert "2.0" in refusal(capsys, *two, "--tau", "2")
-    assert "both 0" in refusal(capsys, *two, "--cost-fp", "0", "--cost-fn", "0")
-    assert "'much'" in refusal(capsys, *two, "--cost-fp", "much", "--cost-fn", "1")
-    assert "classifier" in refusal(capsys, *two, "--quantiles", "0.5")
-    several = ("predict", folder / "iris.tau", folder / "iris.csv")
-    assert "--cost-matrix" in refusal(capsys, *several, "--tau", "0.5")
-    regression = ("predict", folder / "wages.tau", folder / "wages.csv")
-    assert "--quantiles" in refusal(capsys, *regression, "--proba")
-
-
-def test_a_model_of_other_data_is_not_certified(folder, tmp_path, capsys):
-    other = tmp_path / "other.svm"
-    text = (folder / "cancer.svm").read_text()
-    lines = text.splitlines()
-    other.write_text("\n".join([*lines[:5], lines[6], lines[5], *lines[7:]]) + "\n")
-    said = refusal(capsys, "certify", folder / "cancer.tau", other)
-    assert "row 6 is another one" in said
-    other.write_text("\n".join(lines[:-1]) + "\n")
-    assert "149 rows" in refusal(capsys, "certify", folder / "cancer.tau", other)
-
-
-def test_wrong_usage_ends_with_status_2(folder, capsys):
-    for arguments in (
-        (),
-        ("dance",),
-        ("fit",),
-        ("fit", "x"),
-        ("fit", "x", "-o", "y", "--C", "much"),
-        ("fit", "x", "-o", "y", "--C", "1", "--cv"),
-        ("fit", "x", "-o", "y", "--kernel", "round"),
-    ):
-        with pytest.raises(SystemExit) as stopped:
-            run(*arguments)
-        assert stopped.value.code == 2
-        assert "usage: taupath" in capsys.readouterr().err
-
-
-def test_debug_shows_where_an_error_comes_from(folder):
-    from taupath.tables import TableError
-
-    with pytest.raises(TableError):
-        run("predict", folder / "cancer.tau", "nowhere.svm", "--debug")
-
-
-def test_a_full_disk_leaves_nothing_behind(folder, tmp_path, monkeypatch, capsys):
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    for arguments in (
-        ("fit", folder / "cancer.svm", "-o", tmp_path / "m.tau"),
-        ("predict", folder / "cancer.tau", folder / "cancer.svm", "-o", tmp_path / "p.csv"),
-        ("report", folder / "cancer.tau", folder / "cancer.svm", "-o", tmp_path / "r.html"),
-    ):
-        assert "No space left" in refusal(capsys, *arguments)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_interrupt_ends_with_status_130(folder, tmp_path, monkeypatch, capsys):
-    from taupath.models import training
-
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(training, "train", interrupted)
-    assert run("fit", folder / "cancer.svm", "-o", tmp_path / "m.tau") == 130
-    assert "interrupted" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []

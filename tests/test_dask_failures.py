@@ -20,6 +20,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import taupath
 from clusters import Here, cluster_of, cluster_path, in_chunks
+from systems import KILL
 from taupath.cluster import rounds
 from test_approximate import classification
 
@@ -82,7 +83,7 @@ def test_a_worker_killed_during_a_fit_costs_no_more_than_time(client):
     undisturbed = cluster_path(job, 50)
     before = pids(client)
     victim = next(iter(before.values()))
-    path = cluster_path(job, 50, progress=at_node(4, lambda: os.kill(victim, signal.SIGKILL)))
+    path = cluster_path(job, 50, progress=at_node(4, lambda: os.kill(victim, KILL)))
     assert victim not in pids(client).values()
     bound = path.certify().worst_gap
     assert bound <= path.tol
@@ -100,7 +101,7 @@ def test_a_worker_killed_within_a_round_costs_no_more_than_time(client):
 
     def kill() -> None:
         victims.append(next(iter(client.run(os.getpid).values())))
-        os.kill(victims[0], signal.SIGKILL)
+        os.kill(victims[0], KILL)
 
     killer = threading.Thread(target=kill)
     path = taupath.quantile_path(
@@ -120,7 +121,7 @@ def test_workers_that_die_again_and_again_are_an_error_that_names_memory(client)
 
 
 def _die(block: np.ndarray) -> np.ndarray:
-    os.kill(os.getpid(), signal.SIGKILL)
+    os.kill(os.getpid(), KILL)
     return block
 
 
@@ -146,6 +147,7 @@ def test_without_workers_there_is_an_error_after_the_time_limit():
     assert "taupath.timeout" in str(error)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="processes are stopped the POSIX way")
 def test_workers_that_stand_still_are_an_error_after_the_time_limit(client):
     """Stopped, not dead: they have tasks, and are not heard of."""
     stopped = list(pids(client).values())
@@ -221,7 +223,7 @@ def test_rows_that_were_scattered_and_lost_are_an_error(client):
     holder, pid = next(iter(pids(client).items()))
     blocks = client.scatter([job.X[:50], job.X[50:]], workers=[holder])
     kept = da.concatenate([da.from_delayed(b, (50, 5), float) for b in blocks])
-    os.kill(pid, signal.SIGKILL)
+    os.kill(pid, KILL)
     error = ends(lambda: taupath.quantile_path(kept, y, method="auto"))
     assert isinstance(error, taupath.ClusterFailed)
     assert "has forgotten the rows" in str(error)

@@ -18,13 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from display_models import (
-    CURVE,
-    LINEAR,
-    PLANE,
     RNG,
     TAUS,
-    THREE,
-    WIGGLY,
     X_LINE,
     X_NEW,
     X_PLANE,
@@ -35,6 +30,11 @@ from display_models import (
     Y_THREE,
     X,
     Y,
+    curve,
+    linear,
+    plane,
+    three,
+    wiggly,
 )
 from taupath import QuantileSVC, QuantileSVR
 from taupath.display import (
@@ -72,10 +72,10 @@ def thresholded(y, proba, tau):
 
 @pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
 @pytest.mark.parametrize("monotone", [False, True])
-@pytest.mark.parametrize("model", [LINEAR, WIGGLY], ids=["linear", "rbf"])
-def test_performance_is_that_of_predict_at_every_tau(model, monotone, monkeypatch):
+@pytest.mark.parametrize("fitted", [linear, wiggly], ids=["linear", "rbf"])
+def test_performance_is_that_of_predict_at_every_tau(fitted, monotone, monkeypatch):
     monkeypatch.setattr(path_module, "ROWS_AT_A_TIME", 7)  # several blocks
-    model = QuantileSVC(**model.get_params() | {"monotone": monotone}).fit(X, Y)
+    model = QuantileSVC(**fitted().get_params() | {"monotone": monotone}).fit(X, Y)
     display = PerformanceDisplay.from_estimator(model, X_NEW, Y_NEW)
     assert display.taus[0] == 0.0 and display.taus[-1] == 1.0
     assert (np.diff(display.taus) > 0.0).all()
@@ -92,11 +92,11 @@ def test_performance_is_that_of_predict_at_every_tau(model, monotone, monkeypatc
 
 
 def test_samples_that_change_several_times_are_among_those_tested():
-    interval = WIGGLY.predict_proba_interval(X_NEW)
+    interval = wiggly().predict_proba_interval(X_NEW)
     assert (interval[:, 1] > interval[:, 0]).sum() >= 5
-    sign = PerformanceDisplay.from_estimator(WIGGLY, X_NEW, Y_NEW)
+    sign = PerformanceDisplay.from_estimator(wiggly(), X_NEW, Y_NEW)
     assert (np.diff(sign.tpr) > 0.0).any()  # does not only fall
-    proba = WIGGLY.predict_proba(X_NEW)[:, 1]
+    proba = wiggly().predict_proba(X_NEW)[:, 1]
     rule = PerformanceDisplay.from_predictions(Y_NEW, proba)
     assert len(rule.taus) < len(sign.taus)
     assert (np.diff(rule.tpr) <= 0.0).all() and (np.diff(rule.tnr) >= 0.0).all()
@@ -116,16 +116,16 @@ def test_performance_of_probabilities_with_ties_zeros_and_ones():
 
 def test_weight_two_is_two_copies():
     weight = RNG.integers(1, 4, size=len(Y_NEW))
-    weighted = PerformanceDisplay.from_estimator(WIGGLY, X_NEW, Y_NEW, sample_weight=weight)
+    weighted = PerformanceDisplay.from_estimator(wiggly(), X_NEW, Y_NEW, sample_weight=weight)
     copies = np.repeat(np.arange(len(Y_NEW)), weight)
-    copied = PerformanceDisplay.from_estimator(WIGGLY, X_NEW[copies], Y_NEW[copies])
+    copied = PerformanceDisplay.from_estimator(wiggly(), X_NEW[copies], Y_NEW[copies])
     assert_allclose(weighted.taus, copied.taus, rtol=0, atol=1e-12)
     for name in ("tpr", "tnr", "accuracy"):
         assert_allclose(getattr(weighted, name), getattr(copied, name), rtol=0, atol=1e-12)
 
 
 def test_performance_draws_its_arrays():
-    display = PerformanceDisplay.from_estimator(LINEAR, X_NEW, Y_NEW, linestyle="--")
+    display = PerformanceDisplay.from_estimator(linear(), X_NEW, Y_NEW, linestyle="--")
     for line, values in zip(
         display.lines_, (display.tpr, display.tnr, display.accuracy), strict=True
     ):
@@ -144,18 +144,18 @@ def test_performance_draws_its_arrays():
 
 @pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
 def test_roc_points_are_those_of_predict_at_their_tau():
-    display = RocDisplay.from_estimator(WIGGLY, X_NEW, Y_NEW)
+    display = RocDisplay.from_estimator(wiggly(), X_NEW, Y_NEW)
     assert (display.fpr[0], display.tpr[0]) == (1.0, 1.0)
     assert (display.fpr[-1], display.tpr[-1]) == (0.0, 0.0)
     assert (np.diff(display.taus) > 0.0).all()
     for fpr, tpr, tau in list(zip(display.fpr, display.tpr, display.taus, strict=True))[1:-1]:
-        tn, fp, fn, tp = counts(WIGGLY, X_NEW, Y_NEW, tau)
+        tn, fp, fn, tp = counts(wiggly(), X_NEW, Y_NEW, tau)
         assert_allclose([fpr, tpr], [fp / (fp + tn), tp / (tp + fn)], rtol=0, atol=1e-14)
     assert_array_equal(display.line_.get_xydata(), np.column_stack((display.fpr, display.tpr)))
 
 
 def test_area_of_probabilities_is_that_of_scikit_learn():
-    proba = np.round(WIGGLY.predict_proba(X_NEW)[:, 1], 1)  # ties
+    proba = np.round(wiggly().predict_proba(X_NEW)[:, 1], 1)  # ties
     weight = RNG.uniform(0.5, 2.0, size=len(Y_NEW))
     for each in (None, weight):
         display = RocDisplay.from_predictions(Y_NEW, proba, sample_weight=each)
@@ -172,13 +172,13 @@ def test_area_of_probabilities_is_that_of_scikit_learn():
 @pytest.mark.parametrize(("cost_fp", "cost_fn"), [(1.0, 1.0), (7.0, 2.0), (0.3, 4.0), (0, 1)])
 def test_no_tau_costs_less_than_the_point_marked(cost_fp, cost_fn, prevalence):
     display = RocDisplay.from_estimator(
-        LINEAR, X_NEW, Y_NEW, cost_fp=cost_fp, cost_fn=cost_fn, prevalence=prevalence
+        linear(), X_NEW, Y_NEW, cost_fp=cost_fp, cost_fn=cost_fn, prevalence=prevalence
     )
     share = np.mean(Y_NEW == "yes") if prevalence is None else prevalence
     assert display.prevalence == pytest.approx(share)
 
     def cost(tau):
-        tn, fp, fn, tp = counts(LINEAR, X_NEW, Y_NEW, tau)
+        tn, fp, fn, tp = counts(linear(), X_NEW, Y_NEW, tau)
         return cost_fp * (1.0 - share) * fp / (fp + tn) + cost_fn * share * fn / (fn + tp)
 
     least = display.expected_cost[display.best]
@@ -211,11 +211,11 @@ def test_without_costs_no_point_is_marked():
 
 def test_net_benefit_is_the_formula():
     thresholds = np.linspace(0.0, 0.95, 39)
-    display = DecisionCurveDisplay.from_estimator(WIGGLY, X_NEW, Y_NEW, thresholds=thresholds)
+    display = DecisionCurveDisplay.from_estimator(wiggly(), X_NEW, Y_NEW, thresholds=thresholds)
     n, prevalence = len(Y_NEW), np.mean(Y_NEW == "yes")
     assert_array_equal(display.thresholds, thresholds)
     for k, tau in enumerate(thresholds):
-        _, fp, _, tp = counts(WIGGLY, X_NEW, Y_NEW, tau)
+        _, fp, _, tp = counts(wiggly(), X_NEW, Y_NEW, tau)
         odds = tau / (1.0 - tau)
         assert display.net_benefit[k] == pytest.approx(tp / n - fp / n * odds, abs=1e-12)
         everything = prevalence - (1.0 - prevalence) * odds
@@ -226,7 +226,7 @@ def test_net_benefit_is_the_formula():
 
 
 def test_net_benefit_of_probabilities_at_exactly_the_threshold():
-    proba = np.round(LINEAR.predict_proba(X_NEW)[:, 1], 1)
+    proba = np.round(linear().predict_proba(X_NEW)[:, 1], 1)
     thresholds = np.arange(10) / 10
     proba[:5] = 0.0
     display = DecisionCurveDisplay.from_predictions(Y_NEW, proba, thresholds=thresholds[::-1])
@@ -237,7 +237,7 @@ def test_net_benefit_of_probabilities_at_exactly_the_threshold():
 
 
 def test_two_decision_curves_share_their_reference_lines():
-    first = DecisionCurveDisplay.from_estimator(LINEAR, X_NEW, Y_NEW)
+    first = DecisionCurveDisplay.from_estimator(linear(), X_NEW, Y_NEW)
     second = DecisionCurveDisplay.from_estimator(
         LogisticRegression().fit(X, Y), X_NEW, Y_NEW, ax=first.ax_
     )
@@ -252,8 +252,8 @@ def test_two_decision_curves_share_their_reference_lines():
 
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
 def test_reliability_is_the_curve_of_scikit_learn(strategy):
-    display = ReliabilityDisplay.from_estimator(LINEAR, X_NEW, Y_NEW, n_bins=7, strategy=strategy)
-    proba = LINEAR.predict_proba(X_NEW)[:, 1]
+    display = ReliabilityDisplay.from_estimator(linear(), X_NEW, Y_NEW, n_bins=7, strategy=strategy)
+    proba = linear().predict_proba(X_NEW)[:, 1]
     true, predicted = calibration_curve(Y_NEW == "yes", proba, n_bins=7, strategy=strategy)
     assert_allclose(display.prob_true, true)
     assert_allclose(display.prob_pred, predicted)
@@ -271,7 +271,7 @@ def test_reliability_is_the_curve_of_scikit_learn(strategy):
 
 
 def test_reliability_intervals_solve_the_equation_of_wilson():
-    display = ReliabilityDisplay.from_predictions(Y_NEW, WIGGLY.predict_proba(X_NEW)[:, 1])
+    display = ReliabilityDisplay.from_predictions(Y_NEW, wiggly().predict_proba(X_NEW)[:, 1])
     share, n = display.prob_true, display.counts
     for bound in display.interval.T:
         inside = (bound > 0.0) & (bound < 1.0)
@@ -297,16 +297,18 @@ def test_reliability_without_counts_and_with_equal_probabilities():
 
 def test_boundaries_are_where_the_decision_function_is_zero():
     taus = [0.2, 0.5, 0.9]
-    display = BoundaryDisplay.from_estimator(PLANE, X_PLANE, Y_PLANE, taus=taus, grid_resolution=30)
+    display = BoundaryDisplay.from_estimator(
+        plane(), X_PLANE, Y_PLANE, taus=taus, grid_resolution=30
+    )
     grid = np.column_stack((display.xx0.ravel(), display.xx1.ravel()))
     assert (grid.min(axis=0) < X_PLANE.min(axis=0)).all()
     assert (grid.max(axis=0) > X_PLANE.max(axis=0)).all()
     assert display.responses.shape == (3, 30, 30)
     for tau, response, contour in zip(taus, display.responses, display.contours_, strict=True):
-        assert_allclose(response.ravel(), PLANE.decision_function(grid, tau=tau), atol=1e-12)
+        assert_allclose(response.ravel(), plane().decision_function(grid, tau=tau), atol=1e-12)
         on_it = np.concatenate(contour.allsegs[0])
         assert len(on_it) > 5
-        assert_allclose(PLANE.decision_function(on_it, tau=tau), 0.0, atol=1e-9)  # f is linear
+        assert_allclose(plane().decision_function(on_it, tau=tau), 0.0, atol=1e-9)  # f is linear
     drawn = np.concatenate([np.asarray(each.get_offsets()) for each in display.samples_])
     assert_array_equal(drawn, np.concatenate([X_PLANE[Y_PLANE == 0], X_PLANE[Y_PLANE == 1]]))
     assert display.surface_ is None
@@ -323,18 +325,18 @@ def test_boundaries_of_probabilities_where_these_decide():
 
 
 def test_where_all_is_one_class_there_is_no_boundary():
-    display = BoundaryDisplay.from_estimator(PLANE, X_PLANE, Y_PLANE, taus=[0.0, 0.5, 1.0])
+    display = BoundaryDisplay.from_estimator(plane(), X_PLANE, Y_PLANE, taus=[0.0, 0.5, 1.0])
     assert [contour is None for contour in display.contours_] == [True, False, True]
 
 
 def test_one_tau_has_two_sides():
-    display = BoundaryDisplay.from_estimator(PLANE, X_PLANE, taus=0.4, labels=False)
+    display = BoundaryDisplay.from_estimator(plane(), X_PLANE, taus=0.4, labels=False)
     assert display.surface_ is not None and display.samples_ == []
     assert display.ax_.get_legend() is None
 
 
 def test_every_boundary_is_labelled_once():
-    display = BoundaryDisplay.from_estimator(PLANE, X_PLANE, Y_PLANE)
+    display = BoundaryDisplay.from_estimator(plane(), X_PLANE, Y_PLANE)
     texts = [text.get_text() for contour in display.contours_ for text in contour.labelTexts]
     assert texts == [rf"$\tau$ = {tau}" for tau in (0.1, 0.3, 0.5, 0.7, 0.9)]
 
@@ -368,7 +370,7 @@ def test_coefficients_of_quantiles_by_name():
     assert [label.get_text() for label in display.labels_] == ["b"]
     assert [line.get_color() == PALETTE[0] for line in display.lines_] == [True, False]
     assert_array_equal(display.lines_[1].get_ydata(), display.coef[1])
-    named = CoefficientDisplay.from_estimator(THREE, feature_names=["x", "y", "z"])
+    named = CoefficientDisplay.from_estimator(three(), feature_names=["x", "y", "z"])
     assert named.feature_names == ["y", "x", "z"]
 
 
@@ -378,10 +380,10 @@ def test_coefficients_of_quantiles_by_name():
 def test_fan_along_one_feature_is_what_is_predicted():
     quantiles = [0.1, 0.5, 0.8]
     display = QuantileFanDisplay.from_estimator(
-        CURVE, X_LINE, Y_LINE, quantiles=quantiles, grid_resolution=25
+        curve(), X_LINE, Y_LINE, quantiles=quantiles, grid_resolution=25
     )
     assert_allclose(display.x, np.linspace(X_LINE.min(), X_LINE.max(), 25))
-    assert_array_equal(display.values, CURVE.predict(display.x[:, None], quantile=quantiles))
+    assert_array_equal(display.values, curve().predict(display.x[:, None], quantile=quantiles))
     assert (np.diff(display.values, axis=1) >= 0.0).all()
     drawn = np.asarray(display.samples_.get_offsets())
     assert_array_equal(drawn, np.column_stack((X_LINE[:, 0], Y_LINE)))
@@ -413,8 +415,10 @@ def test_fan_along_one_of_several_features_keeps_the_others_at_their_medians(for
 
 
 def test_fan_of_samples_is_sorted_by_the_median():
-    display = QuantileFanDisplay.from_estimator(THREE, X_THREE, Y_THREE, quantiles=[0.1, 0.5, 0.9])
-    predicted = THREE.predict(X_THREE, quantile=[0.1, 0.5, 0.9])
+    display = QuantileFanDisplay.from_estimator(
+        three(), X_THREE, Y_THREE, quantiles=[0.1, 0.5, 0.9]
+    )
+    predicted = three().predict(X_THREE, quantile=[0.1, 0.5, 0.9])
     order = np.argsort(predicted[:, 1])
     assert_array_equal(display.values, predicted[order])
     assert_array_equal(display.y_samples, Y_THREE[order])
@@ -427,7 +431,7 @@ def test_fan_of_samples_is_sorted_by_the_median():
     assert_array_equal(given.values, predicted[order])
     assert_array_equal(given.y_samples, Y_THREE[order])
     sparse_x = QuantileFanDisplay.from_estimator(
-        THREE, sparse.csr_array(X_THREE), quantiles=[0.1, 0.5, 0.9]
+        three(), sparse.csr_array(X_THREE), quantiles=[0.1, 0.5, 0.9]
     )
     assert_allclose(sparse_x.values, display.values, rtol=0, atol=1e-10)
 

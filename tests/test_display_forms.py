@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,11 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from display_models import (
-    CURVE,
-    LINEAR,
-    PLANE,
     TAUS,
-    THREE,
     X_LINE,
     X_NEW,
     X_PLANE,
@@ -35,6 +32,10 @@ from display_models import (
     Y_THREE,
     X,
     Y,
+    curve,
+    linear,
+    plane,
+    three,
 )
 from taupath import QuantileSVC, QuantileSVCCV, QuantileSVR
 from taupath.display import (
@@ -59,27 +60,36 @@ pytestmark = pytest.mark.usefixtures("no_figures_left")
 
 # --- what all have in common ---------------------------------------------------------------------
 
-PROBA = LINEAR.predict_proba(X_NEW)[:, 1]
+
+@cache
+def proba():
+    return linear().predict_proba(X_NEW)[:, 1]
+
+
 MAKE = {
-    "performance": lambda **kw: PerformanceDisplay.from_estimator(LINEAR, X_NEW, Y_NEW, **kw),
+    "performance": lambda **kw: PerformanceDisplay.from_estimator(linear(), X_NEW, Y_NEW, **kw),
     "performance of predictions": lambda **kw: PerformanceDisplay.from_predictions(
-        Y_NEW, PROBA, **kw
+        Y_NEW, proba(), **kw
     ),
-    "roc": lambda **kw: RocDisplay.from_estimator(LINEAR, X_NEW, Y_NEW, cost_fp=1, cost_fn=2, **kw),
-    "roc of predictions": lambda **kw: RocDisplay.from_predictions(Y_NEW, PROBA, **kw),
-    "decision curve": lambda **kw: DecisionCurveDisplay.from_estimator(LINEAR, X_NEW, Y_NEW, **kw),
+    "roc": lambda **kw: RocDisplay.from_estimator(
+        linear(), X_NEW, Y_NEW, cost_fp=1, cost_fn=2, **kw
+    ),
+    "roc of predictions": lambda **kw: RocDisplay.from_predictions(Y_NEW, proba(), **kw),
+    "decision curve": lambda **kw: DecisionCurveDisplay.from_estimator(
+        linear(), X_NEW, Y_NEW, **kw
+    ),
     "decision curve of predictions": lambda **kw: DecisionCurveDisplay.from_predictions(
-        Y_NEW, PROBA, **kw
+        Y_NEW, proba(), **kw
     ),
-    "reliability": lambda **kw: ReliabilityDisplay.from_estimator(LINEAR, X_NEW, Y_NEW, **kw),
+    "reliability": lambda **kw: ReliabilityDisplay.from_estimator(linear(), X_NEW, Y_NEW, **kw),
     "reliability of predictions": lambda **kw: ReliabilityDisplay.from_predictions(
-        Y_NEW, PROBA, **kw
+        Y_NEW, proba(), **kw
     ),
-    "boundary": lambda **kw: BoundaryDisplay.from_estimator(PLANE, X_PLANE, Y_PLANE, **kw),
-    "coefficients": lambda **kw: CoefficientDisplay.from_estimator(LINEAR, **kw),
-    "fan": lambda **kw: QuantileFanDisplay.from_estimator(CURVE, X_LINE, Y_LINE, **kw),
+    "boundary": lambda **kw: BoundaryDisplay.from_estimator(plane(), X_PLANE, Y_PLANE, **kw),
+    "coefficients": lambda **kw: CoefficientDisplay.from_estimator(linear(), **kw),
+    "fan": lambda **kw: QuantileFanDisplay.from_estimator(curve(), X_LINE, Y_LINE, **kw),
     "fan of predictions": lambda **kw: QuantileFanDisplay.from_predictions(
-        Y_LINE, CURVE.predict(X_LINE, quantile=[0.1, 0.9]), [0.1, 0.9], **kw
+        Y_LINE, curve().predict(X_LINE, quantile=[0.1, 0.9]), [0.1, 0.9], **kw
     ),
 }
 
@@ -167,7 +177,7 @@ def test_samples_of_a_third_class_without_weight_are_no_columns_of_a_kernel():
 def test_a_pipeline_of_one_step():
     model = make_pipeline(QuantileSVC(C=0.5)).fit(X, Y)
     display = CoefficientDisplay.from_estimator(model, n_labels=0)
-    assert_allclose(display.coef, CoefficientDisplay.from_estimator(LINEAR).coef, atol=1e-12)
+    assert_allclose(display.coef, CoefficientDisplay.from_estimator(linear()).coef, atol=1e-12)
     assert display.labels_ == []
 
 
@@ -204,9 +214,17 @@ def test_labels_at_line_ends_are_in_order_and_apart():
 
 # --- bad input -----------------------------------------------------------------------------------
 
-THREE_CLASSES = QuantileSVC().fit(X, np.arange(len(X)) % 3)
-RBF = QuantileSVC(kernel="rbf").fit(X_PLANE, Y_PLANE)
 OF_CLASSIFIERS = [PerformanceDisplay, RocDisplay, DecisionCurveDisplay, ReliabilityDisplay]
+
+
+@cache
+def three_classes():
+    return QuantileSVC().fit(X, np.arange(len(X)) % 3)
+
+
+@cache
+def rbf():
+    return QuantileSVC(kernel="rbf").fit(X_PLANE, Y_PLANE)
 
 
 @pytest.mark.parametrize("display", [*OF_CLASSIFIERS, BoundaryDisplay])
@@ -216,9 +234,9 @@ def test_bad_classifiers(display):
     with pytest.raises(NotFittedError):
         display.from_estimator(make_pipeline(StandardScaler(), QuantileSVC()), X, Y)
     with pytest.raises(ValueError, match=r"'estimator' to be a binary classifier. Got 3 classes"):
-        display.from_estimator(THREE_CLASSES, X, Y)
+        display.from_estimator(three_classes(), X, Y)
     with pytest.raises(ValueError, match=r"to be a binary classifier. Got QuantileSVR"):
-        display.from_estimator(THREE, X_THREE, Y_THREE)
+        display.from_estimator(three(), X_THREE, Y_THREE)
     with pytest.raises((AttributeError, TypeError), match=r"predict_proba|must be a QuantileSVC"):
         display.from_estimator(LinearSVC().fit(X, Y), X, Y)
     assert plt.get_fignums() == []
@@ -232,12 +250,12 @@ def test_bad_samples(display):
         (Y[:-1], "inconsistent numbers of samples"),
     ):
         with pytest.raises(ValueError, match=message):
-            display.from_estimator(LINEAR, X, wrong)
+            display.from_estimator(linear(), X, wrong)
     with pytest.raises(ValueError, match="X has 2 features, but QuantileSVC is expecting 3"):
-        display.from_estimator(LINEAR, X[:, :2], Y)
+        display.from_estimator(linear(), X[:, :2], Y)
     if display is not ReliabilityDisplay:
         with pytest.raises(ValueError, match="sample_weight"):
-            display.from_estimator(LINEAR, X, Y, sample_weight=[1.0])
+            display.from_estimator(linear(), X, Y, sample_weight=[1.0])
 
 
 @pytest.mark.parametrize("display", OF_CLASSIFIERS)
@@ -252,7 +270,7 @@ def test_bad_predictions(display):
     ):
         with pytest.raises(ValueError, match=message):
             display.from_predictions(y_true, y_proba)
-    with pytest.raises(TypeError, match="y_proba must hold numbers"):
+    with pytest.raises(TypeError, match="y_proba must be a number or an array of numbers"):
         display.from_predictions([0, 1], ["a", "b"])
     with pytest.raises(ValueError, match="pos_label=3 is not a label of y_true"):
         display.from_predictions([0, 1], [0.1, 0.9], pos_label=3)
@@ -261,28 +279,28 @@ def test_bad_predictions(display):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: RocDisplay.from_estimator(LINEAR, X, Y, cost_fp=1), "cost_fn is missing"),
-        (lambda: RocDisplay.from_estimator(LINEAR, X, Y, cost_fp=-1, cost_fn=1), "cost_fp"),
-        (lambda: RocDisplay.from_estimator(LINEAR, X, Y, prevalence=0.1), "prevalence goes with"),
+        (lambda: RocDisplay.from_estimator(linear(), X, Y, cost_fp=1), "cost_fn is missing"),
+        (lambda: RocDisplay.from_estimator(linear(), X, Y, cost_fp=-1, cost_fn=1), "cost_fp"),
+        (lambda: RocDisplay.from_estimator(linear(), X, Y, prevalence=0.1), "prevalence goes with"),
         (
-            lambda: RocDisplay.from_estimator(LINEAR, X, Y, cost_fp=1, cost_fn=1, prevalence=2),
+            lambda: RocDisplay.from_estimator(linear(), X, Y, cost_fp=1, cost_fn=1, prevalence=2),
             "prevalence must lie",
         ),
         (
             lambda: DecisionCurveDisplay.from_predictions([0, 1], [0.1, 0.9], thresholds=[0, 1]),
             r"thresholds must lie in \[0, 1\), got 1.0",
         ),
-        (lambda: ReliabilityDisplay.from_estimator(LINEAR, X, Y, n_bins=0), "n_bins"),
-        (lambda: ReliabilityDisplay.from_estimator(LINEAR, X, Y, strategy="x"), "strategy"),
-        (lambda: BoundaryDisplay.from_estimator(LINEAR, X, Y), "X must have two features.*got 3"),
+        (lambda: ReliabilityDisplay.from_estimator(linear(), X, Y, n_bins=0), "n_bins"),
+        (lambda: ReliabilityDisplay.from_estimator(linear(), X, Y, strategy="x"), "strategy"),
+        (lambda: BoundaryDisplay.from_estimator(linear(), X, Y), "X must have two features.*got 3"),
         (
-            lambda: BoundaryDisplay.from_estimator(PLANE, X_PLANE[:, 0], Y_PLANE),
+            lambda: BoundaryDisplay.from_estimator(plane(), X_PLANE[:, 0], Y_PLANE),
             "X must have two dimensions",
         ),
-        (lambda: BoundaryDisplay.from_estimator(PLANE, X_PLANE, taus=1.5), "taus must lie in"),
-        (lambda: BoundaryDisplay.from_estimator(PLANE, X_PLANE, taus=[]), "taus is empty"),
+        (lambda: BoundaryDisplay.from_estimator(plane(), X_PLANE, taus=1.5), "taus must lie in"),
+        (lambda: BoundaryDisplay.from_estimator(plane(), X_PLANE, taus=[]), "taus is empty"),
         (
-            lambda: BoundaryDisplay.from_estimator(PLANE, X_PLANE, grid_resolution=1),
+            lambda: BoundaryDisplay.from_estimator(plane(), X_PLANE, grid_resolution=1),
             "grid_resolution",
         ),
         (
@@ -291,24 +309,24 @@ def test_bad_predictions(display):
             ),
             'kernel="precomputed"',
         ),
-        (lambda: CoefficientDisplay.from_estimator(RBF), "kernel='rbf' has no coefficients"),
-        (lambda: CoefficientDisplay.from_estimator(THREE_CLASSES), "binary classifier"),
-        (lambda: CoefficientDisplay.from_estimator(LINEAR, feature_names=["a"]), "feature_names"),
-        (lambda: CoefficientDisplay.from_estimator(LINEAR, max_features=0), "max_features"),
-        (lambda: CoefficientDisplay.from_estimator(LINEAR, n_labels=-1), "n_labels"),
-        (lambda: QuantileFanDisplay.from_estimator(LINEAR, X), "to be a regressor"),
-        (lambda: QuantileFanDisplay.from_estimator(CURVE, X_LINE, Y_LINE[1:]), "inconsistent"),
-        (lambda: QuantileFanDisplay.from_estimator(CURVE, X_LINE, quantiles=[0.5]), "quantiles"),
+        (lambda: CoefficientDisplay.from_estimator(rbf()), "kernel='rbf' has no coefficients"),
+        (lambda: CoefficientDisplay.from_estimator(three_classes()), "binary classifier"),
+        (lambda: CoefficientDisplay.from_estimator(linear(), feature_names=["a"]), "feature_names"),
+        (lambda: CoefficientDisplay.from_estimator(linear(), max_features=0), "max_features"),
+        (lambda: CoefficientDisplay.from_estimator(linear(), n_labels=-1), "n_labels"),
+        (lambda: QuantileFanDisplay.from_estimator(linear(), X), "to be a regressor"),
+        (lambda: QuantileFanDisplay.from_estimator(curve(), X_LINE, Y_LINE[1:]), "inconsistent"),
+        (lambda: QuantileFanDisplay.from_estimator(curve(), X_LINE, quantiles=[0.5]), "quantiles"),
         (
-            lambda: QuantileFanDisplay.from_estimator(CURVE, X_LINE, quantiles=[0.5, 0.1]),
+            lambda: QuantileFanDisplay.from_estimator(curve(), X_LINE, quantiles=[0.5, 0.1]),
             "quantiles must increase",
         ),
         (
-            lambda: QuantileFanDisplay.from_estimator(CURVE, X_LINE, quantiles=[0.5, 1.1]),
+            lambda: QuantileFanDisplay.from_estimator(curve(), X_LINE, quantiles=[0.5, 1.1]),
             "quantiles must lie",
         ),
-        (lambda: QuantileFanDisplay.from_estimator(THREE, X_THREE, feature=3), "feature=3"),
-        (lambda: QuantileFanDisplay.from_estimator(THREE, X_THREE, feature="a"), "feature='a'"),
+        (lambda: QuantileFanDisplay.from_estimator(three(), X_THREE, feature=3), "feature=3"),
+        (lambda: QuantileFanDisplay.from_estimator(three(), X_THREE, feature="a"), "feature='a'"),
         (
             lambda: QuantileFanDisplay.from_predictions([0.0], [[1.0, 2.0]], [0.1, 0.5, 0.9]),
             r"y_quantiles must have shape \(n_samples, 3\), got \(1, 2\)",

@@ -1,6 +1,7 @@
-"""The README as a newcomer reads it: block after block, with the commands that were installed.
+"""The README as a newcomer reads it: block after block, and what it promises is there.
 
-The slow tests begin with a fresh clone of the last commit and with either way of installing.
+The slow tests begin with a fresh clone of the last commit and with either way of installing, and
+run each block in a process of its own.
 """
 
 import os
@@ -8,11 +9,10 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from test_docs import ROOT, blocks_of, check_printed
+from test_docs import ROOT, Fits, blocks_of, check_printed, run_command, run_page
 
 README = ROOT / "README.md"
 INSTALL = "make demo"
@@ -52,12 +52,12 @@ def read_on(activate, folder):
                 assert "warning" not in found.lower(), found
 
 
-def check_written(activate, folder):
+def check_written(run, folder):
     """Assert that what the README promises is there, and that misses fall as they cost more."""
     for page in ("taupath-demo.html", "report.html"):
         assert (folder / page).stat().st_size > 100_000
     command = "taupath predict model.tau test.csv --cost-fp 1 --cost-fn 1 -o equal.csv"
-    shell(f"{activate} && {command}", folder)
+    run(command)
     truth, decided, equal = (
         [line.rsplit(",", 1)[-1] for line in (folder / name).read_text("utf-8").splitlines()[1:]]
         for name in ("test.csv", "decisions.csv", "equal.csv")
@@ -69,11 +69,13 @@ def check_written(activate, folder):
     assert missed < missed_before < 20  # of 106
 
 
-def test_the_blocks_of_the_readme_work_in_their_order(tmp_path):
-    here = Path(sys.executable).parent
-    activate = f'export PATH="{here}:$PATH"'
-    read_on(activate, tmp_path)
-    check_written(activate, tmp_path)
+def test_the_blocks_of_the_readme_work_in_their_order(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    fits = Fits(monkeypatch)
+    run_page(README)
+    fits.check_direction()
+    check_written(run_command, tmp_path)
 
 
 def test_the_readme_names_the_first_commands():
@@ -95,7 +97,7 @@ def clone(tmp_path):
 def test_a_reader_who_has_typed_make_demo_can_go_on(clone):
     shell(f'{INSTALL} PYTHON="{sys.executable}"', clone, timeout=1500)
     read_on(ACTIVATE, clone)
-    check_written(ACTIVATE, clone)
+    check_written(lambda command: shell(f"{ACTIVATE} && {command}", clone), clone)
 
 
 @pytest.mark.slow
@@ -104,4 +106,4 @@ def test_a_reader_with_an_environment_of_their_own_can_go_on(clone):
     activate = ". own/bin/activate"
     shell(f"{activate} && pip install -q .", clone, timeout=1500)
     read_on(activate, clone)
-    check_written(activate, clone)
+    check_written(lambda command: shell(f"{activate} && {command}", clone), clone)

@@ -1,28 +1,23 @@
 """Held-out figures: each row is judged by a model that knows nothing of it."""
 
-import csv
-import json
-
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_iris
 from sklearn.model_selection import KFold, StratifiedKFold, StratifiedShuffleSplit
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import taupath as tp
 from damage import ANYTHING, altered, entries, flipped
-from taupath import cli
-from taupath.display.rates import rates_of_estimator
-from taupath.estimators.training_rows import share_seen
 from taupath.exceptions import ModelFileError
 from taupath.models import training
 from taupath.models.evaluation import scores_of
+from taupath.models.from_sklearn import model_of
+from taupath.models.holding_out import hold_out
 from taupath.models.model import Model
-from taupath.models.training import hold_out, train
+from taupath.models.training import train
 from taupath.outcomes.held_out import joined, outcomes_of
+from taupath.outcomes.rates import rates_of_estimator
 from taupath.preparation import Preparation
 from taupath.storage.container import read_container, write_container
 from taupath.tables import Table
@@ -147,6 +142,16 @@ def test_noise_is_not_predicted_out_of_fold_though_it_is_in_sample():
     assert flattering < 0.15 < 0.3 < honest
 
 
+def test_the_record_of_a_training_does_not_depend_on_who_writes_it():
+    table = table_of(*two_classes())
+    preparation = Preparation.learn(table)
+    for options in ({}, {"method": "approximate", "tol": 0.01}):
+        model, _ = train(table, preparation, {"kernel": "linear", **options}, points=2)
+        record = model_of(model.estimator).trained
+        assert record == {name: model.trained[name] for name in record}
+        assert model.trained.keys() > record.keys() > {"rows", "C", "kinks", "tol", "taupath"}
+
+
 def test_c_is_chosen_inside_of_each_fold(monkeypatch):
     X, y = two_classes()
     seen = []
@@ -246,6 +251,20 @@ def test_what_cannot_be_held_out_is_refused(given, message):
         held_out(table_of(X, np.arange(90) < 3), **given)
 
 
+def test_a_column_that_is_empty_in_one_part_is_left_out_there():
+    X, y = two_classes()
+    X[:, 2] = np.nan
+    X[7, 2] = 5.0
+    found = held_out(table_of(X, y), how={"missing": "impute"}, folds=5)
+    assert found.outcomes.n_rows == len(y)
+
+
+@pytest.mark.parametrize("share", [0.001, 0.999])
+def test_a_share_of_the_rows_that_leaves_a_part_without_a_class_is_refused(share):
+    with pytest.raises(ValueError, match=f"a share of {share} cannot be held out: both parts need"):
+        held_out(table_of(*two_classes()), share=share)
+
+
 # -- files -------------------------------------------------------------------------------------
 
 
@@ -327,182 +346,3 @@ def test_descriptions_and_numbers_altered_never_crash(models, name, tmp_path):
             loaded.rates().at(TAUS)
         if loaded.quantiles is None:
             loaded.probabilities()
-
-
-# -- commands ----------------------------------------------------------------------------------
-
-
-def run(*arguments):
-    return cli.main([str(argument) for argument in arguments])
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A folder with two halves of the breast cancer data, and models of the first."""
-    folder = tmp_path_factory.mktemp("held")
-    data = load_breast_cancer()
-    for name, rows in (("train.csv", slice(0, None, 2)), ("test.csv", slice(1, None, 2))):
-        with open(folder / name, "w", newline="") as stream:
-            writer = csv.writer(stream)
-            writer.writerow(["a", "b", "c", "d", "tumour"])
-            labels = data.target_names[data.target]
-            for row, label in zip(data.data[rows, :4].tolist(), labels[rows], strict=True):
-                writer.writerow([*row, label])
-    how = ("--positive", "malignant", "--C", "1", "--points", "5")
-    for name, option in (("folds", ("--folds", 4)), ("part", ("--holdout", 0.3)), ("bare", ())):
-        assert run("fit", folder / "train.csv", "-o", folder / f"{name}.tau", *how, *option) == 0
-    return folder
-
-
-def test_fit_says_what_was_held_out_and_what_the_model_is_of(folder, tmp_path, capsys):
-    train = folder / "train.csv"
-    how = ("--positive", "malignant", "--points", "5")
-    assert run("fit", train, "-o", tmp_path / "m.tau", "--folds", "3", *how) == 0
-    said = capsys.readouterr().out
-    assert "3 folds held out in " in said and "trained on all rows" in said
-    assert run("fit", train, "-o", tmp_path / "m.tau", "--holdout", "0.3", *how, "--json") == 0
-    told = json.loads(capsys.readouterr().out)["held out"]
-    assert (told["folds"], told["share"]) == (0, 0.3)
-    with pytest.raises(SystemExit):
-        run("fit", train, "-o", tmp_path / "m.tau", "--folds", "3", "--holdout", "0.3")
-    assert "not allowed with" in capsys.readouterr().err
-    assert run("fit", train, "-o", tmp_path / "m.tau", "--holdout", "3") == 1
-    assert "must lie between 0 and 1, got 3.0" in capsys.readouterr().err
-
-
-def test_evaluate_without_data_shows_what_was_held_out(folder, capsys):
-    assert run("evaluate", folder / "folds.tau") == 0
-    first, *_ = capsys.readouterr().out.splitlines()
-    assert first.startswith("out-of-fold figures from training: 285 rows")
-    assert run("evaluate", folder / "folds.tau", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["held_out"] and found["rows"] == 285
-    rates = tp.load(folder / "folds.tau").held_out.outcomes.rates()
-    assert np.array_equal(found["at"]["tp"], rates.at(np.array(found["at"]["tau"]))[0])
-    assert run("evaluate", folder / "part.tau") == 0
-    said = capsys.readouterr().out
-    assert said.startswith("held-out figures from training: 86 rows, 30% of the file")
-    assert "the stored model was trained on all" in said
-    assert run("evaluate", folder / "bare.tau") == 1
-    assert "train with --folds 5 or --holdout 0.3" in capsys.readouterr().err
-
-
-def test_the_training_file_is_recognised(folder, capsys):
-    assert run("evaluate", folder / "bare.tau", folder / "train.csv") == 0
-    first, *_ = capsys.readouterr().out.splitlines()
-    assert first == (
-        "100 % of these rows were used to train the model; the figures are in-sample and too good"
-    )
-    assert run("evaluate", folder / "bare.tau", folder / "test.csv", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["share_trained_on"], found["note"], found["held_out"]) == (0.0, None, False)
-
-
-def test_for_the_training_file_held_out_figures_are_shown_instead(folder, capsys):
-    assert run("evaluate", folder / "folds.tau", "--json") == 0
-    alone = json.loads(capsys.readouterr().out)
-    assert run("evaluate", folder / "folds.tau", folder / "train.csv", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["at"] == alone["at"] and found["held_out"]
-    assert found["share_trained_on"] == 1.0
-    assert found["note"].startswith("100 % of the rows of ")
-    assert run("evaluate", folder / "folds.tau", folder / "test.csv", "--json") == 0
-    other = json.loads(capsys.readouterr().out)
-    assert other["at"] != alone["at"] and not other["held_out"]
-
-
-def test_steps_and_pictures_of_what_was_held_out(folder, tmp_path, capsys):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    files = ("-o", tmp_path / "steps.csv", "--picture", tmp_path / "p.svg")
-    assert run("evaluate", folder / "folds.tau", "--cost-fp", 2, "--cost-fn", 9, *files) == 0
-    rates = tp.load(folder / "folds.tau").held_out.outcomes.rates()
-    with open(tmp_path / "steps.csv") as stream:
-        rows = list(csv.DictReader(stream))
-    for row in rows[:: len(rows) // 5]:
-        true, false = rates.at(np.array([0.5 * (float(row["tau_from"]) + float(row["tau_to"]))]))
-        assert (float(row["tp"]), float(row["fp"])) == (true[0], false[0])
-        assert float(row["cost"]) == 2.0 * false[0] + 9.0 * (rates.n_positive - true[0])
-    assert (tmp_path / "p.svg").read_bytes().startswith(b"<?xml")
-    capsys.readouterr()
-
-
-def test_simplifying_keeps_the_figures(folder, tmp_path, capsys):
-    assert run("simplify", folder / "folds.tau", "-o", tmp_path / "small.tau", "--tol", "1e-3") == 0
-    capsys.readouterr()
-    assert run("evaluate", tmp_path / "small.tau", "--json") == 0
-    small = json.loads(capsys.readouterr().out)
-    assert run("evaluate", folder / "folds.tau", "--json") == 0
-    assert small["at"] == json.loads(capsys.readouterr().out)["at"]
-    assert run("evaluate", tmp_path / "small.tau", folder / "train.csv") == 0
-    assert capsys.readouterr().out.startswith("100 % of the rows of ")
-
-
-@pytest.mark.filterwarnings("always::taupath.ConstantDecisionWarning")
-def test_a_constant_decision_is_said(folder, tmp_path, capsys):
-    model = tmp_path / "weak.tau"
-    options = ("--positive", "malignant", "--C", "0.1", "--points", "5")
-    assert run("fit", folder / "train.csv", "-o", model, *options) == 0
-    capsys.readouterr()
-    assert run("evaluate", model, folder / "test.csv") == 0
-    out, err = capsys.readouterr()
-    assert "the model decides benign for every row, those of training included" in out
-    assert err == ""
-    assert run("evaluate", model, folder / "test.csv", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    for tau, alarms, label in zip(
-        found["at"]["tau"],
-        np.add(found["at"]["tp"], found["at"]["fp"]),
-        found["constant"],
-        strict=True,
-    ):
-        assert (label == "benign") == (alarms == 0), tau
-    for data in ("test.csv", "train.csv"):
-        out = tmp_path / "out.csv"
-        costs = ("--cost-fp", 99, "--cost-fn", 1)
-        assert run("predict", model, folder / data, *costs, "-o", out) == 0
-        _, err = capsys.readouterr()
-        assert err.count("warning: at τ = 0.99 the model decides 'benign' for every case") == 1
-    assert run("predict", folder / "bare.tau", folder / "test.csv", "-o", out) == 0
-    assert "warning" not in capsys.readouterr().err
-
-
-def test_a_loaded_model_has_the_table_of_the_command_in_python(folder, capsys):
-    test = folder / "test.csv"
-    assert run("evaluate", folder / "bare.tau", test, "--json") == 0
-    shown = json.loads(capsys.readouterr().out)["at"]
-    model = tp.load(folder / "bare.tau")
-    frame = pd.read_csv(test)
-    for X, y in ((test, None), (frame, None), (frame.drop(columns="tumour"), frame["tumour"])):
-        found = tp.evaluate(model, X, y)
-        assert list(found) == list(shown)
-        assert all(np.allclose(found[name], shown[name], rtol=0, atol=0) for name in found)
-    assert pd.DataFrame(found).shape == (13, 14)
-    assert (share_seen(model, test), share_seen(model, folder / "train.csv")) == (0.0, 1.0)
-
-
-def test_a_saved_pipeline_is_evaluated_honestly_on_raw_files(folder, tmp_path, capsys):
-    frame = pd.read_csv(folder / "train.csv")
-    X, y = frame.drop(columns="tumour"), frame["tumour"]
-    piped = make_pipeline(StandardScaler(), tp.QuantileSVC(pos_label="malignant")).fit(X, y)
-    tp.save(piped, tmp_path / "piped.tau")
-    where = (tmp_path / "piped.tau", folder / "train.csv", "--target", "tumour")
-    assert run("evaluate", *where, "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["share_trained_on"] == 1.0 and "in-sample" in found["note"]
-    expected = tp.evaluate(piped, X, y)
-    assert found["at"]["fn"] == expected["fn"].tolist()
-    assert found["at"]["cost"] == expected["cost"].tolist()
-
-
-def test_a_column_that_is_empty_in_one_part_is_left_out_there():
-    X, y = two_classes()
-    X[:, 2] = np.nan
-    X[7, 2] = 5.0
-    found = held_out(table_of(X, y), how={"missing": "impute"}, folds=5)
-    assert found.outcomes.n_rows == len(y)
-
-
-@pytest.mark.parametrize("share", [0.001, 0.999])
-def test_a_share_of_the_rows_that_leaves_a_part_without_a_class_is_refused(share):
-    with pytest.raises(ValueError, match=f"a share of {share} cannot be held out: both parts need"):
-        held_out(table_of(*two_classes()), share=share)

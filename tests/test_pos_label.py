@@ -1,6 +1,7 @@
 """The positive class is the user's choice; what scikit-learn fixes stays as it is."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import matplotlib
@@ -15,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import taupath as tp
-from display_models import PLANE, X_NEW, X_PLANE, Y_NEW, Y_PLANE, X, Y
+from display_models import X_NEW, X_PLANE, Y_NEW, Y_PLANE, X, Y, plane
 from report_pages import payload_of
 from taupath import QuantileSVC, QuantileSVCCV
 from taupath.display import (
@@ -45,7 +46,9 @@ def back(labels):
     return np.where(labels == "z no", "no", labels)
 
 
-NO = QuantileSVC(C=0.5, pos_label="no").fit(X, Y)
+@cache
+def no():
+    return QuantileSVC(C=0.5, pos_label="no").fit(X, Y)
 
 
 def test_by_default_it_is_the_larger_label():
@@ -99,13 +102,15 @@ def test_columns_and_signs_follow_the_order_of_the_classes(kernel, monotone):
 def test_cost_matrices_stay_in_the_order_of_the_classes():
     # rows: truly "no", truly "yes"; a false positive is a "yes" that is taken for "no"
     matrix = np.array([[0.0, 1.0], [3.0, 0.0]])
-    expected = NO.predict(X_NEW, cost_fp=3.0, cost_fn=1.0)
-    assert_array_equal(NO.predict(X_NEW, cost_matrix=matrix), expected)
-    assert_array_equal(NO.predict(X_NEW, cost_matrix=np.tile(matrix, (len(X_NEW), 1, 1))), expected)
-    assert np.all(NO.predict(X_NEW, cost_matrix=[[0.0, 1.0], [0.0, 1.0]]) == "no")
-    assert np.all(NO.predict(X_NEW, cost_matrix=[[1.0, 0.0], [1.0, 0.0]]) == "yes")
-    inside_out = NO.predict(X_NEW, cost_matrix=[[1.0, 0.0], [0.0, 1.0]])
-    assert_array_equal(inside_out == "no", NO.predict_proba(X_NEW)[:, 0] < 0.5)
+    expected = no().predict(X_NEW, cost_fp=3.0, cost_fn=1.0)
+    assert_array_equal(no().predict(X_NEW, cost_matrix=matrix), expected)
+    assert_array_equal(
+        no().predict(X_NEW, cost_matrix=np.tile(matrix, (len(X_NEW), 1, 1))), expected
+    )
+    assert np.all(no().predict(X_NEW, cost_matrix=[[0.0, 1.0], [0.0, 1.0]]) == "no")
+    assert np.all(no().predict(X_NEW, cost_matrix=[[1.0, 0.0], [1.0, 0.0]]) == "yes")
+    inside_out = no().predict(X_NEW, cost_matrix=[[1.0, 0.0], [0.0, 1.0]])
+    assert_array_equal(inside_out == "no", no().predict_proba(X_NEW)[:, 0] < 0.5)
 
 
 def test_exactly_zero_decides_for_it():
@@ -257,7 +262,7 @@ def test_displays_of_other_classifiers_take_it_as_an_argument():
 @pytest.mark.usefixtures("no_figures_left")
 @pytest.mark.parametrize("monotone", [False, True])
 def test_boundaries_are_drawn_around_it(monotone):
-    given = PLANE.get_params() | {"monotone": monotone}
+    given = plane().get_params() | {"monotone": monotone}
     model = QuantileSVC(**given | {"pos_label": 0}).fit(X_PLANE, Y_PLANE)
     twin = QuantileSVC(**given).fit(X_PLANE, 1 - Y_PLANE)
     taus = (0.3, 0.6)

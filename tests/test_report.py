@@ -1,12 +1,6 @@
 """Reports: what a page carries is what the estimators say, and nothing of it can become markup."""
 
-import base64
-import hashlib
-import html
-import os
-import re
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -35,15 +29,6 @@ from report_pages import (
 )
 from taupath import QuantileSVC, QuantileSVR
 from taupath.report import write_report
-from taupath.report.encoding import packed, to_json
-from taupath.report.lowrank import factor
-from taupath.report.page import SCRIPTS
-from taupath.report.thinning import join, largest_error, thin_each, thin_together
-
-HOSTILE = (
-    "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
-    "\"'&<!--\u2028{{data}}"
-)
 
 
 @pytest.fixture
@@ -230,8 +215,8 @@ def test_the_worst_mistakes_come_first(file):
 
 
 def test_of_many_cases_all_are_counted_and_the_most_wrong_are_carried(file, monkeypatch):
-    monkeypatch.setattr("taupath.report.binary.MOST_CASES", 60)
-    monkeypatch.setattr("taupath.report.binary.FEWEST_CASES", 60)
+    monkeypatch.setattr("taupath.report.binary_payload.MOST_LISTED", 60)
+    monkeypatch.setattr("taupath.report.binary_payload.FEWEST_LISTED", 60)
     model, X, y, _ = breast_cancer()
     write_report(file, model, X, y)
     payload = payload_of(file)
@@ -257,7 +242,7 @@ def test_twenty_thousand_cases_stay_below_five_megabytes(file):
 
 
 def test_long_columns_are_carried_for_fewer_cases(file, monkeypatch):
-    monkeypatch.setattr("taupath.report.inputs.MOST_CHARACTERS", 5000)
+    monkeypatch.setattr("taupath.report.listed_cases.MOST_CHARACTERS", 5000)
     model, X, y, _ = breast_cancer()
     write_report(file, model, X, y, columns={"text": ["x" * 500] * len(y)})
     cases = payload_of(file)["cases"]
@@ -344,144 +329,6 @@ def test_sparse_regression_is_shown_in_the_order_of_medians(file):
     assert payload_of(file)["fans"] is None
 
 
-# -- the page --------------------------------------------------------------------------------------
-
-
-def page_of(file):
-    model, X, y, names = breast_cancer()
-    write_report(file, model, X, y, **names)
-    return file.read_text(encoding="utf-8")
-
-
-def test_the_page_of_the_demo_is_small(file):
-    assert len(page_of(file).encode()) < 500_000
-
-
-def test_the_page_names_nothing_outside_itself(file):
-    page = page_of(file)
-    addresses = set(re.findall(r"https?://[^\s\"'`)]+", page))
-    assert addresses == {"http://www.w3.org/2000/svg"}  # the name of SVG, never fetched
-    assert not re.search(r"<(?:link|img|iframe|object|embed)\b", page)
-    assert not re.search(r"\b(?:src|srcset)=", page)
-    assert "@import" not in page and "url(#" in page and "url(h" not in page
-
-
-def test_the_policy_allows_the_style_and_the_script_that_are_there_and_no_others(file):
-    page = page_of(file)
-    policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])
-    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)[1]
-    script = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
-    assert len(script) == 1
-    for name, text in (("style-src", style), ("script-src", script[0])):
-        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        assert f"{name} 'sha256-{digest}'" in policy
-    assert policy.startswith("default-src 'none'")
-    assert "unsafe" not in policy
-
-
-def test_hostile_text_stays_text(file):
-    model, X, y = moons()
-    write_report(
-        file,
-        model,
-        X,
-        y,
-        class_names=[HOSTILE, HOSTILE + "2"],
-        feature_names=[HOSTILE, "b"],
-        columns={HOSTILE: [HOSTILE] * len(y)},
-        provenance={HOSTILE: HOSTILE},
-        title=HOSTILE,
-    )
-    page = file.read_text(encoding="utf-8")
-    assert page.count("<script") == 2  # the data and the code
-    assert page.count("</script") == 2
-    assert "<img" not in page
-    assert "<!--" not in page
-    payload = payload_of(file)
-    assert payload["classes"][0] == payload["title"] == HOSTILE
-    assert payload["provenance"] == [[HOSTILE, HOSTILE]]
-
-
-def test_lone_surrogates_do_not_stop_the_report(file):
-    model, X, y = moons()
-    write_report(file, model, X, y, title="a \ud800 b", class_names=["\udcff", "c"])
-    assert "<title>a ? b</title>" in file.read_text(encoding="utf-8")
-
-
-def test_json_has_no_angle_bracket_and_refuses_what_is_no_number():
-    assert "<" not in to_json({"a": "</script><!--"})
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        to_json({"a": float("nan")})
-
-
-def test_packed_refuses_types_the_page_does_not_know():
-    with pytest.raises(ValueError, match=r"kind must be one of .*, got 'c16'"):
-        packed(np.ones(2), "c16")
-
-
-def test_every_part_of_the_pages_is_installed():
-    folder = Path(__file__).parents[1] / "src" / "taupath" / "report"
-    listed = re.findall(r"'([\w.]+)'", (folder / "meson.build").read_text(encoding="utf-8"))
-    there = {
-        path.name for path in folder.iterdir() if path.suffix in {".py", ".js", ".css", ".html"}
-    }
-    assert there <= set(listed)
-    assert {name for names in SCRIPTS.values() for name in names} <= there
-
-
-# -- writing ---------------------------------------------------------------------------------------
-
-
-def test_a_report_replaces_the_old_one_and_keeps_its_rights(file):
-    model, X, y = moons()
-    file.write_text("old")
-    file.chmod(0o640)
-    write_report(str(file), model, X, y)
-    assert file.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert file.stat().st_mode & 0o777 == 0o640
-    assert os.listdir(file.parent) == [file.name]
-
-
-@pytest.mark.parametrize("broken", ["replace", "fsync"])
-def test_a_failure_leaves_the_old_file_and_nothing_else(file, monkeypatch, broken):
-    model, X, y = moons()
-    file.write_text("old")
-
-    def fail(*args):
-        raise OSError("the disk is full")
-
-    monkeypatch.setattr(os, broken, fail)
-    with pytest.raises(OSError, match="the disk is full"):
-        write_report(file, model, X, y)
-    assert file.read_text() == "old"
-    assert os.listdir(file.parent) == [file.name]
-
-
-def test_a_folder_that_is_not_there_is_named(tmp_path):
-    model, X, y = moons()
-    with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere"):
-        write_report(tmp_path / "nowhere" / "report.html", model, X, y)
-
-
-def test_a_folder_in_the_place_of_the_file_is_an_error(tmp_path):
-    model, X, y = moons()
-    (tmp_path / "report.html").mkdir()
-    with pytest.raises(OSError, match=r"report\.html"):
-        write_report(tmp_path / "report.html", model, X, y)
-    assert os.listdir(tmp_path) == ["report.html"]
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_without_the_right_to_write_is_an_error(tmp_path):
-    model, X, y = moons()
-    tmp_path.chmod(0o500)
-    try:
-        with pytest.raises(PermissionError):
-            write_report(tmp_path / "report.html", model, X, y)
-    finally:
-        tmp_path.chmod(0o700)
-
-
 # -- bad input -------------------------------------------------------------------------------------
 
 
@@ -538,46 +385,3 @@ def test_unknown_labels_of_several_classes_are_named(file):
     model, X, y = iris()
     with pytest.raises(ValueError, match="not fitted with: 7"):
         write_report(file, model, X, np.where(y == 1, 7, y))
-
-
-# -- fewer nodes, fewer functions ------------------------------------------------------------------
-
-
-def jumping(seed, height=1.0):
-    """Return random functions, some of whose nodes are jumps."""
-    rng = np.random.default_rng(seed)
-    taus = np.sort(np.append(rng.uniform(size=200), [0.0, 1.0]))
-    taus[50:53] = taus[50]
-    taus[120] = taus[121]
-    values = np.cumsum(rng.standard_normal((7, 202)) * np.append(0.0, np.diff(taus)), axis=1)
-    values[:, 51:] += height * rng.standard_normal((7, 1))
-    return taus, values
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("tolerance", [1e-1, 1e-2, 1e-9])
-@pytest.mark.parametrize("jumps", ["high", "as high as the tolerance"])
-def test_thinned_functions_are_within_their_tolerance(seed, tolerance, jumps):
-    taus, values = jumping(seed, 1.0 if jumps == "high" else tolerance)
-    thinned = join([thin_each(taus, values, np.full(7, tolerance))])
-    fewer = thin_together(taus, values, tolerance)
-    assert largest_error(taus, values, fewer).max() <= tolerance * (1 + 1e-9)
-    inside = np.setdiff1d(np.linspace(0.001, 0.999, 777), taus)
-    for i in range(7):
-        some = slice(thinned.starts[i], thinned.starts[i + 1])
-        nodes, kept = thinned.nodes[thinned.at[some]], thinned.values[some]
-        assert (nodes[0], nodes[-1]) == (taus[0], taus[-1])
-        off = np.interp(inside, nodes, kept) - np.interp(inside, taus, values[i])
-        assert np.abs(off).max() <= tolerance * (1 + 1e-9)
-    if tolerance == 1e-1:
-        assert len(thinned.values) < values.size / 3
-
-
-def test_combinations_of_a_few_functions_need_no_more():
-    rng = np.random.default_rng(0)
-    taus = np.linspace(0.0, 1.0, 90)
-    values = rng.standard_normal((700, 4)) @ rng.standard_normal((4, 90))
-    found = factor(taus, values, 1e-3)
-    assert len(found.basis) == 4
-    assert found.error <= 1e-3
-    assert np.abs(found.values() - values).max() <= found.error * np.ptp(values) * (1 + 1e-9)

@@ -43,6 +43,15 @@ def settings_of(page: Page) -> dict[str, Any]:
     }
 
 
+@pytest.fixture(scope="module")
+def usual(cancer: tuple[Path, Any, np.ndarray, np.ndarray], browser: Any) -> dict[str, Any]:
+    """What is set on a page that is opened without a fragment."""
+    page = Page(browser, cancer[0])
+    found = settings_of(page)
+    page.context.close()
+    return found
+
+
 def test_a_reload_and_a_sent_link_keep_all_settings(cancer, open_page):
     file, model, X, y = cancer
     page = open_page(file)
@@ -93,8 +102,7 @@ def test_a_reload_and_a_sent_link_keep_all_settings(cancer, open_page):
         "#fp=1&fn=20&" + "x=1&" * 5000,
     ],
 )
-def test_an_edited_fragment_is_ignored(cancer, open_page, fragment):
-    usual = settings_of(open_page(cancer[0]))
+def test_an_edited_fragment_is_ignored(cancer, open_page, usual, fragment):
     page = open_page(cancer[0], fragment)
     np.testing.assert_equal(settings_of(page), usual)
     assert page.tab.evaluate("window.hacked") is None

@@ -1,5 +1,7 @@
 """QuantileSVCCV: C chosen for every τ at once."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -20,7 +22,11 @@ def data(n=120):
 X, Y = data()
 CS = [0.001, 0.1, 10.0]
 FOLDS = list(StratifiedKFold(4).split(X, Y))
-FITTED = QuantileSVCCV(CS, cv=4).fit(X, Y)
+
+
+@cache
+def fitted():
+    return QuantileSVCCV(CS, cv=4).fit(X, Y)
 
 
 def held_out(C):
@@ -33,7 +39,7 @@ def held_out(C):
 
 def test_the_loss_is_that_of_held_out_samples_at_every_tau():
     taus = np.linspace(0.0, 1.0, 31)
-    losses = FITTED.loss(taus)
+    losses = fitted().loss(taus)
     assert losses.shape == (3, 31)
     for row, C in zip(losses, CS, strict=True):
         truth, proba = held_out(C)
@@ -41,19 +47,19 @@ def test_the_loss_is_that_of_held_out_samples_at_every_tau():
             predicted = proba >= tau
             missed, alarms = np.mean(truth & ~predicted), np.mean(~truth & predicted)
             assert loss == pytest.approx(2 * (1 - tau) * missed + 2 * tau * alarms, abs=1e-12)
-    assert_array_equal(FITTED.loss(taus[7]), losses[:, 7])
-    assert_array_equal(FITTED.best_C(taus), np.array(CS)[losses.argmin(axis=0)])
-    assert FITTED.best_C(0.4) in CS
+    assert_array_equal(fitted().loss(taus[7]), losses[:, 7])
+    assert_array_equal(fitted().best_C(taus), np.array(CS)[losses.argmin(axis=0)])
+    assert fitted().best_C(0.4) in CS
 
 
 def test_over_all_tau_it_is_the_brier_score():
     taus = (np.arange(20_000) + 0.5) / 20_000
-    for row, C, briers in zip(FITTED.loss(taus), CS, FITTED.brier_, strict=True):
+    for row, C, briers in zip(fitted().loss(taus), CS, fitted().brier_, strict=True):
         truth, proba = held_out(C)
         brier = np.mean((truth - proba) ** 2)
         assert row.mean() == pytest.approx(brier, abs=5e-5)
         assert np.average(briers, weights=[len(t) for _, t in FOLDS]) == pytest.approx(brier)
-    assert pytest.approx(CS[FITTED.brier_.mean(axis=1).argmin()]) == FITTED.C_
+    assert pytest.approx(CS[fitted().brier_.mean(axis=1).argmin()]) == fitted().C_
 
 
 def test_every_held_out_sample_counts_alike_whatever_the_size_of_its_fold():
@@ -67,12 +73,12 @@ def test_every_held_out_sample_counts_alike_whatever_the_size_of_its_fold():
 
 
 def test_what_is_left_is_the_model_of_all_samples():
-    same = QuantileSVC(FITTED.C_).fit(X, Y)
-    assert_array_equal(FITTED.predict_proba(X), same.predict_proba(X))
-    assert_array_equal(FITTED.predict(X, cost_fp=3, cost_fn=1), same.predict(X, tau=0.75))
-    assert_array_equal(FITTED.at(0.3).coef_, same.at(0.3).coef_)
-    assert clone(FITTED).get_params() == FITTED.get_params()
-    assert "C" not in FITTED.get_params()
+    same = QuantileSVC(fitted().C_).fit(X, Y)
+    assert_array_equal(fitted().predict_proba(X), same.predict_proba(X))
+    assert_array_equal(fitted().predict(X, cost_fp=3, cost_fn=1), same.predict(X, tau=0.75))
+    assert_array_equal(fitted().at(0.3).coef_, same.at(0.3).coef_)
+    assert clone(fitted()).get_params() == fitted().get_params()
+    assert "C" not in fitted().get_params()
 
 
 def test_jobs_and_a_number_of_Cs():
@@ -85,7 +91,7 @@ def test_jobs_and_a_number_of_Cs():
 def test_a_kernel_matrix_is_cut_by_folds():
     K = X @ X.T
     model = QuantileSVCCV(CS, cv=4, kernel="precomputed").fit(K, Y)
-    assert_allclose(model.brier_, FITTED.brier_, rtol=0, atol=1e-6)
+    assert_allclose(model.brier_, fitted().brier_, rtol=0, atol=1e-6)
 
 
 def test_weights_count_in_training_and_in_the_loss():
@@ -112,6 +118,10 @@ def test_bad_input_is_refused():
     for Cs, message in [([], "Cs is empty"), (0, "at least 1"), ([1.0, -1.0], "Cs must be")]:
         with pytest.raises(ValueError, match=message):
             QuantileSVCCV(Cs).fit(X, Y)
+    with pytest.raises(ValueError, match="cv must be an integer of at least 2, got 1"):
+        QuantileSVCCV([1.0], cv=1).fit(X, Y)
+    with pytest.raises(ValueError, match="n_jobs must be None, -1 or a number of jobs, got 0"):
+        QuantileSVCCV([1.0], n_jobs=0).fit(X, Y)
     y = np.where(np.arange(len(Y)) < 2, "rare", Y)
     by_hand = [(np.arange(2, len(Y)), np.arange(2))]
     with pytest.raises(ValueError, match=r"cv leaves .* no samples of class 'rare'"):
@@ -122,15 +132,15 @@ def test_bad_input_is_refused():
         QuantileSVCCV([1.0], cv=of_one).fit(X, Y)
     for tau, message in [(1.5, r"tau must lie in \[0, 1\], got 1.5"), ([[0.1]], "tau must be")]:
         with pytest.raises(ValueError, match=message):
-            FITTED.best_C(tau)
+            fitted().best_C(tau)
     with pytest.raises(NotFittedError):
         QuantileSVCCV().loss(0.5)
 
 
 def test_the_best_C_of_a_tau_can_be_another_than_that_of_all():
     taus = np.linspace(0.01, 0.99, 99)
-    best = FITTED.best_C(taus)
-    assert FITTED.C_ in best
+    best = fitted().best_C(taus)
+    assert fitted().C_ in best
     assert len(np.unique(best)) > 1
     for tau, C in zip(taus[::7], best[::7], strict=True):
         losses = []

@@ -8,9 +8,10 @@ from scipy import sparse
 import taupath
 import verify
 from taupath.engine import solver
-from taupath.engine.problem import quantile_classification
 from taupath.engine.rows import FAR_APART, make_rows
 from taupath.engine.status import FREE, LOWER, UPPER, Outcome
+from taupath.paths.jobs import QuantileClassification
+from taupath.paths.training_data import Responses
 
 pytestmark = pytest.mark.core
 
@@ -25,7 +26,9 @@ def data():
 def test_a_repair_finds_the_solution_again(data):
     X, y = data
     rows = make_rows(X, y, 1.0)
-    line = quantile_classification(y > 0, np.ones(80), 1.0)
+    line = QuantileClassification(1.0, np.unique(y)).boxes.line(
+        Responses(np.where(y > 0, 1.0, -1.0), np.ones(80), np.ones(80))
+    )
     made = solver._Solver(rows, line, 0.0, 1.0)
     right = made._walk(line, made._start(), 0.3, [], "start_events")
     status = right.status.copy()
@@ -54,8 +57,9 @@ def test_a_walk_that_goes_wrong_is_walked_again_with_care(data, monkeypatch):
     monkeypatch.setattr(solver._Solver, "_run", once_wrong)
     path = taupath.quantile_path(X, y)
     assert wrong and path.counters["rewinds"] == 1
-    assert_array_equal(path._stretches[0].record.index, right._stretches[0].record.index)
-    assert_array_equal(path._stretches[0].record.move, right._stretches[0].record.move)
+    (piece,), (same,) = path.solutions.pieces, right.solutions.pieces
+    assert_array_equal(piece.record.index, same.record.index)
+    assert_array_equal(piece.record.move, same.record.move)
     assert_allclose(path.taus, right.taus, rtol=0.0, atol=1e-12)
 
 

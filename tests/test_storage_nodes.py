@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import taupath as tp
 from approximation import Job, assert_bounded
 from damage import ANYTHING, altered, entries, flipped
+from lazily import Lazily
 from taupath.storage.container import read_container, write_container
 
 rng = np.random.default_rng(5)
@@ -25,50 +26,57 @@ SPARSE = sp.csr_array(np.where(np.abs(SINGLE) > 0.7, SINGLE, np.float32(0.0)))
 QUICK = {"method": "approximate", "tol": 1e-3}
 
 
-def made():
-    """Return paths, each with what it was trained on."""
-    jobs = {
-        "approximate": (tp.quantile_path(X, Y, **QUICK), X, Y),
-        "free": (tp.quantile_path(X, Y, intercept="free", **QUICK), X, Y),
-        "none": (tp.quantile_path(X, Y, intercept="none", **QUICK), X, Y),
-        "part": (tp.quantile_path(X, Y, tau_range=(0.2, 0.7), **QUICK), X, Y),
-        "weights": (tp.quantile_path(X, Y, sample_weight=WEIGHT, **QUICK), X, Y, WEIGHT),
-        "text": (tp.quantile_path(X, TEXT, **QUICK), X, TEXT),
-        "single": (tp.quantile_path(SINGLE, Y, **QUICK), SINGLE, Y),
-        "sparse single": (tp.quantile_path(SPARSE, Y, **QUICK), SPARSE, Y),
-        "regression": (tp.quantile_regression_path(X, RESPONSE, **QUICK), X, RESPONSE),
-        "free regression": (
+def jobs():
+    """Return functions that make paths, each with what it is trained on."""
+    return {
+        "approximate": lambda: (tp.quantile_path(X, Y, **QUICK), X, Y),
+        "free": lambda: (tp.quantile_path(X, Y, intercept="free", **QUICK), X, Y),
+        "none": lambda: (tp.quantile_path(X, Y, intercept="none", **QUICK), X, Y),
+        "part": lambda: (tp.quantile_path(X, Y, tau_range=(0.2, 0.7), **QUICK), X, Y),
+        "weights": lambda: (tp.quantile_path(X, Y, sample_weight=WEIGHT, **QUICK), X, Y, WEIGHT),
+        "text": lambda: (tp.quantile_path(X, TEXT, **QUICK), X, TEXT),
+        "single": lambda: (tp.quantile_path(SINGLE, Y, **QUICK), SINGLE, Y),
+        "sparse single": lambda: (tp.quantile_path(SPARSE, Y, **QUICK), SPARSE, Y),
+        "regression": lambda: (tp.quantile_regression_path(X, RESPONSE, **QUICK), X, RESPONSE),
+        "free regression": lambda: (
             tp.quantile_regression_path(X, RESPONSE, intercept="free", **QUICK),
             X,
             RESPONSE,
         ),
-        "simplified": (tp.quantile_path(X, Y).simplify(1e-4), X, Y),
-        "simplified, free": (tp.quantile_path(X, Y, intercept="free").simplify(1e-4), X, Y),
-        "simplified, weights": (
+        "simplified": lambda: (tp.quantile_path(X, Y).simplify(1e-4), X, Y),
+        "simplified, free": lambda: (tp.quantile_path(X, Y, intercept="free").simplify(1e-4), X, Y),
+        "simplified, weights": lambda: (
             tp.quantile_path(X, Y, sample_weight=WEIGHT, n_jobs=2).simplify(1e-4),
             X,
             Y,
             WEIGHT,
         ),
-        "simplified part": (tp.quantile_path(X, Y, tau_range=(0.2, 0.7)).simplify(1e-4), X, Y),
-        "simplified regression": (
+        "simplified part": lambda: (
+            tp.quantile_path(X, Y, tau_range=(0.2, 0.7)).simplify(1e-4),
+            X,
+            Y,
+        ),
+        "simplified regression": lambda: (
             tp.quantile_regression_path(X, RESPONSE).simplify(1e-4),
             X,
             RESPONSE,
         ),
-        "over C": (tp.regularization_path(X, Y, 0.3, C_max=10.0).simplify(1e-4), X, Y),
-        "sparse simplified": (tp.quantile_path(SPARSE, Y).simplify(1e-4), SPARSE, Y),
+        "over C": lambda: (tp.regularization_path(X, Y, 0.3, C_max=10.0).simplify(1e-4), X, Y),
+        "sparse simplified": lambda: (tp.quantile_path(SPARSE, Y).simplify(1e-4), SPARSE, Y),
     }
-    return jobs
 
 
-MADE = made()
-KERNELS = {
-    "rbf": tp.quantile_path(X, Y, kernel="rbf").simplify(1e-4),
-    "rbf, free": tp.quantile_path(X, Y, kernel="rbf", intercept="free").simplify(1e-4),
-    "rbf regression": tp.quantile_regression_path(X, RESPONSE, kernel="rbf").simplify(1e-4),
-    "rbf over C": tp.regularization_path(X, Y, kernel="rbf", C_max=5.0).simplify(1e-4),
-}
+MADE = Lazily(jobs())
+KERNELS = Lazily(
+    {
+        "rbf": lambda: tp.quantile_path(X, Y, kernel="rbf").simplify(1e-4),
+        "rbf, free": lambda: tp.quantile_path(X, Y, kernel="rbf", intercept="free").simplify(1e-4),
+        "rbf regression": lambda: tp.quantile_regression_path(X, RESPONSE, kernel="rbf").simplify(
+            1e-4
+        ),
+        "rbf over C": lambda: tp.regularization_path(X, Y, kernel="rbf", C_max=5.0).simplify(1e-4),
+    }
+)
 
 
 def stored(path, file, **how):
@@ -231,7 +239,7 @@ def test_a_simplified_path_with_a_kernel_comes_back(name, tmp_path):
         path.decision_function(X, values_of(path)),
         atol=1e-9,
     )
-    path._stretches[0].source.save(tmp_path / "exact.tau")
+    tp.SolutionPath(path.solutions.source).save(tmp_path / "exact.tau")
     path.simplify(1e-2).save(tmp_path / "small.tau")
     exact, small = ((tmp_path / f"{name}.tau").stat().st_size for name in ("exact", "small"))
     assert small < exact
@@ -242,7 +250,7 @@ def back(path, file):
     other = stored(path, file, data=True)
     assert type(other) is type(path)
     assert repr(other) == repr(path)
-    assert other._samples.X.dtype == path._samples.X.dtype
+    assert other.data.X.dtype == path.data.X.dtype
     assert_array_equal(other.taus, path.taus)
     truth, found = path.certify(), other.certify()
     assert found.holds()
@@ -269,13 +277,14 @@ def test_what_was_loaded_can_be_saved_again_and_is_the_same_file(case, data, tmp
 
 
 @pytest.mark.parametrize(
-    ("path", "says"),
+    ("make", "says"),
     [
-        (tp.quantile_path(X, Y), r"computed from them; store path\.simplify\(tol\)"),
-        (KERNELS["rbf"], "functions are made of training samples"),
+        (lambda: tp.quantile_path(X, Y), r"computed from them; store path\.simplify\(tol\)"),
+        (lambda: KERNELS["rbf"], "functions are made of training samples"),
     ],
 )
-def test_paths_that_need_their_data_are_not_stored_without(path, says, tmp_path):
+def test_paths_that_need_their_data_are_not_stored_without(make, says, tmp_path):
+    path = make()
     with pytest.raises(ValueError, match=says):
         path.save(tmp_path / "path.tau", data=False)
     assert list(tmp_path.iterdir()) == []
@@ -290,19 +299,21 @@ def test_data_that_are_not_there_are_not_stored(tmp_path):
 
 
 FEW, ROUGH = slice(None, 50), {"method": "approximate", "tol": 1e-2}
-DAMAGED = {
-    "approximate": (tp.quantile_path(X[FEW], Y[FEW], intercept="free", **ROUGH), None),
-    "approximate with data": (
-        tp.quantile_path(X[FEW], Y[FEW], sample_weight=1.0 + WEIGHT[FEW], **ROUGH),
-        True,
-    ),
-    "sparse with data": (tp.quantile_path(SPARSE[FEW], Y[FEW], **ROUGH), True),
-    "regression": (tp.quantile_regression_path(X[FEW], RESPONSE[FEW], **ROUGH), True),
-    "simplified": (tp.quantile_path(X[FEW], Y[FEW]).simplify(1e-2), None),
-    "simplified with data": (tp.quantile_path(X[FEW], Y[FEW]).simplify(1e-2), True),
-    "over C": (tp.regularization_path(X[FEW], Y[FEW], C_max=5.0).simplify(1e-2), None),
-    "kernel": (tp.quantile_path(X[FEW], Y[FEW], kernel="rbf").simplify(1e-2), None),
-}
+DAMAGED = Lazily(
+    {
+        "approximate": lambda: (tp.quantile_path(X[FEW], Y[FEW], intercept="free", **ROUGH), None),
+        "approximate with data": lambda: (
+            tp.quantile_path(X[FEW], Y[FEW], sample_weight=1.0 + WEIGHT[FEW], **ROUGH),
+            True,
+        ),
+        "sparse with data": lambda: (tp.quantile_path(SPARSE[FEW], Y[FEW], **ROUGH), True),
+        "regression": lambda: (tp.quantile_regression_path(X[FEW], RESPONSE[FEW], **ROUGH), True),
+        "simplified": lambda: (tp.quantile_path(X[FEW], Y[FEW]).simplify(1e-2), None),
+        "simplified with data": lambda: (tp.quantile_path(X[FEW], Y[FEW]).simplify(1e-2), True),
+        "over C": lambda: (tp.regularization_path(X[FEW], Y[FEW], C_max=5.0).simplify(1e-2), None),
+        "kernel": lambda: (tp.quantile_path(X[FEW], Y[FEW], kernel="rbf").simplify(1e-2), None),
+    }
+)
 
 
 @pytest.mark.parametrize("kind", DAMAGED)

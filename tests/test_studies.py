@@ -38,7 +38,7 @@ def study(monkeypatch):
 
 @pytest.mark.parametrize("which", range(4))
 def test_eta_of_a_simulator_is_the_share_of_positives(study, which):
-    simulator = study("probability").SIMULATORS[which]
+    simulator = study("datasets/simulated").SIMULATORS[which]
     n = 200_000
     X, y = simulator.draw(np.random.default_rng(1), n)
     eta = simulator.eta(X)
@@ -52,25 +52,25 @@ def test_eta_of_a_simulator_is_the_share_of_positives(study, which):
 
 def test_eta_agrees_with_groups_that_were_drawn_first(study):
     # `draw` goes by η itself; here the hidden group is drawn, then x, as the names say.
-    probability = study("probability")
+    simulated = study("datasets/simulated")
     rng, n = np.random.default_rng(2), 200_000
     group = rng.integers(3, size=n)
     X = rng.standard_normal((n, 5))
-    X[:, 0] += probability.GROUP_AT[group]
-    check_shares(probability.stairs_eta(X), rng.uniform(size=n) < probability.GROUP_SHARE[group])
-    narrow = rng.uniform(size=n) < probability.NARROW_SHARE
-    X = rng.standard_normal((n, 2)) * np.where(narrow, 1.0, probability.WIDE)[:, np.newaxis]
-    check_shares(probability.rings_eta(X), narrow)
+    X[:, 0] += simulated.GROUP_AT[group]
+    check_shares(simulated.stairs_eta(X), rng.uniform(size=n) < simulated.GROUP_SHARE[group])
+    narrow = rng.uniform(size=n) < simulated.NARROW_SHARE
+    X = rng.standard_normal((n, 2)) * np.where(narrow, 1.0, simulated.WIDE)[:, np.newaxis]
+    check_shares(simulated.rings_eta(X), narrow)
 
 
 def test_eta_of_three_classes_is_the_share_of_each(study):
-    probability = study("probability")
-    X, y = probability.three_draw(np.random.default_rng(3), 200_000)
-    eta = probability.three_eta(X)
+    simulated = study("datasets/simulated")
+    X, y = simulated.three_draw(np.random.default_rng(3), 200_000)
+    eta = simulated.three_eta(X)
     assert_allclose(eta.sum(axis=1), 1.0)
     for k in range(3):
         check_shares(eta[:, k], y == k)
-        assert_allclose(np.cov(X[y == k].T), probability.COVARIANCES[k], atol=0.05)
+        assert_allclose(np.cov(X[y == k].T), simulated.COVARIANCES[k], atol=0.05)
 
 
 def check_shares(eta, positive):
@@ -83,7 +83,7 @@ def check_shares(eta, positive):
 
 
 def test_scores_are_those_of_scikit_learn(study):
-    probability = study("probability")
+    probability = study("questions/probability")
     rng = np.random.default_rng(4)
     y, p = rng.integers(2, size=50), rng.uniform(size=50)
     proba, truth = np.column_stack((1.0 - p, p)), y[:, np.newaxis] == [0, 1]
@@ -92,14 +92,13 @@ def test_scores_are_those_of_scikit_learn(study):
 
 
 def test_log_loss_of_a_certain_error_is_that_of_the_clip(study):
-    probability = study("probability")
+    probability = study("questions/probability")
     truth = np.array([[True, False]])
     assert_allclose(probability.log_loss(np.array([[0.0, 1.0]]), truth), -np.log(1e-6))
 
 
-def test_recalibration_undoes_a_change_of_the_logit(study):
-    study("probability")
-    recalibrate = importlib.import_module("calibrators.path").recalibrate
+def test_recalibration_undoes_a_change_of_the_logit(module):
+    recalibrate = module("calibrators.path").recalibrate
     rng = np.random.default_rng(5)
     eta = rng.uniform(0.02, 0.98, 100_000)
     truth = rng.uniform(size=len(eta)) < eta
@@ -107,10 +106,9 @@ def test_recalibration_undoes_a_change_of_the_logit(study):
     assert_allclose(recalibrate(distorted, truth, distorted), eta, atol=0.02)
 
 
-def test_venn_abers_probabilities_are_those_of_one_fold_where_all_folds_agree(study, monkeypatch):
-    study("probability")
-    module = importlib.import_module("calibrators.venn_abers")
-    if not module.installed():
+def test_venn_abers_probabilities_are_those_of_one_fold_where_all_folds_agree(module, monkeypatch):
+    venn_abers = module("calibrators.venn_abers")
+    if not venn_abers.installed():
         pytest.skip("venn-abers is not installed")
     # five folds of the same samples: the mean of equal pairs is p1 / (p1 + 1 - p0)
     rng = np.random.default_rng(6)
@@ -123,11 +121,11 @@ def test_venn_abers_probabilities_are_those_of_one_fold_where_all_folds_agree(st
             every = np.arange(150)
             return [(every[every // 30 != k], every[every // 30 == k]) for k in range(5)]
 
-    monkeypatch.setattr(module, "outer_folds", Folds)
-    model = module.VennAbersSVC(module.SVC(kernel="linear")).fit(X, y)
+    monkeypatch.setattr(venn_abers, "outer_folds", Folds)
+    model = venn_abers.VennAbersSVC(venn_abers.SVC(kernel="linear")).fit(X, y)
     found = model.predict_proba(block)
     svm, calibrator = model.folds_[0]
-    p0, p1 = calibrator.predict_proba(module._scores(svm, block))[1].T
+    p0, p1 = calibrator.predict_proba(venn_abers._scores(svm, block))[1].T
     assert np.all((p0 <= p1) & (p0 >= 0.0) & (p1 <= 1.0)) and np.any(p0 < p1)
     assert_allclose(found[:, 1], p1 / (1.0 - p0 + p1))
     assert_allclose(found.sum(axis=1), 1.0)
@@ -138,10 +136,11 @@ def test_venn_abers_probabilities_are_those_of_one_fold_where_all_folds_agree(st
 
 
 def test_standing_counts_rows(study):
-    probability = study("probability")
+    probability = study("questions/probability")
     rows = [
-        probability.RealRow("a", "linear", 9, 1, {"path": ours, "sigmoid": 1.0}, {}, 0.0, {})
-        for ours in (0.9, 1.01, 1.1)
+        {"task": f"{k}, linear", "solver": who, "brier": score}
+        for k, ours in enumerate((0.9, 1.01, 1.1))
+        for who, score in (("path", ours), ("sigmoid", 1.0))
     ]
     found = probability.standing(rows, "brier", "path", "sigmoid")
     assert found == {"better": 1, "within 2 % or better": 2, "rows": 3}
@@ -150,29 +149,47 @@ def test_standing_counts_rows(study):
     assert probability.standing(rows, "brier", "path", "venn-abers")["rows"] == 0
 
 
-def test_a_small_simulation_reports_every_method(study):
-    probability = study("probability")
-    row = probability.simulated(probability.SIMULATORS[0], 40, 1)
-    assert set(row.distance) == set(probability.METHODS)
-    assert all(0.0 < distance < 0.5 for distance in row.distance.values())
-    found = probability.Study([row], [], [])
-    assert any("logistic" in line for line in probability.report(found, {}))
-    assert json.loads(probability.as_json(found, {}))["simulated"][0]["n_samples"] == 40
+def test_a_small_simulation_reports_every_method(module, tmp_path):
+    rows = module("run").ask("probability", module("run").QUICK, tmp_path).rows
+    probability = module("questions.probability")
+    of_two, of_three = (
+        [row for row in rows if row.get("part") == part] for part in ("simulated", "three")
+    )
+    assert [row["solver"] for row in of_two] == list(probability.METHODS)
+    assert [row["solver"] for row in of_three] == list(probability.THREE_METHODS)
+    assert all(0.0 < row["distance"] < 0.5 and row["n"] == 40 for row in of_two)
+    assert all(0.0 < row["bayes"] < row["error"] < 0.7 for row in of_three)
+    assert not [row for row in rows if "failed" in str(row.get("note"))]
+    tables = probability.tables(rows)
+    assert list(tables) == ["simulated", "three"]
+    for table in tables.values():
+        assert {len(cells) for _, cells in table.columns} == {1}
+    assert dict(tables["simulated"].columns)["path"] == [f"{of_two[0]['distance']:.4f}"]
+
+
+def test_scores_of_real_data_are_shown_beside_each_other(study):
+    probability = study("questions/probability")
+    told = {"part": "real", "task": "some, linear", "n": 9, "d": 2, "log_loss": 0.5, "exact": 0.0}
+    rows = [{**told, "solver": who, "brier": 0.1} for who in probability.METHODS]
+    shown = probability.tables(rows)["real"]
+    assert dict(shown.columns)["Brier, path"] == ["0.1000"]
+    assert "brier, path beside sigmoid: better 0, within 2 % or better 1, rows 1" in shown.notes
 
 
 def test_columns_of_zeros_and_ones_are_left_alone(study):
-    probability = study("probability")
+    real = study("datasets/real")
     binary = np.eye(4)
-    assert probability.scaled(binary, binary)[0] is binary
-    train, test = probability.scaled(np.array([[0.0], [4.0]]), np.array([[2.0]]))
+    assert real.scaled(binary, binary)[0] is binary
+    train, test = real.scaled(np.array([[0.0], [4.0]]), np.array([[2.0]]))
     assert_allclose(train, [[-1.0], [1.0]])
     assert_allclose(test, [[0.0]])
 
 
-def test_large_sets_are_cut_and_small_ones_are_not(study, data_dir):
-    probability = study("probability")
-    assert len(probability.load("a9a")[1]) == probability.MOST_ROWS
-    X, y = probability.load("diabetes")
+def test_large_sets_are_cut_and_small_ones_are_not(study, data_dir, monkeypatch):
+    monkeypatch.setenv("TAUPATH_DATA", str(data_dir))
+    real = study("datasets/real")
+    assert len(real.load("a9a")[1]) == real.MOST_ROWS
+    X, y = real.load("diabetes")
     assert X.shape == (768, 8)
     assert (y == 1).sum() == 500
 

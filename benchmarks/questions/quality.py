@@ -1,8 +1,8 @@
 """How good are probabilities and intervals, beside calibrated SVMs and a quantile forest?
 
-Two small parts of the studies `probability.py` and `intervals.py`, whose heads say what is done:
-mean |P̂ - η| on simulated data whose η is known, 300 samples, three draws; and 80 % intervals of
-what is held out in ten folds, with their mean width and pinball loss in deviations of y. CPU
+Two small parts of the question `probability` and the study `intervals.py`, whose heads say what is
+done: mean |P̂ - η| on simulated data whose η is known, 300 samples, three draws; and 80 % intervals
+of what is held out in ten folds, with their mean width and pinball loss in deviations of y. CPU
 seconds here are those of all methods together.
 """
 
@@ -10,11 +10,13 @@ import os
 from pathlib import Path
 
 import intervals
-import probability
+from calibrators.every import METHODS, VENN_ABERS
 from common import Stopwatch
+from datasets.simulated import SIMULATORS
 from showing import Plot, Row, Table, unique
 from trial import Emit, Settings
 
+from questions.probability import simulated
 from taupath.datasets import ENVIRONMENT_VARIABLE
 
 TITLE = "Probabilities and intervals: how good they are"
@@ -27,17 +29,16 @@ KINDS = ("plain", "conformal 10", intervals.FOREST)
 def measure(settings: Settings, emit: Emit) -> None:
     """Measure both parts."""
     for package, there in (
-        ("venn-abers", probability.VENN_ABERS in probability.METHODS),
+        ("venn-abers", VENN_ABERS in METHODS),
         ("quantile-forest", intervals.FOREST in intervals.KINDS),
     ):
         if not there:
             emit({"task": "all", "solver": package, "note": f"{package} is not installed"})
-    for simulator in probability.SIMULATORS[: 1 if settings.quick else None]:
+    for simulator in SIMULATORS[: 1 if settings.quick else None]:
         watch = Stopwatch()
         size = (40, 1) if settings.quick else (N_SAMPLES, DRAWS)
-        row = watch.time("all", probability.simulated, simulator, *size)
-        for method, distance in row.distance.items():
-            told = {"task": f"{row.name}, {row.kernel}", "solver": method, "distance": distance}
+        for row in watch.time("all", lambda job=(simulator, *size): list(simulated(*job))):
+            told = {key: row[key] for key in ("task", "solver", "distance")}
             emit({**told, "seconds": watch.best("all")})
     folder = Path(os.environ.get(ENVIRONMENT_VARIABLE, ""))
     for name in () if settings.quick else SETS:

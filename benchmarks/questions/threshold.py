@@ -27,7 +27,7 @@ import numpy as np
 from calibrators.base import CS, inner_folds
 from calibrators.scikit_learn import by_calibration
 from common import Stopwatch
-from probability import load, scaled
+from datasets.real import load, scaled
 from showing import Plot, Row, Table, left_out, unique
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit
