@@ -102,7 +102,7 @@ cdef class Factor:
         self._backward(x)
 
     cdef double append(self, int i) noexcept nogil:
-        cdef Py_ssize_t a, m = self.size
+        cdef Py_ssize_t m = self.size
         cdef double* r = self.row[m]
         cdef double pivot
         self.rows.inner(i, &self.members[0], m, r)
@@ -282,7 +282,7 @@ cdef class Factor:
     # -- for Python ---------------------------------------------------------------------------
 
     def take(self, int i):
-        """Append row i; returns its distance to the span of the members, 0 if it depends on them."""
+        """Append row i; returns its distance to the span of the members, 0 if it lies in it."""
         if self.size == self.capacity:
             self.reserve(self.capacity + self.capacity // 2 + 1)
         return self.append(i)

@@ -59,7 +59,8 @@ cdef class Motion:
         if line.moving_targets:
             # slack rates are <[z_i, -ṗ_i κ], [ẇ, 1/κ]>: one more coordinate, the same bound
             kappa = (self.longest or 1.0) / np.abs(line.target_rate).max()
-            self.length = np.sqrt(np.square(self.row_norm) + np.square(kappa * np.asarray(line.target_rate)))
+            by_target = kappa * np.asarray(line.target_rate)
+            self.length = np.sqrt(np.square(self.row_norm) + np.square(by_target))
             self.time_part = 1.0 / kappa
         theta = np.zeros(most, dtype=np.longdouble)
         theta[:m] = state.theta

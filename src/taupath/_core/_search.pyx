@@ -250,7 +250,7 @@ cdef class Search:
                 kept += 1
         return kept
 
-    # -- what happens to points ---------------------------------------------------------------------
+    # -- what happens to points ------------------------------------------------------------------
 
     cdef void advance(self) noexcept nogil:
         cdef Py_ssize_t k

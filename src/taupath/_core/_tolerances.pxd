@@ -1,4 +1,4 @@
-"""What rounding may do: every tolerance of the factor, the walk and the replay, and why it is so large.
+"""The tolerances of the factor, the walk and the replay: what each decides, and why its value.
 
 Doubles have a precision of 2.2e-16. A slack is a sum of many products, in which errors of 1e-13
 are common and 1e-12 has been seen; targets are raised by 1e-10 to stay clear of that.
@@ -57,7 +57,7 @@ cdef extern from *:
     #define RESTING 1e-13
     /* Deadlines are early by this, so that rounding in a distance does not make a point late. */
     #define EARLY (1.0 - 1e-9)
-    /* Distances of w are rounded up by this: a sum of squares over few columns loses three digits. */
+    /* Distances of w are rounded up by this: sums of squares over few columns lose three digits. */
     #define FARTHER (1.0 + 1e-12)
 
     /* -- the walk --------------------------------------------------------------------------- */

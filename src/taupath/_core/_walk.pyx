@@ -25,7 +25,7 @@ from taupath._core._rows cimport Rows
 from taupath._core._search cimport NO_EVENT, Event, Search
 from taupath._core._status cimport FREE, LOWER, UPPER, move_between
 from taupath._core._tolerances cimport (
-    DRIFTED, IMPOSSIBLE_RATE, LONGEST_CORRECTION, NOT_INVOLVED, STEADY, WRONG_SIDE
+    DRIFTED, IMPOSSIBLE_RATE, LONGEST_CORRECTION, STEADY, WRONG_SIDE
 )
 
 cdef enum Outcome:
@@ -88,8 +88,13 @@ cdef class Checkpoint:
         memcpy(&self.theta[0], &motion.theta[0], self.size * sizeof(long double))
 
 
+# Steps of length zero in a row after which a walk has stalled: an exchange may take one for every
+# free point, and ties of so many points more have not been seen.
+cdef Py_ssize_t ZERO_STEPS = 1000, ZERO_STEPS_PER_FREE = 10
+
+
 # How often rounding is removed, in events: from the free slacks (polish), and by summing w anew and
-# checking all points (refresh).
+# checking all points (refresh). A refresh looks at all n rows: about n / 64 events cost as much.
 cdef struct Schedule:
     Py_ssize_t polish_every, refresh_every, refresh_at_least, refresh_at_most
     Py_ssize_t since_polish, since_refresh
@@ -175,11 +180,14 @@ cdef class Walk:
                 self._enter(event)
             else:
                 self._leave(event)
-            if self.motion.broken or self.zero_run > 1000 + 10 * self.motion.factor.size:
+            if self.motion.broken or self._has_stalled():
                 return STALLED
             if not self._remove_rounding():
                 return WRONG
         return MORE
+
+    cdef bint _has_stalled(self) noexcept nogil:
+        return self.zero_run > ZERO_STEPS + ZERO_STEPS_PER_FREE * self.motion.factor.size
 
     # -- advance --------------------------------------------------------------------------
 
@@ -254,7 +262,7 @@ cdef class Walk:
         self.search.variation = self.search.variation + turn
 
     cdef void _exchange(self, int i) noexcept nogil:
-        """Point i meets the margin, but depends on the free points: at this t, θ moves while w rests.
+        """Point i meets the margin, but depends on the free ones: at this t, θ moves while w rests.
 
         θ_i leaves its bound, until a free θ meets one and makes room or θ_i meets its other bound.
         """
@@ -276,7 +284,8 @@ cdef class Walk:
                 self.motion.broken = True
         self.motion.take_s()
         self.motion.straighten()
-        self.search.variation = self.search.variation + upward(speed + self.motion.speed)   # at most
+        # the turn of ẇ is at most this long
+        self.search.variation = self.search.variation + upward(speed + self.motion.speed)
 
     cdef void _replace_last(self, int i, int bound) noexcept nogil:
         """The only free point goes to a bound, which leaves the multiplier free in an interval.
@@ -327,7 +336,7 @@ cdef class Walk:
         return True
 
     cdef bint _refresh(self) noexcept nogil:
-        """Sum w from the statuses and θ, and set all deadlines; returns whether all sides are right."""
+        """Sum w anew, check all points and set their deadlines; returns whether all are right."""
         cdef Schedule* schedule = &self.schedule
         cdef double drift = self.motion.longest * self.motion.take_w()
         if drift > DRIFTED and schedule.refresh_every > schedule.refresh_at_least:

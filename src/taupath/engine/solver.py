@@ -87,7 +87,7 @@ class Events(NamedTuple):
     """Some of the events of a walk: at which t, which point, from what to what."""
 
     t: np.ndarray
-    index: np.ndarray
+    point: np.ndarray
     move: np.ndarray
 
 

@@ -1,8 +1,9 @@
-"""How much of a path is done, for progress and the time left: kinks are not spread evenly over τ.
+"""The share of a walk's work that is done, for progress and the time left.
 
-Half of them can lie below τ = 0.001. The constants are from the times of walks on a9a, splice,
-spam, diabetes and Gaussian data, linear and RBF, with either class in the majority: estimates of
-the whole time were right within a factor of two from 15 % of it on, with few exceptions.
+Kinks are not spread evenly over τ: half of them can lie below τ = 0.001. The constants are from
+the times of walks on a9a, splice, spam, diabetes and Gaussian data, linear and RBF, with either
+class in the majority: estimates of the whole time were right within a factor of two from 15 % of
+it on, with few exceptions.
 """
 
 from math import log
@@ -15,21 +16,21 @@ from taupath.engine.status import FREE, LOWER, UPPER
 
 __all__ = ["WorkDone", "along"]
 
-# How near to 0 and 1 kinks and nodes are still dense on the scale of odds.
+# Distance of τ from 0 and 1 below which kinks and nodes are no longer dense on the scale of odds.
 NEAR_THE_ENDS = 1e-4
-# Kinks that belong to samples on their way to the other side; the rest comes when all are there.
+# Share of the kinks that samples have on their way to the other side; the rest come later.
 KINKS_BY_MOVES = 0.75
 # Kinks of a sample of one class while the other class moves, for each one while its own does.
 KINKS_BESIDE = 0.3
 # The share of work is the share of kinks to this power: later kinks take longer if few samples
 # are on the margin at first, and less long if most are.
 SLOWING, QUICKENING = 1.2, 0.7
-# The estimate is never more than this before the end.
+# The estimate is at most this before the end: it may be too high, and must leave something to do.
 NEARLY_DONE = 0.95
 
 
 def along(tau: float) -> float:
-    """Return τ on a scale between even and that of odds, from 0 to 1."""
+    """Return the mean of τ and of its log odds, scaled from 0 to 1: where on a path τ is."""
 
     def odds(tau: float) -> float:
         return log((tau + NEAR_THE_ENDS) / (1.0 - tau + NEAR_THE_ENDS))
@@ -38,13 +39,13 @@ def along(tau: float) -> float:
 
 
 class WorkDone:
-    """How much of a walk is done.
+    """The share of a walk that is done.
 
-    Over all τ, a clock is the share of samples that have gone over to the side where they end:
-    those whose boxes close become upper, those whose boxes open become lower. If most boxes open,
-    this goes with kinks up to the middle; then it stands still, and kinks are counted. If most
-    close, it is the other way round: up to the middle there is only τ. On other lines kinks are
-    spread evenly.
+    Over all τ, samples go over to the side where they end: those whose boxes close become upper,
+    those whose boxes open become lower. If most boxes open, the share of samples that have gone
+    over grows like the number of kinks up to the middle; then it stands still, and kinks are
+    counted. If most close, it is the other way round: up to the middle there is only τ. On other
+    lines kinks are spread evenly.
 
     Parameters
     ----------
