@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from taupath.atomic import replacing
+from taupath.atomic_files import replacing
 
 __all__ = ["Results"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 
 from taupath import QuantileSVC, QuantileSVR
-from taupath.commands.demonstration import breast_cancer_halves
+from taupath.commands.breast_cancer import standardized_halves
 from taupath.report import write_report
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
@@ -38,7 +38,7 @@ def functions_of(packed: dict[str, Any], taus: np.ndarray) -> np.ndarray:
 
 def breast_cancer(**parameters: Any) -> tuple[QuantileSVC, np.ndarray, np.ndarray, dict[str, Any]]:
     """Return the model of the demo, other cases, and names."""
-    X_train, X, y_train, y = breast_cancer_halves()
+    X_train, X, y_train, y = standardized_halves()
     model = QuantileSVC(**{"C": 0.1, **parameters}).fit(X_train, y_train)
     names = load_breast_cancer().feature_names
     return model, X, y, {"class_names": ["benign", "malignant"], "feature_names": names}

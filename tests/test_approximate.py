@@ -171,7 +171,7 @@ def test_rows_are_used_where_they_lie(store, dtype, intercept):
     job = classification(intercept)
     X = store(job.X.astype(dtype))
     path = job.path(X, method="approximate", tol=1e-3)
-    kept = path._samples.X
+    kept = path.data.X
     given, stored = (X, kept) if isinstance(X, np.ndarray) else (X.data, kept.data)
     assert stored.dtype == dtype
     assert np.shares_memory(given, stored)
@@ -270,7 +270,7 @@ def test_the_path_says_how_it_was_made():
     path = job.path(method="approximate", tol=5e-3)
     assert isinstance(path, taupath.SolutionPath)
     assert (path.method, path.tol) == ("approximate", 5e-3)
-    assert "Approximate" in repr(path)
+    assert "approximate" in repr(path)
     assert "gaps within 0.005" in repr(path)
     assert path.counters["nodes"] == path.n_kinks == len(path.taus)
     assert path.counters["row_visits"] >= len(job.y) * path.n_kinks

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from taupath._core._kernel_rows import CachedRows
 
 import taupath
-from taupath.paths import training_data as samples
+from taupath.paths import kernel_data
 
 pytestmark = pytest.mark.core
 N = 40
@@ -15,7 +15,7 @@ ROW = 8 * N / 1e6  # megabytes
 
 @pytest.fixture
 def data(monkeypatch):
-    monkeypatch.setattr(samples, "FEWEST_ROWS", 8)
+    monkeypatch.setattr(kernel_data, "FEWEST_ROWS", 8)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((N, 4))
     return X, np.where(X[:, 0] + 0.5 * rng.standard_normal(N) > 0.0, 1, -1)
@@ -28,7 +28,7 @@ def test_gives_the_same_path_as_the_whole_matrix(data, intercept, kept):
     settings = {"C": 5.0, "kernel": "rbf", "gamma": 0.7, "intercept": intercept}
     whole = taupath.quantile_path(X, y, **settings)
     path = taupath.quantile_path(X, y, **settings, cache_size=1.01 * kept * ROW)
-    assert isinstance(path._samples.rows, CachedRows)
+    assert isinstance(path.data.rows, CachedRows)
     for tau in (0.0, 0.2, 0.5, 0.9):  # a row computed alone is rounded differently
         assert_allclose(path.alpha(tau), whole.alpha(tau), atol=1e-10)
         assert_allclose(path.decision_function(X, tau), whole.decision_function(X, tau), atol=1e-8)
@@ -43,9 +43,9 @@ def test_regression_and_precomputed_kernels_too(data):
     path = taupath.quantile_regression_path(
         K, y, C=2.0, kernel="precomputed", cache_size=15.1 * ROW
     )
-    assert isinstance(path._samples.rows, CachedRows)
+    assert isinstance(path.data.rows, CachedRows)
     assert_array_equal(path.taus, whole.taus)
-    assert path._samples.rows.n_computed > N
+    assert path.data.rows.n_computed > N
     assert path.certify(50).holds()
 
 

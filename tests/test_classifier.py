@@ -23,7 +23,7 @@ from sklearn.svm import SVC, LinearSVC
 import taupath
 from taupath import QuantileSVC
 from taupath.estimators.costs import costs_to_tau, least_cost_class
-from taupath.estimators.coupling import couple_pairs, normalize_rest
+from taupath.estimators.multiclass import couple_pairs, normalize_rest
 
 TAUS = [0.0, 0.1, 0.35, 0.5, 0.8, 1.0]
 
@@ -376,6 +376,12 @@ def test_lam_is_another_way_to_say_C():
     assert pytest.approx(1.0 / 1.5) == by_lam.path_.C
     with pytest.raises(ValueError, match="contradict"):
         QuantileSVC(C=3.0, lam=0.01).fit(X, Y)
+    # the default stays the default in copies and in other processes
+    for copied in (clone, lambda model: pickle.loads(pickle.dumps(model))):
+        assert copied(QuantileSVC(lam=0.01)).fit(X, Y).path_.C == by_lam.path_.C
+    iris, species = load_iris(return_X_y=True)
+    several = QuantileSVC(lam=0.01, n_jobs=2).fit(iris, species)
+    assert [path.lam for path in several.paths_] == pytest.approx([0.01] * 3)
 
 
 # --- bad input -----------------------------------------------------------------------------------
@@ -396,7 +402,7 @@ BAD_COSTS = {
     "tau above one": ({"tau": 1.5}, r"tau must lie in \[0, 1\], got 1.5"),
     "tau below zero for one": ({"tau": np.linspace(-0.5, 1.0, 60)}, "tau .* got -0.5"),
     "taus too few": ({"tau": [0.1, 0.2]}, r"tau .* \(60,\), got shape \(2,\)"),
-    "tau not a number": ({"tau": np.nan}, "tau must be finite"),
+    "tau not a number": ({"tau": np.nan}, r"tau must lie in \[0, 1\], got nan"),
     "matrix of three": ({"cost_matrix": np.eye(3)}, r"cost_matrix .* \(2, 2\), .* got \(3, 3\)"),
     "matrix of nothing": ({"cost_matrix": 3.0}, r"cost_matrix must have shape \(2, 2\)"),
 }

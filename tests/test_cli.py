@@ -9,12 +9,13 @@ from sklearn.svm import LinearSVC
 
 import taupath
 from taupath import cli
-from taupath.commands import demonstration as demo
+from taupath.commands import breast_cancer, demo
 
 
 @pytest.fixture(scope="module")
 def demo_lines(tmp_path_factory):
-    return list(demo.report(str(tmp_path_factory.mktemp("demo") / "demo.html")))
+    output = str(tmp_path_factory.mktemp("demo") / "demo.html")
+    return list(demo.lines(breast_cancer.BreastCancer(), output))
 
 
 def table_rows(lines):
@@ -29,14 +30,17 @@ class TestDemo:
         assert cli.main(["demo", "-o", str(tmp_path / "demo.html")]) == 0
         out, err = capsys.readouterr()
         assert err == ""
-        assert table_rows(out.splitlines()).shape == (len(demo.COST_RATIOS), 12)
+        assert table_rows(out.splitlines()).shape == (len(breast_cancer.COST_RATIOS), 12)
 
     def test_data_are_written_for_other_commands(self, tmp_path, capsys):
         page, model = tmp_path / "demo.html", tmp_path / "model.tau"
         assert cli.main(["demo", "-o", str(page), "--data", str(tmp_path), "--json"]) == 0
         shown = json.loads(capsys.readouterr().out)["at"]
         train, test = str(tmp_path / "train.csv"), str(tmp_path / "test.csv")
-        assert cli.main(["fit", train, "-o", str(model), "--standardize", "--C", str(demo.C)]) == 0
+        assert (
+            cli.main(["fit", train, "-o", str(model), "--standardize", "--C", str(breast_cancer.C)])
+            == 0
+        )
         capsys.readouterr()
         costs = ["--cost-fp", "1", "--cost-fn", "20", "--json"]
         assert cli.main(["evaluate", str(model), test, *costs]) == 0
@@ -51,12 +55,12 @@ class TestDemo:
         np.testing.assert_allclose(rows[:, 2], rows[:, 1] / rows[:, :2].sum(axis=1), atol=6e-4)
 
     def test_counts_and_costs_are_those_of_separate_fits(self, demo_lines):
-        X_train, X_test, y_train, y_test = demo.breast_cancer_halves()
+        X_train, X_test, y_train, y_test = breast_cancer.standardized_halves()
         for cost_fn, cost_fp, _, *shown in table_rows(demo_lines):
             tau = cost_fp / (cost_fp + cost_fn)
             svm = LinearSVC(
                 loss="hinge",
-                C=demo.C,
+                C=breast_cancer.C,
                 class_weight={1: 2 * (1 - tau), -1: 2 * tau},
                 tol=1e-8,
                 max_iter=1_000_000,
@@ -84,23 +88,25 @@ class TestDemo:
         assert not any("TPR" in line or "TNR" in line for line in demo_lines)
 
     def test_certificate_is_that_of_the_path(self, demo_lines):
-        X_train, _, y_train, _ = demo.breast_cancer_halves()
-        certificate = taupath.quantile_path(X_train, y_train, C=demo.C).certify()
+        X_train, _, y_train, _ = breast_cancer.standardized_halves()
+        certificate = taupath.quantile_path(X_train, y_train, C=breast_cancer.C).certify()
         text = " ".join(demo_lines)
         assert f"gap is at most {certificate.worst_gap:.1e}" in text
         assert f"more than {certificate.worst_kkt:.1e} of a margin" in text
         assert certificate.worst_gap < 1e-9 and certificate.worst_kkt < 1e-7
 
     def test_kinks_are_those_of_the_path(self, demo_lines):
-        X_train, _, y_train, _ = demo.breast_cancer_halves()
-        path = taupath.quantile_path(X_train, y_train, C=demo.C)
+        X_train, _, y_train, _ = breast_cancer.standardized_halves()
+        path = taupath.quantile_path(X_train, y_train, C=breast_cancer.C)
         assert f" {path.n_kinks} kinks " in " ".join(demo_lines)
 
     def test_an_incomplete_certificate_says_so(self):
         certificate = SimpleNamespace(
             worst_gap=1e-12, tau_gap=0.25, worst_kkt=1e-10, tau_kkt=0.5, n_checked=7, complete=False
         )
-        assert "7 values of τ (a sample of the path)" in " ".join(demo._certificate(certificate))
+        assert "7 values of τ (a sample of the path)" in " ".join(
+            demo.certificate_lines(certificate)
+        )
 
 
 class TestUsage:
@@ -133,9 +139,9 @@ class TestUsage:
         ],
     )
     def test_failure_is_one_line_and_a_status(self, monkeypatch, capsys, error, status, message):
-        def fail(output):
+        def fail(demo, output):
             raise error
 
-        monkeypatch.setattr(demo, "report", fail)
+        monkeypatch.setattr(demo, "lines", fail)
         assert cli.main(["demo"]) == status
         assert capsys.readouterr().err == message

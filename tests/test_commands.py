@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler, scale
 
 import taupath as tp
 from command_files import COMMAND, columns_of, in_process, refusal, run, taupath
-from taupath.commands.common import Failed
-from taupath.commands.predict import read_matrix
+from taupath.commands import Failed
+from taupath.commands.files import read_cost_matrix
 from taupath.preparation import Preparation
 from taupath.tables import read_table
 
@@ -138,6 +138,26 @@ def test_start_up_imports_nothing_heavy():
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
+def test_choices_are_those_of_the_library(capsys):
+    from taupath.choices import FORMATS, MISSING, TASKS, UNSEEN
+    from taupath.tables.formats import WRITTEN, format_of
+
+    with pytest.raises(SystemExit):
+        run("fit", "--help")
+    said = capsys.readouterr().out
+    for choices in (FORMATS, MISSING, TASKS, UNSEEN):
+        assert "{" + ",".join(choices) + "}" in said
+    for name, read, written in (
+        ("a.csv.gz", "csv", "csv"),
+        ("a.TAB", "tsv", "tsv"),
+        ("a.svm", "libsvm", None),
+        ("a.json", None, "json"),
+        ("a.txt", None, None),
+    ):
+        assert format_of(name, FORMATS) == read
+        assert format_of(name, WRITTEN) == written
+
+
 @pytest.mark.parametrize(
     "command", ["demo", "fit", "predict", "evaluate", "report", "certify", "simplify", "reproduce"]
 )
@@ -225,21 +245,21 @@ def test_several_classes_take_a_cost_matrix(folder, tmp_path, capsys):
 def test_a_cost_matrix_may_have_its_classes_in_any_order(tmp_path):
     file = tmp_path / "costs.csv"
     file.write_text("a,b,c\n0,1,2\n3,4,5\n6,7,8\n")
-    expected = read_matrix(str(file), ["a", "b", "c"])
+    expected = read_cost_matrix(str(file), ["a", "b", "c"])
     file.write_text("c,a,b\n8,6,7\n2,0,1\n5,3,4\n")
-    assert np.array_equal(read_matrix(str(file), ["a", "b", "c"]), expected)
+    assert np.array_equal(read_cost_matrix(str(file), ["a", "b", "c"]), expected)
     assert np.array_equal(expected, np.arange(9.0).reshape(3, 3))
     file.write_text("0,1,2\n3,4,5\n6,7,8\n")
-    assert np.array_equal(read_matrix(str(file), ["a", "b", "c"]), expected)
+    assert np.array_equal(read_cost_matrix(str(file), ["a", "b", "c"]), expected)
     file.write_text("2,0.0,1\n8,6,7\n2,0,1\n5,3,4\n")
-    assert np.array_equal(read_matrix(str(file), [0, 1, 2]), expected)
+    assert np.array_equal(read_cost_matrix(str(file), [0, 1, 2]), expected)
 
 
 def test_a_cost_matrix_of_other_classes_is_refused(tmp_path):
     file = tmp_path / "costs.csv"
     file.write_text("c,a,d\n8,6,7\n2,0,1\n5,3,4\n")
     with pytest.raises(Failed, match="are c, a, d; they must be the classes a, b, c"):
-        read_matrix(str(file), ["a", "b", "c"])
+        read_cost_matrix(str(file), ["a", "b", "c"])
 
 
 @pytest.mark.filterwarnings("always::taupath.IndefiniteKernelWarning")

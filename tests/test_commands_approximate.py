@@ -49,7 +49,7 @@ def test_auto_says_what_it_has_picked(folder, tmp_path, capsys, monkeypatch):
     data, file = folder / "cancer.svm", tmp_path / "model.tau"
     assert run("fit", data, "-o", file, "--method", "auto") == 0
     assert "exact path: " in capsys.readouterr().out
-    monkeypatch.setattr("taupath.approximate.node_search.MANY_SAMPLES", 100)
+    monkeypatch.setattr("taupath.fitting.method.MANY_SAMPLES", 100)
     assert run("fit", data, "-o", file, "--method", "auto", "--cv", "2") == 0
     assert "approximate path: " in capsys.readouterr().out
     options = ("--task", "regress", "--method", "auto", "--cv", "2")

@@ -252,14 +252,14 @@ def test_many_samples_share_levels_that_tell_large_coverages_apart(n):
 # -- what makes no sense ---------------------------------------------------------------------------
 
 BAD = {
-    "one fold": (1, "conformal must be 2 folds or more, or None, got 1"),
-    "no fold": (0, "conformal must be 2 folds or more"),
-    "a truth value": (True, "conformal must be 2 folds or more, or None, got True"),
+    "one fold": (1, "conformal must be an integer of at least 2 or None, got 1"),
+    "no fold": (0, "conformal must be an integer of at least 2 or None, got 0"),
+    "a truth value": (True, "conformal must be an integer of at least 2 or None, got True"),
     "more folds than samples": (51, "conformal=51 asks for more folds .* n_samples=50"),
     "half a fold": (2.5, "conformal must be None, a number of folds, .* got 2.5"),
     "a word": ("many", "conformal must be None, a number of folds, .* got 'many'"),
-    "an empty list": ([], "conformal must tell of each fold"),
-    "nothing held out": ([(np.arange(50), [])], "conformal must tell .* got 1 folds"),
+    "an empty list": ([], "conformal must give for each fold"),
+    "nothing held out": ([(np.arange(50), [])], "conformal must give .* got 1 folds"),
 }
 
 

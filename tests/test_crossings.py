@@ -12,7 +12,7 @@ import taupath
 from platforms import needs_extended_sums
 from taupath.engine.rows import with_fewer_columns
 from taupath.paths import crossings
-from taupath.paths.walked import Stretch
+from taupath.paths.walked import WalkedPiece
 
 pytestmark = pytest.mark.core
 
@@ -130,9 +130,9 @@ def test_wide_samples_are_swept_once_for_everything(kind, intercept, monkeypatch
     given, others = (X, new) if kind == "dense" else map(sparse.csr_array, (X, new))
     path = taupath.quantile_path(given, y, C=5.0, intercept=intercept)
     swept = []
-    sweep = Stretch.sweep
+    sweep = WalkedPiece.sweep
     monkeypatch.setattr(
-        Stretch,
+        WalkedPiece,
         "sweep",
         lambda self, a, b, *rest: (swept.append(b - a), sweep(self, a, b, *rest))[1],
     )
@@ -143,7 +143,7 @@ def test_wide_samples_are_swept_once_for_everything(kind, intercept, monkeypatch
     n_blocks = len(swept)
     assert sum(swept) <= len(taus) + n_blocks
     if kind == "sparse":
-        assert path._samples.sweep_rows.n_cols < 301
+        assert path.data.sweep_rows.n_cols < 301
         narrow = with_fewer_columns(given)
         assert narrow.shape[1] < np.unique(given.indices).size
         assert_allclose((narrow @ narrow.T).toarray(), X @ X.T, rtol=0, atol=1e-12)
@@ -163,22 +163,22 @@ def test_a_kink_is_there_twice_only_where_a_free_intercept_may_jump(kernel, d):
     y = X[:, 0] + rng.normal(size=80)
     path = taupath.quantile_regression_path(X, y, C=0.01, kernel=kernel, intercept="free")
     jumped = 0
-    for stretch in path._stretches:
-        if not isinstance(stretch, Stretch):
+    for piece in path.solutions.pieces:
+        if not isinstance(piece, WalkedPiece):
             continue
-        record = stretch.record
+        record = piece.record
         t = np.unique(record.t[(record.t > record.begin) & (record.t < record.end)])
         over = [np.searchsorted(record.t, t, side=side) for side in ("left", "right")]
         multiplier = np.empty((2, len(t)))
         for after, out in zip(over, multiplier, strict=True):
-            w = np.empty((len(t), stretch.samples.rows.n_cols))
-            stretch._replay.sweep(after, t, stretch.line, w, None, out)
+            w = np.empty((len(t), piece.data.rows.n_cols))
+            piece._replay.sweep(after, t, w, None, out)
         jump = np.abs(np.diff(multiplier, axis=0)[0]) > 1e-9 * np.ptp(y)
-        twice = stretch._may_jump(*over)
+        twice = piece._may_jump(*over)
         assert not (jump & ~twice).any()
         jumped += int(jump.sum())
         assert twice.sum() <= jump.sum() + 2
-        assert len(stretch.nodes) == len(t) + twice.sum() + 2
+        assert len(piece.nodes) == len(t) + twice.sum() + 2
     assert jumped > 3
 
 

@@ -21,6 +21,8 @@ from scipy import sparse
 import taupath
 from approximation import Job, some_taus
 from clusters import Here, cluster_of, cluster_path, in_chunks
+from taupath.approximate.solutions import AtNodes, gap_bound_on
+from taupath.approximate.training_data import StoredData
 from test_approximate import INTERCEPTS, classification, regression
 
 TOL = 3e-2
@@ -76,10 +78,11 @@ def test_nodes_of_one_process_get_the_same_certificate_from_the_cluster(client):
     job = classification("free")
     path = cluster_path(job)
     one = job.path(method="approximate", tol=TOL)
-    for name in ("w", "_width", "_centre", "_shift", "_scale"):
-        setattr(one._stretches[0], name, getattr(path._stretches[0], name))
-    one._stretches[0].nodes = one._stretches[0].kinks = one.taus = path.taus
-    one._samples.constant = path._samples.constant
+    there = path.solutions
+    data = StoredData(one.data.X, one.data.responses, path.data.constant)
+    continuum = gap_bound_on(path.job, data)
+    nodes = AtNodes(path.job, data, there.node_list, there.counters, TOL, continuum)
+    one = taupath.SolutionPath(nodes)
     here, there = one.certify(), path.certify()
     assert_allclose(there.worst_gap, here.worst_gap, rtol=1e-9)
     assert_allclose(there.worst_kkt, here.worst_kkt, rtol=1e-9)

@@ -270,7 +270,7 @@ def test_bad_predictions(display):
     ):
         with pytest.raises(ValueError, match=message):
             display.from_predictions(y_true, y_proba)
-    with pytest.raises(TypeError, match="y_proba must hold numbers"):
+    with pytest.raises(TypeError, match="y_proba must be a number or an array of numbers"):
         display.from_predictions([0, 1], ["a", "b"])
     with pytest.raises(ValueError, match="pos_label=3 is not a label of y_true"):
         display.from_predictions([0, 1], [0.1, 0.9], pos_label=3)

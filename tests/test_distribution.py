@@ -73,7 +73,7 @@ def check_wheel(wheel):
     assert compiled == written | {"taupath/_core/_shared"}  # what Cython adds to all of them
     others = {name for name in package if not re.search(r"\.(so|pyd)$", name)}
     assert others == {name for name in sources if not re.search(r"\.(pyx|pxd|build)$", name)}
-    assert {"taupath/py.typed", "taupath/report/page.html"} <= others
+    assert {"taupath/py.typed", "taupath/report/page/page.html"} <= others
     (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
     return archive.read(name)
 

@@ -6,7 +6,6 @@ what they print is compared where a ``text`` block follows; ``pycon`` blocks are
 for anything. The README is also read as a newcomer would: see `test_docs_reader.py`.
 """
 
-import ast
 import contextlib
 import doctest
 import importlib
@@ -316,33 +315,3 @@ def test_the_page_of_the_command_line_has_every_command_and_option():
             for option in action.option_strings[-1:]:
                 shared = option in ("--help", "--json", "--debug", "--format", "--delimiter")
                 assert f"`{option}" in (text if shared else section[1]), (command, option)
-
-
-def floors():
-    """Return the number of the row of each module in the table of the page for contributors."""
-    text = (DOCS / "contributing.md").read_text("utf-8")
-    table = re.search(r"^\| floor \|.*?\n\n", text, re.DOTALL | re.MULTILINE)[0]
-    rows = [line.split("|")[2] for line in table.splitlines()[2:] if line]
-    return {name: k for k, row in enumerate(rows) for name in re.findall(r"`(\w+)`", row)}
-
-
-def imported_by(file):
-    """Return the modules of the package that a file imports when it is imported itself."""
-    found = set()
-    for node in ast.parse(file.read_text("utf-8")).body:
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("taupath."):
-            found.add(node.module.split(".")[1])
-    return found
-
-
-def test_imports_go_the_way_that_the_page_for_contributors_says():
-    floor, package = floors(), Path(taupath.__file__).parent
-    assert all((package / f"{name}.py").exists() or (package / name).is_dir() for name in floor)
-    upward = [
-        (str(file.relative_to(package)), other)
-        for file in package.rglob("*.py")
-        for own in [file.relative_to(package).with_suffix("").parts[0]]
-        for other in imported_by(file)
-        if own in floor and other in floor and floor[other] < floor[own]
-    ]
-    assert not upward

@@ -11,9 +11,9 @@ from sklearn.preprocessing import StandardScaler, scale
 
 import taupath as tp
 from taupath import QuantileSVC, QuantileSVR
-from taupath.display.rates import rates_of_estimator
+from taupath.models.certifying import certificate_of
 from taupath.models.evaluation import pieces_of
-from taupath.models.training import certificate_of
+from taupath.outcomes.rates import rates_of_estimator
 from taupath.paths.certificate import Certificate
 
 
@@ -146,7 +146,7 @@ def test_part_of_a_path_is_evaluated_where_it_is_known():
 def test_what_cannot_be_evaluated_is_refused():
     X, y = two_classes()
     model = QuantileSVC().fit(X, y)
-    with pytest.raises(ValueError, match="taus must have one dimension"):
+    with pytest.raises(ValueError, match="taus must be one-dimensional"):
         tp.evaluate(model, X, y, taus=0.5)
     with pytest.raises(ValueError, match=r"taus must lie in \[0, 1\], got 2"):
         tp.evaluate(model, X, y, taus=[2.0])

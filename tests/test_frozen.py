@@ -25,7 +25,7 @@ import taupath as tp
 from damage import ANYTHING, altered, entries
 from display_models import X_NEW, Y_NEW, X, Y
 from taupath import QuantileSVC
-from taupath.estimators.frozen import FrozenClassifier
+from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.storage.container import read_container, write_container
 
 NAMED = pd.DataFrame(X, columns=["a", "b", "c"])

@@ -9,13 +9,15 @@ from sklearn.preprocessing import StandardScaler
 
 import taupath as tp
 from damage import ANYTHING, altered, entries, flipped
-from taupath.display.rates import rates_of_estimator
 from taupath.exceptions import ModelFileError
 from taupath.models import training
 from taupath.models.evaluation import scores_of
+from taupath.models.from_sklearn import model_of
+from taupath.models.holding_out import hold_out
 from taupath.models.model import Model
-from taupath.models.training import hold_out, train
+from taupath.models.training import train
 from taupath.outcomes.held_out import joined, outcomes_of
+from taupath.outcomes.rates import rates_of_estimator
 from taupath.preparation import Preparation
 from taupath.storage.container import read_container, write_container
 from taupath.tables import Table
@@ -138,6 +140,16 @@ def test_noise_is_not_predicted_out_of_fold_though_it_is_in_sample():
     features = preparation.features(table)
     flattering = scores_of(outcomes_of(model.estimator, features, y))["brier"]
     assert flattering < 0.15 < 0.3 < honest
+
+
+def test_the_record_of_a_training_does_not_depend_on_who_writes_it():
+    table = table_of(*two_classes())
+    preparation = Preparation.learn(table)
+    for options in ({}, {"method": "approximate", "tol": 0.01}):
+        model, _ = train(table, preparation, {"kernel": "linear", **options}, points=2)
+        record = model_of(model.estimator).trained
+        assert record == {name: model.trained[name] for name in record}
+        assert model.trained.keys() > record.keys() > {"rows", "C", "kinks", "tol", "taupath"}
 
 
 def test_c_is_chosen_inside_of_each_fold(monkeypatch):

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import taupath as tp
 from command_files import run
-from taupath.estimators.training_rows import share_seen
+from taupath.estimators.fingerprints import share_seen
 
 
 @pytest.fixture(scope="module")

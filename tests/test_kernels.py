@@ -24,7 +24,7 @@ from agreement import assert_same_function, blobs, low_rank
 from canonical import Task, assert_optimal, assert_quantile_path, judge
 from platforms import needs_extended_sums
 from real_data import load_dense, slow
-from taupath.paths import training_data as samples
+from taupath.paths import kernel_data
 
 TAUS = np.array([0.0, 1e-6, 0.05, 0.25, 0.5, 0.65, 0.9, 1.0 - 1e-6, 1.0])
 NAN, INF = float("nan"), float("inf")
@@ -368,7 +368,7 @@ def test_a_smooth_kernel_with_a_large_C_is_certified(intercept):
 
 @pytest.mark.slow
 def test_solutions_that_leave_dependent_points_out_are_swept(monkeypatch):
-    monkeypatch.setattr(samples, "MOST_COLUMNS", 1)
+    monkeypatch.setattr(kernel_data, "MOST_COLUMNS", 1)
     X, y = rings(1000)
     path = taupath.quantile_path(X, y, C=1e4, kernel="rbf")
     taus, values = path.values_at_nodes(X[:5])

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 import taupath as tp
-from taupath.approximate import node_search as approximate
+from taupath.fitting import method
 
 rng = np.random.default_rng(2)
 X = rng.standard_normal((400, 5))
@@ -30,7 +30,7 @@ def both(kind=tp.QuantileSVC, y=Y, features=X, **how):
 
 def allowed(path, features, tau):
     """Return how far f may be from the exact one: ½‖w - w*‖² is at most the gap."""
-    gap = path.certify().worst_gap * path._continuum().unit
+    gap = path.certify().worst_gap * path.solutions.gap_bound.unit
     length = np.sqrt((np.asarray(features) ** 2).sum(axis=1) + 1.0)  # the augmented feature
     return length * np.sqrt(2.0 * gap)
 
@@ -126,7 +126,7 @@ def test_auto_goes_by_the_number_of_samples_and_says_what_it_is(kind, monkeypatc
     y = RESPONSE if kind is tp.QuantileSVR else Y
     how = {"Cs": [1.0], "cv": 2} if kind is tp.QuantileSVCCV else {}
     assert kind(method="auto", **how).fit(X, y).method_ == "exact"
-    monkeypatch.setattr(approximate, "MANY_SAMPLES", 300)
+    monkeypatch.setattr(method, "MANY_SAMPLES", 300)
     model = kind(method="auto", **how).fit(X, y)
     assert (model.method, model.method_) == ("auto", "approximate")
     assert model.path_.tol == 1e-3
@@ -135,7 +135,7 @@ def test_auto_goes_by_the_number_of_samples_and_says_what_it_is(kind, monkeypatc
 
 
 def test_of_many_samples_no_pair_of_classes_is_exact(monkeypatch):
-    monkeypatch.setattr(approximate, "MANY_SAMPLES", 350)
+    monkeypatch.setattr(method, "MANY_SAMPLES", 350)
     model = tp.QuantileSVC(method="auto").fit(X, THREE)
     assert {path.method for path in model.paths_} == {"approximate"}
 
@@ -154,14 +154,14 @@ def test_parameters_are_cloned_and_shown():
 def test_float32_is_used_where_it_lies(form):
     features = form(X.astype(np.float32))
     model = tp.QuantileSVC(method="approximate").fit(features, Y)
-    kept = model.path_._samples.X
+    kept = model.path_.data.X
     one, other = (x.data if sp.issparse(x) else x for x in (kept, features))
     assert kept.dtype == np.float32
     assert np.shares_memory(one, other)
     wide = tp.QuantileSVC(method="approximate").fit(features.astype(np.float64), Y)
     assert_allclose(model.predict_proba(features), wide.predict_proba(features), atol=1e-4)
     # an exact path computes with doubles
-    assert tp.QuantileSVC().fit(features, Y).path_._samples.X.dtype == np.float64
+    assert tp.QuantileSVC().fit(features, Y).path_.data.X.dtype == np.float64
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 from taupath.preparation import Preparation
 from taupath.preparation.columns import ColumnFeatures, Feature, NumberColumn, TextColumn
+from taupath.preparation.feature_state import feature_state, features_from_state
 from taupath.tables import Table, TableError
 
 AGE = np.array([30.0, np.nan, 25.0, 60.0, np.nan, 41.0])
@@ -130,8 +131,14 @@ def test_rows_without_response_are_left_out():
     with pytest.raises(TableError, match="line 4, column 'y': the cell is missing"):
         Preparation.learn(Table("t.csv", columns={"height": HEIGHT, "y": target}))
     none = Table("t.csv", columns={"age": np.array([np.nan, 1.0]), "y": np.array([1.0, np.nan])})
-    with pytest.raises(TableError, match="each row has a missing cell; try --missing impute"):
+    with pytest.raises(TableError, match="each row has a missing cell; --missing impute fills"):
         Preparation.learn(none, missing="drop")
+    empty = Table("t.csv", columns={"a": np.full(6, np.nan), "h": HEIGHT, "y": Y})
+    with pytest.raises(TableError, match=r"missing cell, as column 'a' is empty; .* --drop a$"):
+        Preparation.learn(empty, missing="drop")
+    prep = Preparation.learn(Table("t.csv", columns={"a": Y, "h": HEIGHT, "y": Y}), missing="drop")
+    with pytest.raises(TableError, match=r"column 'a' is empty; there is nothing to compare with$"):
+        prep.usable(empty)
 
 
 def test_a_column_without_cells_is_named():
@@ -191,9 +198,9 @@ def test_features_can_be_those_of_a_pipeline_in_any_order():
     transformer, columns = translated()
     expected = transformer.transform(frame(AGE, JOB, HEIGHT)).astype(float)
     np.testing.assert_allclose(columns.apply(TABLE), expected, rtol=1e-14, atol=1e-15)
-    again = ColumnFeatures.from_state(json.loads(json.dumps(columns.state())), 2)
+    again = features_from_state(json.loads(json.dumps(feature_state(columns))), 2)
     np.testing.assert_array_equal(again.apply(TABLE), columns.apply(TABLE))
-    assert again.state() == columns.state()
+    assert feature_state(again) == feature_state(columns)
     assert columns.names == ["age", "height", "job"]
 
 

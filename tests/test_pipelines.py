@@ -22,7 +22,7 @@ from sklearn.preprocessing import (
 )
 
 import taupath as tp
-from taupath.preparation.columns import ColumnFeatures
+from taupath.preparation.feature_state import feature_state, features_from_state
 from taupath.preparation.pipelines import translated
 from taupath.tables import TableError, as_table
 
@@ -79,7 +79,7 @@ def check_features(transformer, train=TRAIN, *new):
         transformer.fit(train)
     names = [str(name) for name in train.columns]
     columns = translated([("it", transformer)], names)
-    columns = ColumnFeatures.from_state(columns.state(), 2)
+    columns = features_from_state(feature_state(columns), 2)
     for frame in (train, *new):
         expected = features_of(transformer, frame)
         text = io.StringIO()

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from taupath.preparation import Preparation
-from taupath.preparation.learning import MANY_NUMBERS, MOST_CATEGORIES
+from taupath.preparation.learn_columns import MANY_NUMBERS, MOST_CATEGORIES
 from taupath.tables import Table, TableError, read_table
 
 PEOPLE = """age,job,height,y
@@ -213,7 +213,7 @@ def test_unseen_categories_are_ignored_and_counted_or_errors(people, table, cell
     strict = Preparation.learn(people, unseen="error")
     said = (
         f"t.csv, line 3, column 'job': '{cell}' is none of the model's categories 'clerk', "
-        "'driver', 'nurse'; --unseen ignore predicts without it"
+        "'driver', 'nurse'; `taupath predict --unseen ignore` predicts without it"
     )
     assert error_of(strict.features, rows) == said
     assert error_of(lambda table: prep.features(table, unseen="error"), rows) == said

@@ -12,9 +12,9 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 import taupath as tp
 from taupath import cli, progress
-from taupath.commands.progress import Bar
+from taupath.commands.printing import bar
 from taupath.engine import work
-from taupath.estimators import forecast, several
+from taupath.estimators import fit_time, parallel
 from taupath.progress import Display, Share, duration, share_of, telling
 
 
@@ -99,7 +99,7 @@ def test_without_a_call_the_elapsed_time_is_shown(impatient, monkeypatch):
 
 def test_nothing_is_shown_in_a_pipe_or_for_machines(impatient, monkeypatch):
     assert shown(io.StringIO(), monkeypatch) == ""
-    quiet = lambda: Bar("training", argparse.Namespace(json=True))  # noqa: E731  # a helper of one line
+    quiet = lambda: bar("training", argparse.Namespace(json=True))  # noqa: E731  # a helper of one line
     assert shown(Terminal(), monkeypatch, quiet) == ""
     monkeypatch.setattr(sys, "stderr", None)  # as in a program without a console
     assert not Display("training").shown
@@ -378,9 +378,9 @@ def test_a_display_stays_in_its_process():
     """Its lock cannot be pickled: one path needs no other process, several are only counted."""
     with Display("training", quiet=True) as display:
         jobs = [{"X": np.eye(4), "y": [0, 1, 0, 1]}]
-        (path,) = several.run_all(tp.quantile_path, jobs, 2, display)
+        (path,) = parallel.run_all(tp.quantile_path, jobs, 2, display)
         assert path.n_kinks and display._state[0] == 1.0
-        assert len(several.run_all(tp.quantile_path, 2 * jobs, 2, display)) == 2
+        assert len(parallel.run_all(tp.quantile_path, 2 * jobs, 2, display)) == 2
         assert display._state == (1.0, "2 paths", "")
 
 
@@ -400,12 +400,12 @@ def test_the_command_shows_progress_of_a_fit_with_two_threads(tmp_path, terminal
 @pytest.fixture
 def eager(monkeypatch):
     """Few samples are many, and any fit is long."""
-    monkeypatch.setattr(forecast, "MANY_SAMPLES", 400)
-    monkeypatch.setattr(forecast, "FEW", 50)
-    monkeypatch.setattr(forecast, "MORE", 100)
-    monkeypatch.setattr(forecast, "LONG", 0.0)
-    monkeypatch.setattr(forecast, "WORTH", 0.0)
-    monkeypatch.setattr(forecast, "TRIAL", np.inf)
+    monkeypatch.setattr(fit_time, "MANY_SAMPLES", 400)
+    monkeypatch.setattr(fit_time, "FEW", 50)
+    monkeypatch.setattr(fit_time, "MORE", 100)
+    monkeypatch.setattr(fit_time, "LONG", 0.0)
+    monkeypatch.setattr(fit_time, "WORTH", 0.0)
+    monkeypatch.setattr(fit_time, "TRIAL", np.inf)
     monkeypatch.setattr(progress, "PATIENCE", 600.0)
 
 
@@ -433,7 +433,7 @@ def test_where_it_does_not_apply_nothing_is_suggested(model, eager, terminal):
 
 
 def test_small_data_are_fitted_without_trials(eager, terminal, monkeypatch):
-    monkeypatch.setattr(forecast, "forecast", lambda *_: pytest.fail("a trial"))
+    monkeypatch.setattr(fit_time, "forecast", lambda *_: pytest.fail("a trial"))
     stream = terminal()
     tp.QuantileSVC(verbose=1).fit(*gaussians(300))
     assert stream.getvalue() == ""
@@ -443,22 +443,22 @@ def test_small_data_are_fitted_without_trials(eager, terminal, monkeypatch):
     ("few", "more", "expected"), [(1.0, 2.0, 20.0), (1.0, 1.0, 10.0), (1.0, 100.0, 3162.3)]
 )
 def test_times_are_extrapolated_with_the_growth_seen(monkeypatch, few, more, expected):
-    monkeypatch.setattr(forecast, "LONG", 0.0)
-    seconds = {forecast.FEW: few, forecast.MORE: more}
+    monkeypatch.setattr(fit_time, "LONG", 0.0)
+    seconds = {fit_time.FEW: few, fit_time.MORE: more}
     monkeypatch.setattr(
-        forecast,
+        fit_time,
         "_seconds",
         lambda follow, job, m, method, limit: seconds[m] if method == "exact" else 0.5,
     )
-    n = 10 * forecast.MORE
-    found = forecast.forecast(None, {"X": np.empty((n, 1))})
+    n = 10 * fit_time.MORE
+    found = fit_time.forecast(None, {"X": np.empty((n, 1))})
     assert found.exact == pytest.approx(expected, rel=1e-3)
     assert found.approximate == pytest.approx(2.5)
 
 
 def test_a_trial_that_takes_too_long_is_given_up(eager, monkeypatch):
-    monkeypatch.setattr(forecast, "TRIAL", 0.0)
-    monkeypatch.setattr(forecast, "perf_counter", iter(range(0, 10**6, 1000)).__next__)
+    monkeypatch.setattr(fit_time, "TRIAL", 0.0)
+    monkeypatch.setattr(fit_time, "perf_counter", iter(range(0, 10**6, 1000)).__next__)
     X, y = gaussians(500)
     job = {"X": X, "y": y, "sample_weight": np.ones(500), "C": 1.0, "kernel": "linear"}
-    assert forecast.forecast(tp.quantile_path, {**job, "tol": 1e-3}) is None
+    assert fit_time.forecast(tp.quantile_path, {**job, "tol": 1e-3}) is None

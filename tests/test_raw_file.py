@@ -10,8 +10,8 @@ import pytest
 
 import taupath as tp
 from taupath import cli
-from taupath.commands.common import duration
 from taupath.preparation import Preparation
+from taupath.progress import duration
 from taupath.tables import read_table
 
 # What is found in the files below is said as a warning.
@@ -225,6 +225,27 @@ def test_nothing_to_predict_is_an_error(run, folder):
         "taupath: holes.csv: each row has missing cells, so there is nothing to predict; train "
         "with --missing impute\n"
     )
+
+
+def test_costs_are_refused_for_a_regression(run, folder):
+    unused = [part for name in ("customer", "age", "city") for part in ("--drop", name)]
+    run("fit", "train.csv", "-o", "r.tau", "--task", "regress", "--target", "balance", *unused)
+    (folder / "costs.csv").write_text("0,1\n2,0\n")
+    for option, value in (("--tau", 0.5), ("--cost-fp", 1), ("--cost-matrix", "costs.csv")):
+        for command in ("evaluate", "predict"):
+            said = run(command, "r.tau", "test.csv", option, value, status=1)
+            assert "r.tau is a regression" in said
+
+
+def test_options_are_refused_before_training(run):
+    def refused(*options):
+        return run("fit", "train.csv", "-o", "m.tau", *options, status=1)
+
+    for name in ("cv", "folds", "conformal"):
+        assert refused(f"--{name}", 1) == f"taupath: --{name} must be at least 2, got 1\n"
+    assert refused("--n-jobs", 0).startswith("taupath: --n-jobs must not be 0")
+    said = refused("--keep-id", "prediction")
+    assert said.startswith("taupath: column 'prediction' cannot be kept: `taupath predict` writes")
 
 
 # -- categories, identifiers -------------------------------------------------------------------

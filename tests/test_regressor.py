@@ -225,7 +225,7 @@ BAD = {
     "not a number": (lambda: fitted().predict(NEW, quantile=np.nan), "quantile must lie"),
     "a matrix": (lambda: fitted().predict(NEW, quantile=[[0.1]]), r"shape \(1, 1\)"),
     "coverage of everything": (lambda: fitted().predict_interval(NEW, 1.0), "coverage .* got 1.0"),
-    "half a draw": (lambda: fitted().sample(NEW, n=0.5), "n must be a number of values"),
+    "half a draw": (lambda: fitted().sample(NEW, n=0.5), "n must be an integer of at least 0"),
     "of the constructor": (lambda: QuantileSVR(quantile=2.0).fit(X, Y), "quantile must lie"),
     "levels too few": (lambda: fitted().cdf(NEW, [1.0, 2.0]), r"shape \(40,\), got shape \(2,\)"),
 }

@@ -215,8 +215,8 @@ def test_the_worst_mistakes_come_first(file):
 
 
 def test_of_many_cases_all_are_counted_and_the_most_wrong_are_carried(file, monkeypatch):
-    monkeypatch.setattr("taupath.report.binary.MOST_CASES", 60)
-    monkeypatch.setattr("taupath.report.binary.FEWEST_CASES", 60)
+    monkeypatch.setattr("taupath.report.binary_payload.MOST_LISTED", 60)
+    monkeypatch.setattr("taupath.report.binary_payload.FEWEST_LISTED", 60)
     model, X, y, _ = breast_cancer()
     write_report(file, model, X, y)
     payload = payload_of(file)
@@ -242,7 +242,7 @@ def test_twenty_thousand_cases_stay_below_five_megabytes(file):
 
 
 def test_long_columns_are_carried_for_fewer_cases(file, monkeypatch):
-    monkeypatch.setattr("taupath.report.inputs.MOST_CHARACTERS", 5000)
+    monkeypatch.setattr("taupath.report.listed_cases.MOST_CHARACTERS", 5000)
     model, X, y, _ = breast_cancer()
     write_report(file, model, X, y, columns={"text": ["x" * 500] * len(y)})
     cases = payload_of(file)["cases"]

@@ -63,6 +63,19 @@ def test_charts_have_a_name_and_a_description(which, request, open_page):
     assert page.tab.locator("h1").count() == 1
 
 
+@pytest.mark.parametrize("which", ["cancer", "fan", "irises"])
+def test_every_field_has_a_label(which, request, open_page):
+    page = open_page(request.getfixturevalue(which)[0])
+    named, labels = page.tab.evaluate(
+        """[[...document.querySelectorAll('input, select')].map(field =>
+               [field.id, field.labels.length > 0 || field.hasAttribute('aria-label')]),
+            [...document.querySelectorAll('label')].map(label =>
+               [label.textContent, label.control !== null])]"""
+    )
+    assert len(named) >= 4
+    assert all(has for _, has in named + labels), named + labels
+
+
 # -- colours, screens, paper -----------------------------------------------------------------------
 
 

@@ -106,8 +106,8 @@ def test_cases_that_flip_within_a_range_are_those_of_python(which, raw, folder, 
 
 
 def test_flips_are_counted_over_all_cases_where_some_are_carried(folder, open_page, monkeypatch):
-    monkeypatch.setattr("taupath.report.binary.MOST_CASES", 40)
-    monkeypatch.setattr("taupath.report.binary.FEWEST_CASES", 40)
+    monkeypatch.setattr("taupath.report.binary_payload.MOST_LISTED", 40)
+    monkeypatch.setattr("taupath.report.binary_payload.FEWEST_LISTED", 40)
     model, X, y = moons()  # some cases change several times
     file = folder / "some.html"
     write_report(file, model, X, y)
@@ -218,7 +218,7 @@ def test_another_classifier_is_cut_at_tau_and_compared_at_the_same_costs(raw, op
         assert f"They decide {apart} case" in versus or (apart == 0 and "every case" in versus)
         if costs[1] != costs[0]:
             assert ("more" if costs[1] > costs[0] else "less") + " per case" in versus
-    chart = page.tab.locator("figure", has_text="Cost at every ratio")
+    chart = page.tab.locator("figure", has_text="Cost relative to deciding")
     assert chart.locator("path.other").count() == 2  # and one in the legend
     assert "logistic regression" in chart.locator(".legend").inner_text()
     least = min(30.0 * (raw.truth == 0).sum(), raw.truth.sum()) / n

@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 
 from browser_page import said
 from report_pages import breast_cancer, confusion, payload_of, unpacked, write_cancer, write_moons
-from taupath.display.rates import rates_of_estimator
+from taupath.outcomes.rates import rates_of_estimator
 from taupath.report import write_report
 
 

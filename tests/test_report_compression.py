@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from taupath.report.lowrank import factor
-from taupath.report.thinning import join, largest_error, thin_each, thin_together
+from taupath.report.low_rank import factor
+from taupath.report.piecewise_linear import largest_error, thin_each, thin_together
 
 
 def jumping(seed, height=1.0):
@@ -23,7 +23,7 @@ def jumping(seed, height=1.0):
 @pytest.mark.parametrize("jumps", ["high", "as high as the tolerance"])
 def test_thinned_functions_are_within_their_tolerance(seed, tolerance, jumps):
     taus, values = jumping(seed, 1.0 if jumps == "high" else tolerance)
-    thinned = join([thin_each(taus, values, np.full(7, tolerance))])
+    thinned = thin_each(taus, values, tolerance)
     fewer = thin_together(taus, values, tolerance)
     assert largest_error(taus, values, fewer).max() <= tolerance * (1 + 1e-9)
     inside = np.setdiff1d(np.linspace(0.001, 0.999, 777), taus)

@@ -14,9 +14,9 @@ import taupath.paths.crossings
 from report_pages import functions_of, iris, payload_of, unpacked, wiggly
 from taupath import QuantileSVC, QuantileSVR
 from taupath.cli import main
-from taupath.paths.walked import Stretch
-from taupath.report import lowrank, quantiles, write_report
-from taupath.report.several import in_parts
+from taupath.paths.walked import WalkedPiece
+from taupath.report import low_rank, quantile_payload, write_report
+from taupath.report.several_payload import to_hundredths
 
 PLANTED = "Zbigniew-Planted"
 
@@ -31,10 +31,10 @@ def file(tmp_path):
 
 def test_hundredths_add_up_and_are_close():
     proba = np.random.default_rng(0).dirichlet(np.ones(4), size=200)
-    parts = in_parts(proba)
+    parts = to_hundredths(proba)
     assert_array_equal(parts.sum(axis=1), 100)
     assert np.abs(parts / 100.0 - proba).max() < 0.01
-    assert_array_equal(in_parts(np.array([[0.0, 1.0], [0.25, 0.75]])), [[0, 100], [25, 75]])
+    assert_array_equal(to_hundredths(np.array([[0.0, 1.0], [0.25, 0.75]])), [[0, 100], [25, 75]])
 
 
 def test_aggregates_of_several_classes_hold_counts_only(file):
@@ -181,7 +181,7 @@ def test_columns_that_are_no_numbers_do_not_stop_the_report(file, kind):
 def work(monkeypatch):
     """Count nodes solved for, and values of functions that are computed."""
     done = {"nodes": 0, "values": 0}
-    sweep, values_at = Stretch.sweep, taupath.paths.crossings.Tracks.values_at
+    sweep, values_at = WalkedPiece.sweep, taupath.paths.crossings.Tracks.values_at
 
     def counted_sweep(self, first, last, with_theta):
         done["nodes"] += last - first
@@ -192,7 +192,7 @@ def work(monkeypatch):
         done["values"] += values.size
         return values
 
-    monkeypatch.setattr(Stretch, "sweep", counted_sweep)
+    monkeypatch.setattr(WalkedPiece, "sweep", counted_sweep)
     monkeypatch.setattr(taupath.paths.crossings.Tracks, "values_at", counted_values)
     return done
 
@@ -210,7 +210,7 @@ def test_a_report_of_wide_sparse_samples_solves_for_each_node_once(file, work):
 
 
 def test_functions_of_many_cases_are_computed_at_few_nodes(file, work, monkeypatch):
-    monkeypatch.setattr(lowrank, "MOST_MEASURED", 200_000)
+    monkeypatch.setattr(low_rank, "MOST_MEASURED", 200_000)
     rng = np.random.default_rng(1)
     X = rng.normal(size=(2000, 4))
     y = X @ [1.0, 0.5, 0.2, 0.0] + (1.0 + 0.3 * X[:, 0] ** 2) * rng.standard_normal(2000)
@@ -268,7 +268,7 @@ def test_aggregates_do_not_name_a_category_of_a_single_case(file, kind, as_given
 
 
 def test_the_error_of_the_means_that_is_stated_holds_on_a_path_with_many_kinks(file, monkeypatch):
-    monkeypatch.setattr(quantiles, "MEAN_VALUES", 0)  # as few cells as there may be
+    monkeypatch.setattr(quantile_payload, "MEAN_VALUES", 0)  # as few cells as there may be
     rng = np.random.default_rng(2)
     X = rng.normal(size=(800, 6)) @ rng.normal(size=(6, 6))
     y = X[:, 0] + (1.0 + np.abs(X[:, 1])) * rng.standard_t(3, 800)
@@ -289,7 +289,7 @@ def test_the_error_of_the_means_that_is_stated_holds_on_a_path_with_many_kinks(f
 
 @pytest.mark.parametrize("measured", [2_000_000, 0])
 def test_an_error_that_was_measured_on_a_sample_is_no_bound(file, monkeypatch, measured):
-    monkeypatch.setattr(lowrank, "MOST_MEASURED", measured)
+    monkeypatch.setattr(low_rank, "MOST_MEASURED", measured)
     model, X, y = wiggly()
     write_report(file, model, X, y)
     assert payload_of(file)["functions"]["sampled"] == (measured == 0)

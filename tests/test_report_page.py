@@ -17,8 +17,8 @@ from report_pages import (
 )
 from systems import IS_ROOT
 from taupath.report import write_report
+from taupath.report.assembly import SCRIPTS
 from taupath.report.encoding import packed, to_json
-from taupath.report.page import SCRIPTS
 
 HOSTILE = (
     "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
@@ -107,8 +107,8 @@ def test_packed_refuses_types_the_page_does_not_know():
 
 
 def test_every_script_of_the_package_is_on_a_page():
-    folder = Path(__file__).parents[1] / "src" / "taupath" / "report"
-    there = {path.name for path in folder.glob("*.js")}
+    folder = Path(__file__).parents[1] / "src" / "taupath" / "report" / "page"
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*.js")}
     assert {name for names in SCRIPTS.values() for name in names} == there
 
 

@@ -19,7 +19,8 @@ from report_pages import breast_cancer, confusion, iris, moons, payload_of, unpa
 from taupath import QuantileSVC
 from taupath.cli import main
 from taupath.report import write_report
-from taupath.report.inputs import Case, _features_by_column
+from taupath.report.inputs import ModelAndData
+from taupath.report.listed_cases import features_by_column
 from taupath.report.writing import write_outcomes
 from test_report import counts_at
 
@@ -219,7 +220,7 @@ def test_columns_come_by_weight_after_those_that_are_no_features(file, raw):
 
 def test_columns_are_found_by_the_names_of_their_features():
     names = ["age", "job=miner", "job=a=b", "job (missing)", "cat__home_own", "num__age_at", "id2"]
-    made = _features_by_column(names)
+    made = features_by_column(names)
     expected = {"age": [0, 5], "job": [1, 2, 3], "home": [4], "id": None, "job=a": [2]}
     assert {column: made.get(column) for column in expected} == expected
 
@@ -227,8 +228,8 @@ def test_columns_are_found_by_the_names_of_their_features():
 def test_a_wide_table_is_looked_at_once(file, raw, monkeypatch):
     model, X, y = raw
     looked = []
-    real = Case.given_columns
-    monkeypatch.setattr(Case, "given_columns", lambda case: looked.append(1) or real(case))
+    real = ModelAndData.given_columns
+    monkeypatch.setattr(ModelAndData, "given_columns", lambda case: looked.append(1) or real(case))
     reduced = make_pipeline(PCA(3), QuantileSVC(pos_label=model[-1].pos_label_)).fit(X, y)
     write_report(file, reduced, X, y)  # no feature is called like a column
     assert len(looked) < 10 < X.shape[1]

@@ -9,13 +9,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import taupath.reproduce.algorithm1
-import taupath.reproduce.data
+import taupath.reproduce.paper_data
 import taupath.reproduce.targets
 from made_up_papers import overlapping, read_csv, write_made_up
 from taupath import quantile_path
+from taupath.choices import REPRODUCED
 from taupath.datasets import DataNotFound, load_paper
 from taupath.reproduce import (
-    TARGETS,
     algorithm1,
     kinks,
     lemma,
@@ -37,7 +37,7 @@ def folder(tmp_path):
 def no_openml(monkeypatch):
     """OpenML is out of reach, without asking the network."""
     monkeypatch.setattr(
-        taupath.reproduce.data, "_fetch_into", lambda into: into.append(OSError("no network"))
+        taupath.reproduce.paper_data, "_fetch_into", lambda into: into.append(OSError("no network"))
     )
     monkeypatch.delenv("TAUPATH_DATA", raising=False)
 
@@ -59,7 +59,7 @@ def test_all_parts_write_their_files_and_name_what_is_missing(folder, no_openml,
     lines = []
     output = tmp_path / "made" / "here"
     run("all", data=folder, output=output, say=lines.append)
-    parts = [name for name in TARGETS if name != "all"]
+    parts = [name for name in REPRODUCED if name != "all"]
     assert {file.name for file in output.iterdir()} == {
         f"{part}.{kind}" for part in parts for kind in ("csv", "png")
     }
@@ -136,7 +136,7 @@ def test_diabetes_from_openml_are_scaled_and_cut_like_the_file(monkeypatch, data
         "sklearn.datasets.fetch_openml",
         lambda *_, **__: SimpleNamespace(data=raw[:, :8], target=label),
     )
-    found = taupath.reproduce.data.diabetes_from_openml(lambda _: None)
+    found = taupath.reproduce.paper_data.diabetes_from_openml(lambda _: None)
     stored = load_paper("diabetes", data_dir)
     for part in ("train", "valid", "test"):
         assert_array_equal(getattr(found, f"y_{part}"), getattr(stored, f"y_{part}"))
@@ -148,9 +148,9 @@ def test_openml_is_not_waited_for_longer_than_the_limit(monkeypatch):
     import threading
 
     never = threading.Event()
-    monkeypatch.setattr(taupath.reproduce.data, "_fetch_into", lambda _: never.wait())
+    monkeypatch.setattr(taupath.reproduce.paper_data, "_fetch_into", lambda _: never.wait())
     said = []
-    assert taupath.reproduce.data.diabetes_from_openml(said.append, seconds=0.01) is None
+    assert taupath.reproduce.paper_data.diabetes_from_openml(said.append, seconds=0.01) is None
     never.set()
     assert "did not answer" in said[0]
 
@@ -162,7 +162,7 @@ def test_without_a_network_openml_is_said_to_fail_and_nothing_is_raised(monkeypa
     monkeypatch.setattr("socket.getaddrinfo", fail)
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))  # nothing is cached there
     said = []
-    assert taupath.reproduce.data.diabetes_from_openml(said.append) is None
+    assert taupath.reproduce.paper_data.diabetes_from_openml(said.append) is None
     assert "URLError" in said[0] and "no such host" in said[0]
 
 

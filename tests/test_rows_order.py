@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import taupath
 from taupath.engine.rows import NEARBY, order_in_memory
-from taupath.paths import training_data as samples
+from taupath.paths import training_data
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_small_sparse_and_wide_data_stay_where_they_are(data):
 def test_the_path_does_not_depend_on_it(data, monkeypatch):
     X, y = data
     ordered = taupath.quantile_path(X, y, C=0.01)
-    monkeypatch.setattr(samples, "order_in_memory", lambda X, sign, response: None)
+    monkeypatch.setattr(training_data, "order_in_memory", lambda X, sign, response: None)
     plain = taupath.quantile_path(X, y, C=0.01)
     for tau in (0.0, 0.13, 0.5, 0.77, 1.0):
         for one, other in zip(ordered.index_sets(tau), plain.index_sets(tau), strict=True):

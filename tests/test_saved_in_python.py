@@ -200,7 +200,7 @@ def test_what_has_no_columns_is_refused(capsys, files):
     alone = tp.QuantileSVC().fit(X, y)
     precomputed = tp.QuantileSVC(kernel="precomputed").fit(X @ X.T, y)
     for what, said in (
-        (alone.path_, "ClassificationPath without the preparation of raw files"),
+        (alone.path_, "SolutionPath without the preparation of raw files"),
         (alone.at(0.3), "FrozenClassifier without the preparation of raw files"),
         (precomputed, "its kernel is precomputed"),
     ):

@@ -118,6 +118,10 @@ def test_bad_input_is_refused():
     for Cs, message in [([], "Cs is empty"), (0, "at least 1"), ([1.0, -1.0], "Cs must be")]:
         with pytest.raises(ValueError, match=message):
             QuantileSVCCV(Cs).fit(X, Y)
+    with pytest.raises(ValueError, match="cv must be an integer of at least 2, got 1"):
+        QuantileSVCCV([1.0], cv=1).fit(X, Y)
+    with pytest.raises(ValueError, match="n_jobs must be None, -1 or a number of jobs, got 0"):
+        QuantileSVCCV([1.0], n_jobs=0).fit(X, Y)
     y = np.where(np.arange(len(Y)) < 2, "rare", Y)
     by_hand = [(np.arange(2, len(Y)), np.arange(2))]
     with pytest.raises(ValueError, match=r"cv leaves .* no samples of class 'rare'"):

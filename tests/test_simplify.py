@@ -94,8 +94,8 @@ def test_no_node_could_be_left_out(name):
     """Over two chords in a row the bound would be broken."""
     tol = 1e-3
     simple = JOBS[name].path().simplify(tol)
-    continuum = simple._continuum()
-    ends = [simple._end(k)[0] for k in range(simple.n_kinks)]
+    continuum = simple.solutions.gap_bound
+    ends = [simple.solutions.end(k)[0] for k in range(simple.n_kinks)]
     joined = [continuum.bound(ends[k], ends[k + 2])[0] for k in range(len(ends) - 3)]
     assert min(joined) > tol
 
@@ -156,7 +156,7 @@ def test_it_says_what_it_is():
     simple = path.simplify(1e-3)
     assert (simple.method, simple.tol) == ("approximate", 1e-3)
     assert isinstance(simple, taupath.SolutionPath)
-    assert "Simplified" in repr(simple)
+    assert "approximate" in repr(simple)
     assert "gaps within 0.001" in repr(simple)
     assert simple.nbytes == path.nbytes + simple.taus.nbytes
     assert_array_equal(simple.classes, [-1, 1])

@@ -8,9 +8,10 @@ from scipy import sparse
 import taupath
 import verify
 from taupath.engine import solver
-from taupath.engine.problem import quantile_classification
 from taupath.engine.rows import FAR_APART, make_rows
 from taupath.engine.status import FREE, LOWER, UPPER, Outcome
+from taupath.paths.jobs import QuantileClassification
+from taupath.paths.training_data import Responses
 
 pytestmark = pytest.mark.core
 
@@ -25,20 +26,21 @@ def data():
 def test_a_repair_finds_the_solution_again(data):
     X, y = data
     rows = make_rows(X, y, 1.0)
-    line = quantile_classification(y > 0, np.ones(80), 1.0)
-    made = solver._Solver(rows, rows.squared_norms(), line, 0.0, 1.0, None, None)
-    right = made._walk(made.line, 0.0, 0.3, made._start(), [], "start_events")
+    line = QuantileClassification(1.0, np.unique(y)).boxes.line(
+        Responses(np.where(y > 0, 1.0, -1.0), np.ones(80), np.ones(80))
+    )
+    made = solver._Solver(rows, line, 0.0, 1.0)
+    right = made._walk(line, made._start(), 0.3, [], "start_events")
     status = right.status.copy()
     bound = np.flatnonzero(status != FREE)[:10]
     status[bound] = np.where(status[bound] == LOWER, UPPER, LOWER)
-    wrong = solver._State(status, right.free, 0.5 * right.theta)
-    found = made._repair(made.line, 0.3, wrong, [])
+    wrong = solver.State(0.3, status, right.free, 0.5 * right.theta)
+    found = made._repair(line, wrong, [])
     assert made.counters["repairs"] == 1
     assert_array_equal(found.status, right.status)
     assert_array_equal(np.sort(found.free), np.sort(right.free))
-    assert_allclose(
-        made._theta(made.line, found, 0.3), made._theta(made.line, right, 0.3), atol=1e-8
-    )
+    assert found.t == right.t == 0.3
+    assert_allclose(made._theta(line, found), made._theta(line, right), atol=1e-8)
 
 
 def test_a_walk_that_goes_wrong_is_walked_again_with_care(data, monkeypatch):
@@ -55,8 +57,9 @@ def test_a_walk_that_goes_wrong_is_walked_again_with_care(data, monkeypatch):
     monkeypatch.setattr(solver._Solver, "_run", once_wrong)
     path = taupath.quantile_path(X, y)
     assert wrong and path.counters["rewinds"] == 1
-    assert_array_equal(path._stretches[0].record.index, right._stretches[0].record.index)
-    assert_array_equal(path._stretches[0].record.move, right._stretches[0].record.move)
+    (piece,), (same,) = path.solutions.pieces, right.solutions.pieces
+    assert_array_equal(piece.record.index, same.record.index)
+    assert_array_equal(piece.record.move, same.record.move)
     assert_allclose(path.taus, right.taus, rtol=0.0, atol=1e-12)
 
 

@@ -22,8 +22,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler, scale
 import taupath as tp
 from damage import ANYTHING, altered, entries, flipped
 from lazily import Lazily
+from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.container import NO_DIGEST, VERSION, read_container, write_container
-from taupath.storage.shelf import Shelf, Taken
 from taupath.tables import TableError
 
 STORED = Path(__file__).parent / "stored"
@@ -151,24 +151,24 @@ def test_a_regressor_comes_back_with_the_names_of_its_features(tmp_path):
 def test_ones_take_a_byte_each(tmp_path):
     path = PATHS["ones"]
     path.save(tmp_path / "path.tau")
-    entries = path._samples.X.nnz
+    entries = path.data.X.nnz
     assert (tmp_path / "path.tau").stat().st_size < path.nbytes + 5 * entries + 6000
 
 
 def test_floats_are_narrowed_only_where_nothing_is_lost():
-    shelf = Shelf()
+    shelf = ArraysToWrite()
     for value in (0.1, -0.0, 1e300, 128.0, 0.5, 127.0):
         name = shelf.put("x", np.array([value]))
-        back = Taken(shelf.arrays).take(name, np.float64)
+        back = StoredArrays(shelf.by_name).take(name, np.float64)
         assert back.dtype == np.float64
         assert back.tobytes() == np.array([value]).tobytes()
-    assert sorted(a.dtype.itemsize for a in shelf.arrays.values()) == [1, 4, 4, 4, 8, 8]
+    assert sorted(a.dtype.itemsize for a in shelf.by_name.values()) == [1, 4, 4, 4, 8, 8]
 
 
 def test_the_same_array_is_stored_once():
-    shelf = Shelf()
+    shelf = ArraysToWrite()
     names = {shelf.put(name, np.arange(9.0)) for name in "ab"}
-    assert len(names) == len(shelf.arrays) == 1
+    assert len(names) == len(shelf.by_name) == 1
 
 
 def test_safetensors_reads_a_model_file(tmp_path):
@@ -176,7 +176,7 @@ def test_safetensors_reads_a_model_file(tmp_path):
     PATHS["linear"].save(tmp_path / "path.tau")
     arrays = safetensors.load_file(tmp_path / "path.tau")
     (name,) = [name for name in arrays if name.startswith("X")]
-    assert np.array_equal(arrays[name], PATHS["linear"]._samples.X)
+    assert np.array_equal(arrays[name], PATHS["linear"].data.X)
 
 
 def check_predictions(model, columns, predicted):
@@ -408,7 +408,7 @@ def test_what_no_array_lays_claim_to_is_refused(tmp_path):
     entry = {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]}
     header = {"__metadata__": metadata(), "a": entry}
     (tmp_path / "file").write_bytes(with_header(header, bytes(16)))
-    with pytest.raises(tp.ModelFileError, match="more in it than it says"):
+    with pytest.raises(tp.ModelFileError, match="longer than its header says"):
         tp.load(tmp_path / "file")
 
 

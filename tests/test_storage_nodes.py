@@ -239,7 +239,7 @@ def test_a_simplified_path_with_a_kernel_comes_back(name, tmp_path):
         path.decision_function(X, values_of(path)),
         atol=1e-9,
     )
-    path._stretches[0].source.save(tmp_path / "exact.tau")
+    tp.SolutionPath(path.solutions.source).save(tmp_path / "exact.tau")
     path.simplify(1e-2).save(tmp_path / "small.tau")
     exact, small = ((tmp_path / f"{name}.tau").stat().st_size for name in ("exact", "small"))
     assert small < exact
@@ -250,7 +250,7 @@ def back(path, file):
     other = stored(path, file, data=True)
     assert type(other) is type(path)
     assert repr(other) == repr(path)
-    assert other._samples.X.dtype == path._samples.X.dtype
+    assert other.data.X.dtype == path.data.X.dtype
     assert_array_equal(other.taus, path.taus)
     truth, found = path.certify(), other.certify()
     assert found.holds()

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from taupath.choices import FORMATS
 from taupath.preparation import Preparation
 from taupath.tables import Table, TableError, read_table
-from taupath.tables.reading import FORMATS
 
 
 def read_bytes(data, format):

@@ -120,3 +120,20 @@ def test_decisions_in_columns_are_those_of_the_rates():
     model = QuantileSVC().fit(X, Y)
     misses = ((model.predict(X_NEW, taus=[0.1, 0.9]) == "no") & (Y_NEW == "yes")[:, None]).sum(0)
     assert misses[0] < misses[1]  # the dearer a false alarm, the more misses
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"tau": 0.9},
+        {"tau": np.nan},
+        {"tau": np.linspace(0.1, 0.5, 90)},
+        {"taus": [0.5, np.nan]},
+        {"cost_fp": 9.0, "cost_fn": 1.0},
+        {"cost_matrix": [[0.0, 9.0], [1.0, 0.0]]},
+    ],
+)
+def test_a_rule_by_probabilities_refuses_what_was_not_walked(given):
+    model = QuantileSVC(monotone=True, tau_range=(0.2, 0.8)).fit(X, Y)
+    with pytest.raises(ValueError, match=r"must lie in the walked range \[0.2, 0.8\], got"):
+        model.predict(X_NEW, **given)

@@ -7,7 +7,8 @@ from sklearn.datasets import load_diabetes, make_classification
 
 import taupath as tp
 from taupath.engine import two_threads as together
-from taupath.engine.meeting import Meeting, Passing, Stopped, walk_together
+from taupath.engine.solver import Guess
+from taupath.engine.two_threads import Meeting, Stopped, walk_together
 
 pytestmark = pytest.mark.core
 
@@ -29,7 +30,7 @@ def test_two_threads_find_the_path_of_one(n, share):
     X, y = two_classes(n, share)
     path = tp.quantile_path(X, y, C=0.1)
     other = tp.quantile_path(X, y, C=0.1, n_jobs=2)
-    assert len(other._stretches) > 1
+    assert len(other.solutions.pieces) > 1
     same_solutions(path, other)
     # the kinks are the same, up to ties; and there is one where two walks meet
     assert abs(other.n_kinks - path.n_kinks) <= 12
@@ -40,7 +41,7 @@ def test_wherever_two_threads_meet_their_kinks_are_those_of_one():
     path = tp.quantile_path(X, y, C=0.1)
     for _ in range(10):  # it depends on the day
         other = tp.quantile_path(X, y, C=0.1, n_jobs=2)
-        ends = [(float(s.record.begin), float(s.record.end)) for s in other._stretches]
+        ends = [(float(s.record.begin), float(s.record.end)) for s in other.solutions.pieces]
         assert all(begin < end for begin, end in ends)
         assert (np.diff(other.taus) > 0.0).all()
         assert abs(other.n_kinks - path.n_kinks) <= 12
@@ -59,7 +60,7 @@ def test_parts_of_a_path_have_their_ends(walked, share):
 def test_seams_have_the_solutions_of_both_sides():
     X, y = two_classes(2500, 0.2)
     path = tp.quantile_path(X, y, C=0.1, n_jobs=2)
-    seams = [float(stretch.kinks[-1]) for stretch in path._stretches[:-1]]
+    seams = [float(stretch.kinks[-1]) for stretch in path.solutions.pieces[:-1]]
     assert len(seams) >= 1
     for seam in seams:
         for tau in (np.nextafter(seam, 0.0), seam, np.nextafter(seam, 1.0)):
@@ -87,7 +88,7 @@ def test_kernels_and_sparse_rows_can_be_shared(kernel):
 def test_rows_of_a_kernel_that_are_computed_when_needed_have_one_thread():
     X, y = two_classes(300, 0.4)
     path = tp.quantile_path(X, y, C=0.1, kernel="rbf", cache_size=0.3, n_jobs=2)
-    assert len(path._stretches) == 1
+    assert len(path.solutions.pieces) == 1
 
 
 def test_quantile_regression_walks_both_halves_at_a_time():
@@ -101,8 +102,8 @@ def test_quantile_regression_walks_both_halves_at_a_time():
 
 def test_the_estimator_hands_n_jobs_on():
     X, y = two_classes(300, 0.4)
-    assert len(tp.QuantileSVC(n_jobs=2).fit(X, y).path_._stretches) == 2
-    assert len(tp.QuantileSVC(n_jobs=1).fit(X, y).path_._stretches) == 1
+    assert len(tp.QuantileSVC(n_jobs=2).fit(X, y).path_.solutions.pieces) == 2
+    assert len(tp.QuantileSVC(n_jobs=1).fit(X, y).path_.solutions.pieces) == 1
 
 
 def test_a_path_of_two_threads_is_stored(tmp_path):
@@ -166,11 +167,11 @@ def test_a_bad_guess_of_the_middle_does_no_harm(monkeypatch):
         def worse(t):
             status, theta = guess_at(t)
             rng = np.random.default_rng(0)
-            return rng.permutation(status), theta
+            return Guess(rng.permutation(status), theta)
 
         return right(*others, worse)
 
-    monkeypatch.setattr("taupath.fitting.classification.walk_in_two", misled)
+    monkeypatch.setattr("taupath.fitting.walks.walk_in_two", misled)
     same_solutions(path, tp.quantile_path(X, y, C=0.01, n_jobs=2), 5)
 
 
@@ -179,8 +180,8 @@ def test_walks_meet_where_one_has_been():
     assert not one.reached(0.3)
     assert not two.reached(0.5)
     assert one.reached(0.5)
-    passing = Passing(two)
-    assert not passing.reached(1.0)
+    assert not two.passing(1.0)
     two.stop = True
-    with pytest.raises(Stopped):
-        passing.reached(1.0)
+    for told in (two.passing, two.reached):
+        with pytest.raises(Stopped):
+            told(1.0)

@@ -12,10 +12,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from taupath.report.page import SCRIPTS
+from taupath.report.assembly import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = ROOT / "src" / "taupath" / "report"
+SOURCES = ROOT / "src" / "taupath" / "report" / "page"
 JOINED = ROOT / "build" / "lint"
 OPENING = '"use strict";\n(() => {\n'
 CLOSING = "})();\n"
@@ -23,7 +23,7 @@ CLOSING = "})();\n"
 Finding = tuple[str, int, int, str]  # file, line, column, message
 
 
-def join(names: tuple[str, ...]) -> tuple[str, list[tuple[str, int]]]:
+def join(names: list[str]) -> tuple[str, list[tuple[str, int]]]:
     """Return the joined script, and the file and line that each of its lines comes from."""
     texts = {name: (SOURCES / name).read_text(encoding="utf-8") for name in names}
     origins = [
@@ -63,13 +63,10 @@ def main() -> int:
         for finding, count in counts.items()
         if "no-unused-vars" not in finding[3] or count == holding[finding[0]]
     )
-    wrong += [
-        (path.name, 1, 1, "on no page")
-        for path in sorted(SOURCES.glob("*.js"))
-        if not holding[path.name]
-    ]
+    there = sorted(path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*.js"))
+    wrong += [(name, 1, 1, "on no page") for name in there if not holding[name]]
     for name, line, column, message in wrong:
-        print(f"src/taupath/report/{name}:{line}:{column}: {message}")
+        print(f"src/taupath/report/page/{name}:{line}:{column}: {message}")
     return bool(wrong)
 
 

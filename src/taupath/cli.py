@@ -7,15 +7,22 @@ import argparse
 import contextlib
 import io
 import os
-import shutil
 import sys
-import textwrap
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from taupath.commands import certify, demo, evaluate, fit, predict, report, reproduce, simplify
-from taupath.commands.common import Failed
+from taupath.commands import (
+    Failed,
+    certify,
+    demo,
+    evaluate,
+    fit,
+    predict,
+    report,
+    reproduce,
+    simplify,
+)
 
 __all__ = ["main"]
 
@@ -46,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("taupath: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # whoever read our output has had enough
+    except BrokenPipeError:  # the reader of our output is gone
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -83,19 +90,19 @@ def _warn(message: Any, *_: Any, **__: Any) -> None:
 
 
 def _complain(text: str) -> None:
-    """Print a line on standard error; control characters, of a file perhaps, as escapes."""
-    from taupath.tables.cells import printable
+    """Print a line on standard error, with escapes for control characters."""
+    from taupath.tables.messages import printable
 
     print(f"taupath: {printable(text)}", file=sys.stderr)
 
 
 class _Version(argparse.Action):
-    """Print the version, which takes a look at the installed packages."""
+    """Print the version, which is looked up only when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        import taupath
+        from importlib.metadata import version
 
-        print(f"taupath {taupath.__version__}")
+        print(f"taupath {version('taupath')}")
         parser.exit()
 
 
@@ -112,9 +119,6 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add(commands, [shared])
-    width = min(shutil.get_terminal_size().columns, 100) - 2
-    for each in commands.choices.values():  # their examples keep their lines, descriptions do not
-        each.description = textwrap.fill(str(each.description), width)
     return parser
 
 

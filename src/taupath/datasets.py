@@ -234,7 +234,7 @@ PAPER_NAMES = tuple(_PAPER_LOADERS)
 def _read_splice_sites(
     file: Path, n_positive: int, n_negative: int
 ) -> tuple[sp.csr_matrix, np.ndarray]:
-    """Return the first so many positive sites, then the first so many negative ones."""
+    """Return the first `n_positive` positive sites, then the first `n_negative` negative ones."""
     window = slice(98, 299)  # 201 letters; the invariant AG of an acceptor site ends in the middle
     wanted = {1: n_positive, -1: n_negative}
     found: dict[int, list[bytes]] = {1: [], -1: []}

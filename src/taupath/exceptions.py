@@ -40,12 +40,12 @@ class IndefiniteKernelWarning(UserWarning):
 
 
 class ConstantDecisionWarning(UserWarning):
-    """At these costs a classifier decides the same for all cases, those of training included."""
+    """At these costs a classifier decides the same for all cases, even those of training."""
 
 
 class ModelFileError(ValueError):
-    """A file is no model file, or it is damaged, or of a later version."""
+    """A file is not a model file, is damaged, or was written by a later version."""
 
 
 class ClusterFailed(RuntimeError):
-    """A Dask cluster has gone away, or nothing happens there any more."""
+    """A Dask cluster is gone, or no longer answers."""

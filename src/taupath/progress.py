@@ -1,4 +1,4 @@
-"""Progress of what takes long: a line on the terminal or in a notebook, with the time left."""
+"""Progress of long computations: a line on the terminal or in a notebook, with the time left."""
 
 import shutil
 import sys
@@ -16,11 +16,11 @@ Progress = Callable[[float, int], object]
 # What solvers call: as that, and with the place on the path, None where there is no single one.
 Tell = Callable[[float, int, float | None], None]
 
-# Seconds before anything is shown.
+# Seconds before anything is shown: quick work needs no display.
 PATIENCE = 1.0
-# Seconds between two states of the line.
+# Seconds between two updates of the line: smooth, and cheap.
 PAUSE = 0.2
-# Seconds of work, after which the time left is told: by then it is right within a factor of two.
+# Seconds of work after which the time left is shown: by then it is right within a factor of two.
 EXPERIENCE = 2.0
 # Characters of the bar.
 WIDTH = 12
@@ -39,17 +39,11 @@ def duration(seconds: float) -> str:
 
 
 def telling(progress: Any, unit: str, parameter: str) -> Tell | None:
-    """Return what a solver calls to report to `progress`; None if nobody listens.
+    """Return what a solver calls to report to `progress`, None if there is nothing to report to.
 
-    Parameters
-    ----------
-    progress : callable or None
-        A `Display`, a `Share` of one, or a function of the user's, which hears only of fraction
-        and number.
-    unit : str
-        What is counted: "kinks", "nodes".
-    parameter : str
-        What the place on the path is called: "τ", "C".
+    `progress` is a `Display`, a `Share`, or a user's function, which gets only the fraction and the
+    number. `unit` says what is counted, such as kinks, and `parameter` names the position on the
+    path.
     """
     if progress is None:
         return None
@@ -59,9 +53,9 @@ def telling(progress: Any, unit: str, parameter: str) -> Tell | None:
 
 
 class Display:
-    """A line on standard error that says how far something is; gone when it is done.
+    """A line on standard error that shows progress and is erased at the end.
 
-    It is shown on a terminal and in a notebook, and nowhere else. Within its ``with`` block it is
+    It is shown only on a terminal and in a notebook. Within its ``with`` block it is
     called as ``display(fraction, n_done)``; if it never is, the elapsed time is shown.
 
     Parameters
@@ -168,7 +162,7 @@ class Display:
 
 
 class Share:
-    """A part of the work that a display shows: its fractions are of that part.
+    """A part of the work that a display shows; fractions are those of the part.
 
     Parameters
     ----------
@@ -202,7 +196,7 @@ class Share:
 
 
 def share_of(progress: Any, begin: float, size: float) -> Share | None:
-    """Return what a part of the work reports to; None if nobody listens."""
+    """Return what a part of the work reports to, None if there is nothing to report to."""
     return None if progress is None else Share(progress, begin, size)
 
 
@@ -212,7 +206,7 @@ def _whole(seconds: float) -> str:
 
 
 def _is_looked_at(stream: Any) -> bool:
-    """Return whether a person sees what is written: a terminal, or a cell of a notebook."""
+    """Return whether a person sees what is written: on a terminal, or in a notebook."""
     return stream is not None and (
         stream.isatty() or type(stream).__module__.split(".")[0] == "ipykernel"
     )

@@ -1,22 +1,30 @@
-"""Checks of what users pass in: each error names the argument and the offending value."""
+"""Checks of what users pass in. Each error names the argument, what was wrong, and where."""
 
 import math
 import numbers
 import os
+import reprlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 __all__ = [
+    "DEFAULT_C",
+    "UNIT_INTERVAL",
+    "Checked",
     "check_C",
+    "check_all_within",
     "check_choice",
     "check_features",
+    "check_integer",
     "check_labels",
     "check_levels",
     "check_n_jobs",
     "check_new_features",
+    "check_numbers",
     "check_positive",
     "check_progress",
     "check_range",
@@ -24,67 +32,129 @@ __all__ = [
     "check_some_weights",
     "check_targets",
     "check_two_classes",
+    "check_verbose",
     "check_weight",
     "check_weighted_classes",
     "check_within",
     "find_labels",
     "first_not_finite",
+    "is_dask",
     "one_or_several",
     "regularization_to_C",
     "slices",
 ]
 
+# Samples and features are numbered by int32, and their number plus one must be an int32, too.
 MAX_ROWS = 2**31 - 2
-# Features, weights and C up to this size: their product, with the feature squared, and sums of
-# such products over all samples and features still fit a double.
+# Bound on features, weights and C. C · weight · feature² is then at most 1e240, and sums of such
+# products over all samples and features stay below the largest double, 1.8e308.
 LARGEST = 1e60
+# The default of C. Functions tell it by identity from a 1.0 that somebody wrote beside `lam`.
+DEFAULT_C = float("1.0")
+# C and 1 / (n λ) that differ by less, relatively, are one number that was rounded twice.
+SAME_C = 1e-9
+UNIT_INTERVAL = (0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Features that `check_features` has returned, or some of their rows or columns.
+
+    Whoever gets one need not look for NaN or infinity again.
+    """
+
+    features: "np.ndarray | sp.csr_array"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of samples and of features."""
+        n_samples, n_features = self.features.shape
+        return n_samples, n_features
+
+    def __getitem__(self, which: Any) -> "Checked":
+        return Checked(self.features[which])
+
+
+def is_dask(*values: Any) -> bool:
+    """Return whether one of these is a Dask collection."""
+    return any(hasattr(value, "__dask_graph__") for value in values)
 
 
 def check_features(X: Any, single: bool = False) -> "np.ndarray | sp.csr_array":
-    """Return X as C-contiguous float64 or as CSR with sorted unique int32 indices.
+    """Return X as C-contiguous float64 or as CSR with sorted, unique int32 indices.
 
     Copies only where storage or precision has to change. With `single`, float32 stays float32.
     """
+    known = isinstance(X, Checked)
+    X = X.features if known else X
     if sp.issparse(X):
-        return _check_sparse(X, single)
+        return _check_sparse(X, single, known)
     array = _as_real(X, "X")
     if array.ndim != 2:
         raise ValueError(
             f"X must have two dimensions (n_samples, n_features), got shape {array.shape}"
         )
-    _check_size(array.shape)
+    _check_shape(array.shape)
     with np.errstate(over="ignore"):  # a long double may become infinite, which is found below
         array = np.ascontiguousarray(array, dtype=_precision(array.dtype, single))
-    _check_size_of_values(array, "X")
+    if not known:
+        _check_size(array, "X")
     return array
 
 
-def _precision(dtype: np.dtype, single: bool) -> type:
-    return np.float32 if single and dtype == np.float32 else np.float64
-
-
-def _check_sparse(X: Any, single: bool) -> "sp.csr_array":
+def _check_sparse(X: Any, single: bool, known: bool) -> "sp.csr_array":
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got shape {X.shape}")
     _check_real_dtype(X.dtype, "X")
-    _check_size(X.shape)
-    if X.shape[1] > MAX_ROWS:
-        raise ValueError(f"X has {X.shape[1]} features, more than {MAX_ROWS}")
+    _check_shape(X.shape)
     try:
         csr = sp.csr_array(X, dtype=_precision(X.dtype, single))
-        csr.check_format(full_check=True)  # the core trusts the indices
+        if not known:
+            csr.check_format(full_check=True)  # the core trusts the indices
     except ValueError as error:
         raise ValueError(f"X is not a valid sparse matrix: {error}") from None
     if not csr.has_canonical_format:
         csr = csr.copy()  # the caller's matrix stays as it is
         csr.sum_duplicates()
-    _check_size_of_values(csr.data, "X", lambda k: _place_in_csr(csr, k))
+    if not known:
+        _check_size(csr.data, "X", lambda k: _place_in_csr(csr, k))
     return csr
 
 
 def _place_in_csr(csr: "sp.csr_array", k: int) -> tuple[int, int]:
     """Return row and column of the k-th stored entry."""
     return int(np.searchsorted(csr.indptr, k, side="right")) - 1, int(csr.indices[k])
+
+
+def _precision(dtype: np.dtype, single: bool) -> type:
+    return np.float32 if single and dtype == np.float32 else np.float64
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    if 0 in shape:
+        raise ValueError(f"X is empty: shape {shape}")
+    for count, what in zip(shape, ("rows", "features"), strict=True):
+        if count > MAX_ROWS:
+            raise ValueError(f"X has {count} {what}, more than {MAX_ROWS}")
+
+
+def check_new_features(
+    X: Any, n_features: int, single: bool = False
+) -> "np.ndarray | sp.csr_array":
+    """Return X checked, with the number of features of the training data."""
+    checked = check_features(X, single)
+    if checked.shape[1] != n_features:
+        raise ValueError(f"X has {checked.shape[1]} features, the path was made with {n_features}")
+    return checked
+
+
+def check_numbers(value: Any, name: str) -> np.ndarray:
+    """Return a number (no dimension) or an array of numbers, finite or not, as float64."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        shown = reprlib.repr(value)
+        raise TypeError(f"{name} must be a number or an array of numbers, got {shown}") from None
 
 
 def _as_real(values: Any, name: str) -> np.ndarray:
@@ -101,44 +171,34 @@ def _check_real_dtype(dtype: np.dtype, name: str) -> None:
         raise TypeError(f"{name} must hold real numbers, got dtype {dtype}")
 
 
-def _check_size(shape: tuple[int, ...]) -> None:
-    if shape[0] == 0 or shape[1] == 0:
-        raise ValueError(f"X is empty: shape {shape}")
-    if shape[0] > MAX_ROWS:
-        raise ValueError(f"X has {shape[0]} rows, more than {MAX_ROWS}")
-
-
-def _check_size_of_values(
-    values: np.ndarray,
-    name: str,
-    place_of: Callable[[int], tuple[int, int]] | None = None,
+def _check_size(
+    values: np.ndarray, name: str, place_of: Callable[[int], tuple[int, ...]] | None = None
 ) -> None:
-    """Refuse NaN, infinity and what is too large to be squared and summed.
+    """Refuse NaN, infinity and numbers too large to be squared and summed.
 
-    `place_of` turns the position of an entry of one-dimensional `values` into one that the user
-    knows.
+    `place_of` turns the position of an entry into one that the user knows.
     """
-    # the comparison is not true of NaN either; no float32 is too large
+    # the comparison is false for NaN; no finite float32 is too large
     fine = np.isfinite(values) if values.dtype == np.float32 else np.abs(values) <= LARGEST
-    if fine.all():
+    at = _first(~fine)
+    if at is None:
         return
-    at = tuple(int(k) for k in np.argwhere(~fine)[0])
     value = float(values[at])
-    if place_of is not None:
-        at = place_of(at[0])
-    place = ", ".join(str(k) for k in at)
-    why = "" if not math.isfinite(value) else f", larger than {LARGEST:g} in absolute value"
+    why = f", larger than {LARGEST:g} in absolute value" if math.isfinite(value) else ""
+    place = ", ".join(map(str, at if place_of is None else place_of(at[0])))
     raise ValueError(f"{name} contains {value}{why} (first at [{place}])")
 
 
-def check_new_features(
-    X: Any, n_features: int, single: bool = False
-) -> "np.ndarray | sp.csr_array":
-    """Return X checked, with the number of features of the training data."""
-    checked = check_features(X, single)
-    if checked.shape[1] != n_features:
-        raise ValueError(f"X has {checked.shape[1]} features, the path was made with {n_features}")
-    return checked
+def first_not_finite(values: np.ndarray) -> tuple[int, ...] | None:
+    """Return the position of the first NaN or infinity in an array, None if there is none."""
+    return _first(~np.isfinite(values))
+
+
+def _first(mask: np.ndarray) -> tuple[int, ...] | None:
+    """Return the position of the first true entry, None if there is none."""
+    if not mask.any():
+        return None
+    return tuple(int(k) for k in np.unravel_index(int(mask.argmax()), mask.shape))
 
 
 def check_labels(y: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
@@ -150,35 +210,45 @@ def check_labels(y: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
 
 def find_labels(y: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels of all samples, and each label once, sorted."""
-    labels = np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.ndim != 1:
-        raise ValueError(f"y must have one dimension, got shape {labels.shape}")
-    if len(labels) != n_samples:
-        raise ValueError(f"y has {len(labels)} labels, X has {n_samples} rows")
+    labels = _one_column(np.asarray(y), n_samples, "labels")
     if labels.dtype.kind == "c":
         raise TypeError(f"y must hold labels, got dtype {labels.dtype}")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        at = int(np.flatnonzero(~np.isfinite(labels))[0])
-        raise ValueError(f"y contains {labels[at]} (first at [{at}])")
+    at = first_not_finite(labels) if labels.dtype.kind == "f" else None
+    if at is not None:
+        raise ValueError(f"y contains {labels[at]} (first at [{at[0]}])")
     try:
-        classes = np.unique(labels)
+        return labels, np.unique(labels)
     except TypeError:
         raise TypeError("y mixes labels that cannot be sorted, such as numbers and text") from None
-    return labels, classes
 
 
 def check_two_classes(classes: np.ndarray) -> None:
-    """Refuse all but two."""
+    """Raise unless there are exactly two classes."""
     if len(classes) != 2:
         shown = ", ".join(repr(c) for c in classes[:5].tolist())
         more = ", ..." if len(classes) > 5 else ""
         raise ValueError(f"y must have exactly two classes, got {len(classes)}: {shown}{more}")
 
 
+def check_targets(y: Any, n_samples: int) -> np.ndarray:
+    """Return the numbers to be predicted, as float64."""
+    targets = _one_column(_as_real(y, "y").astype(np.float64), n_samples, "values")
+    _check_size(targets, "y")
+    return targets
+
+
+def _one_column(y: np.ndarray, n_samples: int, what: str) -> np.ndarray:
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise ValueError(f"y must have one dimension, got shape {y.shape}")
+    if len(y) != n_samples:
+        raise ValueError(f"y has {len(y)} {what}, X has {n_samples} rows")
+    return y
+
+
 def check_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
-    """Return one weight per sample, ones for None."""
+    """Return one weight per sample, at least one of them above zero; ones for None."""
     weight = check_some_weights(sample_weight, n_samples)
     if not (weight > 0).any():
         raise ValueError("sample_weight is zero for every sample")
@@ -186,28 +256,28 @@ def check_weight(sample_weight: Any, n_samples: int) -> np.ndarray:
 
 
 def check_some_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
-    """Return the weights of some samples, which may all be zero; ones for None."""
+    """Return one weight per sample, possibly all zero; ones for None."""
     if sample_weight is None:
         return np.ones(n_samples)
     weight = _as_real(sample_weight, "sample_weight").astype(np.float64)
     if weight.shape != (n_samples,):
         raise ValueError(f"sample_weight has shape {weight.shape}, expected ({n_samples},)")
-    _check_size_of_values(weight, "sample_weight")
-    if (weight < 0).any():
-        at = int(np.flatnonzero(weight < 0)[0])
-        raise ValueError(f"sample_weight is negative: {weight[at]} at [{at}]")
+    _check_size(weight, "sample_weight")
+    at = _first(weight < 0)
+    if at is not None:
+        raise ValueError(f"sample_weight is negative: {weight[at]} at [{at[0]}]")
     return weight
 
 
 def check_weighted_classes(weight: np.ndarray, classes: np.ndarray, positive: np.ndarray) -> None:
-    """Refuse weights that leave one class only: weight 0 means absence."""
+    """Raise if one of the classes has samples of weight 0 only: weight 0 means absence."""
     for label, members in zip(classes.tolist(), (~positive, positive), strict=True):
         if not (weight[members] > 0).any():
             raise ValueError(f"sample_weight is zero for every sample of class {label!r}")
 
 
 def check_real(value: Any, name: str) -> float:
-    """Return a number that is real and no truth value."""
+    """Return a real number; truth values are refused."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
@@ -223,25 +293,48 @@ def check_positive(value: Any, name: str) -> float:
     return number
 
 
+def check_integer(value: Any, name: str, least: int, or_else: str | None = None) -> int:
+    """Return an integer of at least `least`; truth values are refused."""
+    integral = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not integral or value < least:
+        expected = f"an integer of at least {least}" + (f" or {or_else}" if or_else else "")
+        raise ValueError(f"{name} must be {expected}, got {value!r}")
+    return int(value)
+
+
+def check_choice(
+    value: Any, name: str, choices: tuple[str, ...], or_else: str | None = None
+) -> str:
+    """Return one of `choices`; `or_else` says what else the caller would have taken."""
+    if isinstance(value, str) and value in choices:
+        return value
+    expected = ", ".join(map(repr, choices)) + (f" or {or_else}" if or_else else "")
+    wrong = ValueError if isinstance(value, str) else TypeError
+    raise wrong(f"{name} must be one of {expected}, got {value!r}")
+
+
+def check_C(C: Any, name: str = "C") -> float:
+    """Return a C that does not overflow in products with features and weights."""
+    return _check_C(check_positive(C, name), name)
+
+
 def _check_C(C: float, given: str) -> float:
-    """Refuse a C out of all proportion."""
     if not 1.0 / LARGEST <= C <= LARGEST:
         raise ValueError(f"{given} must lie between {1.0 / LARGEST:g} and {LARGEST:g}, got {C!r}")
     return C
 
 
-def check_C(C: Any, name: str = "C") -> float:
-    """Return a C that numbers can be computed with."""
-    return _check_C(check_positive(C, name), name)
-
-
 def regularization_to_C(C: Any, lam: Any, n_samples: int) -> float:
-    """Return C; from λ as 1 / (n λ). Giving both is an error unless they mean the same."""
+    """Return C, or 1 / (n λ) if λ is given. Giving both is an error unless they agree.
+
+    `DEFAULT_C` itself, or None, counts as not given.
+    """
+    given = not (C is None or C is DEFAULT_C)
     if lam is None:
-        return check_C(1.0 if C is None else C)
+        return check_C(C if given else DEFAULT_C)
     from_lam = 1.0 / n_samples / check_positive(lam, "lam")
     _check_C(from_lam, f"lam={lam!r} means C = 1/(n lam), which")
-    if C is not None and not math.isclose(check_positive(C, "C"), from_lam, rel_tol=1e-9):
+    if given and not math.isclose(check_positive(C, "C"), from_lam, rel_tol=SAME_C):
         raise ValueError(
             f"C={C!r} and lam={lam!r} contradict each other: lam means C = 1/(n lam) = "
             f"{from_lam!r}; give one of them"
@@ -250,7 +343,7 @@ def regularization_to_C(C: Any, lam: Any, n_samples: int) -> float:
 
 
 def check_range(tau_range: Any, name: str = "tau_range") -> tuple[float, float]:
-    """Return the two ends of a stretch within [0, 1]."""
+    """Return the two ends of an interval within [0, 1]."""
     try:
         begin, end = tau_range
     except (TypeError, ValueError):
@@ -262,75 +355,29 @@ def check_range(tau_range: Any, name: str = "tau_range") -> tuple[float, float]:
 
 
 def check_within(value: Any, name: str, walked: tuple[float, float]) -> float:
-    """Return the parameter of a path if it lies within the walked stretch."""
+    """Return the parameter of a path if it lies within the walked range."""
     number = check_real(value, name)
-    begin, end = walked
-    if not begin <= number <= end:
-        raise ValueError(f"{name} must lie in the walked range [{begin:g}, {end:g}], got {value!r}")
+    if not walked[0] <= number <= walked[1]:
+        raise _outside(name, walked, value)
     return number
 
 
-def check_choice(
-    value: Any, name: str, choices: tuple[str, ...], or_else: str | None = None
-) -> str:
-    """Return one of `choices`; `or_else` says what else the caller would have taken."""
-    expected = ", ".join(map(repr, choices)) + (f" or {or_else}" if or_else else "")
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be one of {expected}, got {value!r}")
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {expected}, got {value!r}")
-    return value
+def check_all_within(values: np.ndarray, name: str, walked: tuple[float, float]) -> np.ndarray:
+    """Return an array of any shape if all its entries lie within the walked range."""
+    inside = (values >= walked[0]) & (values <= walked[1])  # false for NaN
+    if not inside.all():
+        raise _outside(name, walked, float(values[~inside].flat[0]))
+    return values
 
 
-def check_targets(y: Any, n_samples: int) -> np.ndarray:
-    """Return the numbers to be predicted."""
-    targets = _as_real(y, "y").astype(np.float64)
-    if targets.ndim == 2 and targets.shape[1] == 1:
-        targets = targets[:, 0]
-    if targets.ndim != 1:
-        raise ValueError(f"y must have one dimension, got shape {targets.shape}")
-    if len(targets) != n_samples:
-        raise ValueError(f"y has {len(targets)} values, X has {n_samples} rows")
-    _check_size_of_values(targets, "y")
-    return targets
-
-
-def first_not_finite(values: np.ndarray) -> tuple[int, ...] | None:
-    """Return where an array first is infinite or no number, None if nowhere."""
-    finite = np.isfinite(values)
-    if finite.all():
-        return None
-    return tuple(int(k) for k in np.unravel_index(int(finite.argmin()), values.shape))
-
-
-def check_verbose(verbose: Any) -> bool:
-    """Return whether progress is to be shown."""
-    if not isinstance(verbose, (bool, int, np.integer, np.bool_)) or verbose < 0:
-        raise ValueError(f"verbose must be 0 or 1, got {verbose!r}")
-    return bool(verbose)
-
-
-def check_progress(progress: Any) -> Any:
-    """Return something to call, or None."""
-    if progress is not None and not callable(progress):
-        raise TypeError(f"progress must be callable or None, got {progress!r}")
-    return progress
-
-
-def check_levels(level: Any, n_samples: int) -> np.ndarray:
-    """Return one level for each sample."""
-    levels = _as_real(level, "level").astype(np.float64)
-    if levels.ndim > 1 or (levels.ndim == 1 and len(levels) != n_samples):
-        raise ValueError(
-            f"level must be a number or have shape ({n_samples},), got shape {levels.shape}"
-        )
-    if np.isnan(levels).any():
-        raise ValueError("level must not be NaN")
-    return np.array(np.broadcast_to(levels, (n_samples,)))
+def _outside(name: str, walked: tuple[float, float], value: Any) -> ValueError:
+    bounds = f"[{walked[0]:g}, {walked[1]:g}]"
+    where = bounds if walked == UNIT_INTERVAL else f"the walked range {bounds}"
+    return ValueError(f"{name} must lie in {where}, got {value!r}")
 
 
 def one_or_several(value: Any, several: Any, name: str) -> Any:
-    """Return the value of the path's parameter that was asked for, or an array of several."""
+    """Return the value of a path's parameter that was asked for, or an array of several."""
     if value is None and several is None:
         raise TypeError(f"{name} must be a real number, got None; for several give taus")
     if value is not None and several is not None:
@@ -349,15 +396,41 @@ def one_or_several(value: Any, several: Any, name: str) -> Any:
     return value if np.ndim(value) == 0 else np.asarray(value)
 
 
-def slices(length: int, step: int) -> list[slice]:
-    """Return slices of at most `step` that together cover `length`."""
-    return [slice(first, min(first + step, length)) for first in range(0, length, step)]
+def check_levels(level: Any, n_samples: int) -> np.ndarray:
+    """Return one level for each sample."""
+    levels = _as_real(level, "level").astype(np.float64)
+    if levels.ndim > 1 or (levels.ndim == 1 and len(levels) != n_samples):
+        raise ValueError(
+            f"level must be a number or have shape ({n_samples},), got shape {levels.shape}"
+        )
+    if np.isnan(levels).any():
+        raise ValueError("level must not be NaN")
+    return np.array(np.broadcast_to(levels, (n_samples,)))
+
+
+def check_verbose(verbose: Any) -> bool:
+    """Return whether progress is to be shown."""
+    if not isinstance(verbose, (int, np.integer, np.bool_)) or verbose < 0:
+        raise ValueError(f"verbose must be 0 or 1, got {verbose!r}")
+    return bool(verbose)
+
+
+def check_progress(progress: Any) -> Any:
+    """Return a callable, or None."""
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be callable or None, got {progress!r}")
+    return progress
 
 
 def check_n_jobs(n_jobs: Any) -> int:
-    """Return how many jobs there may be at a time; -1 is as many as there are processors."""
+    """Return how many jobs may run at a time; -1 means one for each processor."""
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None, -1 or a number of jobs, got {n_jobs!r}")
     return int(n_jobs) if n_jobs > 0 else max((os.cpu_count() or 1) + 1 + int(n_jobs), 1)
+
+
+def slices(length: int, step: int) -> list[slice]:
+    """Return slices of at most `step` that together cover `length`."""
+    return [slice(first, min(first + step, length)) for first in range(0, length, step)]

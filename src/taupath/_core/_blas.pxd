@@ -3,14 +3,14 @@
 from scipy.linalg.cython_blas cimport daxpy, ddot, dnrm2
 
 cdef enum:
-    SHORT = 24      # measured: below this length a loop beats the call into BLAS
+    LOOP_BELOW = 24     # length below which a loop beats the call into BLAS, as measured
 
 
 cdef inline double dot(Py_ssize_t n, const double* x, const double* y) noexcept nogil:
     cdef Py_ssize_t k
     cdef double total = 0.0
     cdef int length = <int> n, one = 1
-    if n < SHORT:
+    if n < LOOP_BELOW:
         for k in range(n):
             total = total + x[k] * y[k]
         return total
@@ -20,7 +20,7 @@ cdef inline double dot(Py_ssize_t n, const double* x, const double* y) noexcept 
 cdef inline void axpy(Py_ssize_t n, double a, const double* x, double* y) noexcept nogil:
     cdef Py_ssize_t k
     cdef int length = <int> n, one = 1
-    if n < SHORT:
+    if n < LOOP_BELOW:
         for k in range(n):
             y[k] = y[k] + a * x[k]
     else:

@@ -5,18 +5,19 @@ from libc.math cimport fabs
 from taupath._core._blas cimport dot
 
 
-cdef class Table:
-    """Functions at nodes in a row, and how far they can move in between.
+cdef class NodeFunctions:
+    """Functions of x at successive nodes, and how far they can move in between.
 
     Parameters
     ----------
     taus : ndarray of shape (n_nodes,)
-        Where the nodes are.
+        The nodes.
     coef : ndarray of shape (n_nodes, n)
-        f(x) = <coef, x> + constant at each.
+        f(x) = <coef, x> + constant at each node.
     constant : ndarray of shape (n_nodes,)
+        See `coef`.
     travel, drift : ndarray of shape (n_nodes,)
-        Lengths up to each node that coef (in the norm of the features) and constant have moved.
+        How far coef (in the norm of the features) and constant have moved up to each node.
     linear : bool
         Whether functions are linear between neighbouring nodes.
     """
@@ -31,36 +32,27 @@ cdef class Table:
         self.travel, self.drift = travel, drift
         self.linear = linear
 
-    def search(self, const double[:, ::1] features, const int[::1] rows, const double[::1] norm,
-               const double[::1] level, double[::1] length, double[::1] first, double[::1] last,
+    def search(self, const double[::1] data, const int[::1] indices, const Py_ssize_t[::1] indptr,
+               const int[::1] rows, const double[::1] norm, const double[::1] level,
+               double[::1] length, double[::1] first, double[::1] last,
                unsigned char[:, ::1] undecided):
         """Add what is found to length, first and last of these rows of the features.
 
-        Steps between neighbouring nodes whose inside is not known are marked as undecided.
+        Features are stored like a CSR matrix; without `indices`, rows are dense. Steps between
+        neighbouring nodes whose inside is not known are marked as undecided.
         """
-        cdef Py_ssize_t k
+        cdef Py_ssize_t k, begin, size
+        cdef const double* x
+        cdef const int* where
         cdef int i
         with nogil:
             for k in range(rows.shape[0]):
                 i = rows[k]
-                self._search(i, &features[i, 0], NULL, features.shape[1], norm[i], level[i],
-                             &length[i], &first[i], &last[i], undecided)
-
-    def search_sparse(self, const double[::1] data, const int[::1] indices,
-                      const int[::1] indptr, const int[::1] rows, const double[::1] norm,
-                      const double[::1] level, double[::1] length, double[::1] first,
-                      double[::1] last, unsigned char[:, ::1] undecided):
-        """Do the same for rows of a CSR matrix."""
-        cdef Py_ssize_t k
-        cdef int i
-        cdef double nothing = 0.0
-        cdef int nowhere = 0
-        with nogil:
-            for k in range(rows.shape[0]):
-                i = rows[k]
-                self._search(i, &data[indptr[i]] if data.shape[0] > indptr[i] else &nothing,
-                             &indices[indptr[i]] if data.shape[0] > indptr[i] else &nowhere,
-                             indptr[i + 1] - indptr[i], norm[i], level[i], &length[i], &first[i],
+                begin = indptr[i]
+                size = indptr[i + 1] - begin
+                x = &data[begin] if size else NULL
+                where = &indices[begin] if size and indices is not None else NULL
+                self._search(i, x, where, size, norm[i], level[i], &length[i], &first[i],
                              &last[i], undecided)
 
     cdef double _value(self, Py_ssize_t node, const double* x, const int* where,
@@ -77,7 +69,7 @@ cdef class Table:
     cdef void _search(self, int i, const double* x, const int* where, Py_ssize_t size,
                       double norm, double level, double* length, double* first, double* last,
                       unsigned char[:, ::1] undecided) noexcept nogil:
-        # depth first, left half first: what waits are the right ends of halves to come
+        # depth first, left half first: the right ends of later halves wait on a stack
         cdef Py_ssize_t ends[64]
         cdef double values[64]
         cdef Py_ssize_t waiting = 1, a = 0, b, middle
@@ -90,7 +82,7 @@ cdef class Table:
             at_b = values[waiting - 1]
             width = self.taus[b] - self.taus[a]
             reach = norm * (self.travel[b] - self.travel[a]) + self.drift[b] - self.drift[a]
-            # (where norm is infinite and w rests, reach is not a number and nothing is skipped)
+            # (if norm is infinite and w rests, reach is not a number and nothing is skipped)
             if (at_a < 0.0) == (at_b < 0.0) and (fabs(at_a) + fabs(at_b) > reach
                                                  or (self.linear and b == a + 1)):
                 if at_a < 0.0:

@@ -1,3 +1,5 @@
+from libc.math cimport sqrt
+
 cdef extern from *:
     """
     #if defined(__GNUC__) || defined(__clang__)
@@ -14,12 +16,9 @@ cdef extern from *:
 
 
 cdef enum:
-    LEVELS = 50         # of the wheel; widths double from level to level, over all that ties need
-    SLOTS = 32          # a power of two
-    BALLS = 60          # radii double from ball to ball; the middle one is a step at first
-
-
-cdef enum:
+    LEVELS = 50         # of the wheel; widths double from each to the next: 15 digits of distance
+    SLOTS = 32          # of a level: as many as an unsigned int has bits
+    BALLS = 60          # radii double from each to the next; the middle one is a step at first
     ITEMS = 14          # points of a chunk, which is then as long as a cache line
 
 
@@ -82,3 +81,16 @@ cdef class Deadlines:
     cdef bint _leaves(self, int ball, double reach) noexcept nogil
     cdef void _move_centre(self, int ball) noexcept nogil
     cdef double _distance(self, int ball) noexcept nogil
+
+
+# ‖R (v, t)‖ for a vector v whose entries are `stride` apart, and upper triangular R
+cdef inline double metric_length(const double[:, ::1] R, const double* v, Py_ssize_t stride,
+                                 double t) noexcept nogil:
+    cdef Py_ssize_t j, k, d = R.shape[0] - 1
+    cdef double entry = R[d, d] * t, total = entry * entry
+    for k in range(d):
+        entry = R[k, d] * t
+        for j in range(k, d):
+            entry = entry + R[k, j] * v[stride * j]
+        total = total + entry * entry
+    return sqrt(total)

@@ -1,8 +1,8 @@
-"""Deadlines: which points have to be looked at before w has moved so far.
+"""Deadlines: which points have to be looked at before w has moved by a given length.
 
-Since |<z_i, Δw>| ≤ ‖z_i‖ ‖Δw‖ (in any metric), a point with slack g_i cannot meet the margin before w has moved by
-|g_i| / ‖z_i‖ from where that slack was seen. Deadlines need no exact order, only never to be
-missed, so putting and popping take constant time.
+Since |<z_i, Δw>| ≤ ‖z_i‖ ‖Δw‖ (in any metric), a point with slack g_i cannot meet the margin before
+w has moved by |g_i| / ‖z_i‖ from where that slack was seen. Deadlines must never be missed, but
+need no exact order, so putting and popping take constant time.
 
 Near points lie in a timing wheel over the length that w has travelled: levels of slots whose
 widths double. A point goes to the level whose slots are at most an eighth of its distance wide,
@@ -14,10 +14,12 @@ of w, and holds points that cannot meet the margin while w stays within its radi
 When w is about to leave the ball its points come out, and its centre moves to w.
 """
 
-from libc.math cimport frexp, sqrt
+from libc.math cimport frexp
 from libc.string cimport memcpy
 
 import numpy as np
+
+from taupath._core._tolerances cimport EARLY, FARTHER
 
 cdef extern from *:
     """
@@ -38,11 +40,9 @@ cdef extern from *:
     unsigned int rotated(unsigned long long x, int by) noexcept nogil
 
 
-# Rounding in a distance must not make a point late.
-cdef double EARLY = 1.0 - 1e-9
-# Balls are for points so many steps away.
+# Balls are for points at least so many steps away: nearer ones would soon come out again.
 cdef double STRIDES = 8.0
-# Weight of the last step in their mean length.
+# Weight of the last step in their mean length: it follows the last 64 steps or so.
 cdef double LATELY = 1.0 / 64.0
 
 
@@ -137,7 +137,7 @@ cdef class Deadlines:
         return True
 
     cdef void _add(self, int* first, int i) noexcept nogil:
-        """Put point i in the list whose first chunk that is."""
+        """Add point i to the list that begins with this chunk."""
         cdef int k = first[0]
         if k < 0 or self.chunks[k].count == ITEMS:
             k = self.vacant
@@ -149,7 +149,7 @@ cdef class Deadlines:
         self.chunks[k].count += 1
 
     cdef Py_ssize_t _empty(self, int* first, int* points) noexcept nogil:
-        """Write down the points of a list, which is empty then; returns their number."""
+        """Move the points of a list to `points`; returns their number."""
         cdef int k = first[0], following
         cdef Py_ssize_t n = 0
         while k >= 0:
@@ -230,21 +230,14 @@ cdef class Deadlines:
         self.since[ball] = self.travelled
 
     cdef double _distance(self, int ball) noexcept nogil:
-        cdef Py_ssize_t j, k
+        """Return how far w is from the centre of a ball, rounded up."""
+        cdef Py_ssize_t k
         cdef const double* centre = &self.centre[ball, 0]
-        cdef Py_ssize_t d = self.n_cols
-        cdef double later = self.t - self.centre_t[ball], entry
-        cdef double total = (self.R[d, d] * later) ** 2
-        for k in range(d):
+        for k in range(self.n_cols):
             self.gone[k] = self.pairs[2 * k] + self.a * self.pairs[2 * k + 1] - centre[k]
-        for k in range(d):
-            entry = self.R[k, d] * later
-            for j in range(k, d):
-                entry = entry + self.R[k, j] * self.gone[j]
-            total = total + entry * entry
-        return sqrt(total) * (1.0 + 1e-12)
+        return metric_length(self.R, &self.gone[0], 1, self.t - self.centre_t[ball]) * FARTHER
 
-    # -- the same from Python, for whoever wants to look at the deadlines from outside -----------
+    # -- for Python -----------------------------------------------------------------------------
 
     def restart(self, double farthest, double stride):
         """Forget all points."""

@@ -12,9 +12,8 @@ cdef class Factor:
     cdef double[:, ::1] storage
     cdef double** row                        # row[a]: a-th row of L, inside storage
     cdef double[::1] cosine, sine            # rotations of the last removal
-    cdef double[::1] work, vector, levelled
-    cdef readonly Py_ssize_t n_refined       # pivots recomputed because of cancellation
-    cdef bint stale                          # a solve gained few digits: time to factor anew
+    cdef double[::1] work, vector
+    cdef bint stale                          # a solve gained few digits: factor anew
     cdef int[::1] order
 
     # Take row i in as last member; returns its distance to the span of the members,
@@ -35,13 +34,6 @@ cdef class Factor:
     # the factor's own.
     cdef const double* meet(self, const double* rhs, long double* coef,
                             long double* exact) noexcept nogil
-    # The same, with v = (anything) + Σ coef_b z_b + shift c besides and Σ sign_b coef_b = total
-    # asked for.
-    cdef const double* meet_in_balance(self, const double* rhs, long double* coef,
-                                       long double* exact, long double total,
-                                       long double* shift) noexcept nogil
-    # x such that <z_b, Σ x_a z_a> = sign_b for every member; returns Σ sign_b x_b.
-    cdef double level(self, double* x) noexcept nogil
     # x: the change of the coefficients that v needs, to first order
     cdef void _lacking(self, const double* rhs, const double* v, double* x) noexcept nogil
     cdef void _forward(self, double* x) noexcept nogil
@@ -55,3 +47,7 @@ cdef class OrthogonalFactor(Factor):
     """The same L by orthogonalisation, with the basis kept: Z = L Y, Y Yᵀ = I."""
 
     cdef double[:, ::1] basis
+
+
+# A factor without members: orthogonal if the rows have few columns.
+cdef Factor make_factor(Rows rows, Py_ssize_t capacity)

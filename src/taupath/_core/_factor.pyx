@@ -1,8 +1,8 @@
-"""The factorisation of the free rows: append, remove, solve. It knows nothing of paths.
+"""The factorisation of a changing set of rows: append, remove, solve. It knows nothing of paths.
 
 `Factor` works on the Gram matrix alone. `OrthogonalFactor` keeps an orthonormal basis of the
-member rows as well; it costs O(size * n_cols) per change and does not square the condition
-number, which is what badly scaled columns need.
+member rows as well. That costs O(size * n_cols) per change, but does not square the condition
+number, so it copes with badly scaled columns.
 """
 
 from libc.math cimport fabs, sqrt
@@ -12,22 +12,27 @@ from libc.string cimport memcpy, memmove
 import numpy as np
 
 from taupath._core._blas cimport axpy, dot
+from taupath._core._tolerances cimport (
+    DEPENDENT_ON_BASIS, PIVOT_CANCELLED, SOLVED, STALE, STALE_VISIBLE
+)
 
-# A pivot below this part of ‖z‖² may be rounding where the members are nearly dependent: form the
-# residual vector itself and take the pivot from there.
-cdef double CANCELLED = 1e-4
-# Closer than this part of its length to the span of the members, a row counts as dependent on an
-# orthonormal basis. (Without one, the rows know how far they can be resolved.)
-cdef double DEPENDENT_ON_BASIS = 1e-12
-# Refinement of a solve stops at this residual, relative to the terms it is the difference of.
-cdef double ROUNDING = 4e-16
-cdef int MOST_REFINEMENTS = 4
-# Coefficients are in balance up to this part of their absolute sum.
-cdef double BALANCED = 1e-17
-# A round of refinement that leaves more than this part of a residual shows a factor grown old.
-# (unless that is invisible beside the terms of the sum)
-cdef double STALE = 1e-5
-cdef double VISIBLE = 1e-12
+cdef enum:
+    ORTHOGONAL_UP_TO = 128      # columns up to which a basis is cheap beside the rest of an event
+    MOST_REFINEMENTS = 4        # rounds of a solve; the first two gain all digits but in bad cases
+
+
+def keeps_basis(Rows rows):
+    """Return whether the factor of these rows keeps an orthonormal basis."""
+    return rows.n_cols <= ORTHOGONAL_UP_TO and not rows.dual
+
+
+cdef Factor make_factor(Rows rows, Py_ssize_t capacity):
+    return (OrthogonalFactor if keeps_basis(rows) else Factor)(rows, capacity)
+
+
+def independent_rows(Rows rows, members):
+    """Return for each member whether it is independent of those before it."""
+    return make_factor(rows, len(members) + 1).take_all(members)
 
 
 cdef class Factor:
@@ -36,9 +41,9 @@ cdef class Factor:
     def __cinit__(self):
         self.row = NULL
 
-    def __init__(self, Rows rows, const double[::1] squared_norm, Py_ssize_t capacity=16):
+    def __init__(self, Rows rows, Py_ssize_t capacity=16):
         self.rows = rows
-        self.squared_norm = squared_norm
+        self.squared_norm = rows.squared_norms()
         self.vector = np.zeros(rows.n_cols)
         self.reserve(capacity)
 
@@ -70,7 +75,6 @@ cdef class Factor:
         self.cosine = np.zeros(capacity)
         self.sine = np.zeros(capacity)
         self.work = np.zeros(capacity)
-        self.levelled = np.zeros(capacity)
         self.capacity = capacity
 
     def load(self, const int[::1] members, const double[:, ::1] L):
@@ -100,12 +104,11 @@ cdef class Factor:
     cdef double append(self, int i) noexcept nogil:
         cdef Py_ssize_t a, m = self.size
         cdef double* r = self.row[m]
-        cdef double* q = &self.vector[0]
         cdef double pivot
         self.rows.inner(i, &self.members[0], m, r)
         self._forward(r)
         pivot = self.squared_norm[i] - dot(m, r, r)
-        if pivot <= CANCELLED * self.squared_norm[i]:
+        if pivot <= PIVOT_CANCELLED * self.squared_norm[i]:
             pivot = self._refined_pivot(i, r)
         if pivot <= self.rows.resolution * self.squared_norm[i]:
             return 0.0
@@ -135,7 +138,6 @@ cdef class Factor:
             if k == 0:
                 for a in range(m):
                     r[a] = r[a] + x[a]
-        self.n_refined += 1
         return self.rows.squared_rest(i, q)
 
     cdef void remove(self, Py_ssize_t a) noexcept nogil:
@@ -259,9 +261,9 @@ cdef class Factor:
                 size = sqrt(self.squared_norm[self.members[a]])
                 worst = max(worst, fabs(x[a]) / (fabs(rhs[a]) + length * size + 1e-300))
                 lack = max(lack, fabs(x[a]) / (size + 1e-300))
-            if attempt == 1 and lack > STALE * before and lack > VISIBLE * terms:
+            if attempt == 1 and lack > STALE * before and lack > STALE_VISIBLE * terms:
                 self.stale = True
-            if worst <= ROUNDING or lack > 0.5 * before:
+            if worst <= SOLVED or lack > 0.5 * before:
                 break
             before = lack
             self._lacking(rhs, v, x)
@@ -277,53 +279,18 @@ cdef class Factor:
     cdef void _lacking(self, const double* rhs, const double* v, double* x) noexcept nogil:
         self.solve(x)           # x comes in as the residual
 
-    cdef double level(self, double* x) noexcept nogil:
-        cdef Py_ssize_t a
-        cdef double total = 0.0
-        for a in range(self.size):
-            x[a] = self.rows.sign[self.members[a]]
-        self.solve(x)
-        for a in range(self.size):
-            total = total + self.rows.sign[self.members[a]] * x[a]
-        return total
-
-    cdef const double* meet_in_balance(self, const double* rhs, long double* coef,
-                                       long double* exact, long double total,
-                                       long double* shift) noexcept nogil:
-        cdef Py_ssize_t a, k, m = self.size
-        cdef double* x = &self.levelled[0]
-        cdef const double* v = self.meet(rhs, coef, exact)
-        cdef double weight
-        cdef long double lack, terms, change
-        cdef int attempt
-        if m == 0:
-            return v
-        weight = self.level(x)
-        for attempt in range(MOST_REFINEMENTS):
-            lack = -total
-            terms = fabs(<double> total)
-            for a in range(m):
-                lack = lack + self.rows.sign[self.members[a]] * coef[a]
-                terms = terms + fabs(<double> coef[a])
-            if fabs(<double> lack) <= BALANCED * terms:
-                break
-            # raising the shift lowers the coefficients, and all margins stay
-            change = lack / weight
-            shift[0] = shift[0] + change
-            self.rows.shift_long(change, exact)
-            for a in range(m):
-                coef[a] = coef[a] - change * x[a]
-                self.rows.axpy_long(self.members[a], -change * x[a], exact)
-            v = self.meet(rhs, coef, exact)
-        return v
-
-    # -- the same from Python, for whoever wants to look at a factor from outside ---------------
+    # -- for Python ---------------------------------------------------------------------------
 
     def take(self, int i):
-        """Append row i; returns its distance to the span of the members, 0 where not taken."""
+        """Append row i; returns its distance to the span of the members, 0 if it depends on them."""
         if self.size == self.capacity:
             self.reserve(self.capacity + self.capacity // 2 + 1)
         return self.append(i)
+
+    def take_all(self, const int[::1] candidates):
+        """Append each candidate that is independent of the members so far; returns which were."""
+        self.reserve(self.size + candidates.shape[0])
+        return np.array([self.append(i) > 0.0 for i in candidates], dtype=bool)
 
     def drop(self, Py_ssize_t a):
         """Remove the a-th member."""
@@ -426,15 +393,3 @@ cdef class OrthogonalFactor(Factor):
         for a in range(m):
             x[a] = x[a] - dot(n, &self.basis[a, 0], v)
         self._backward(x)
-
-
-def independent_rows(Rows rows, const double[::1] squared_norm, const int[::1] members,
-                     Py_ssize_t orthogonal_up_to):
-    """Return for each member whether it is independent of those before it."""
-    cls = OrthogonalFactor if rows.n_cols <= orthogonal_up_to and not rows.dual else Factor
-    cdef Factor factor = cls(rows, squared_norm, members.shape[0] + 1)
-    kept = np.zeros(members.shape[0], dtype=bool)
-    cdef Py_ssize_t a
-    for a in range(members.shape[0]):
-        kept[a] = factor.append(members[a]) > 0.0
-    return kept

@@ -8,7 +8,7 @@ from libc.math cimport fabs
 
 import numpy as np
 
-from taupath._core._pairs cimport pair_of, pair_plus, pair_t, pair_times
+from taupath._core._row_loops cimport dense_axpy, extended, pair_of, pair_t
 from taupath._core._rows cimport Rows
 
 # Squared lengths are differences of entries of the Gram matrix: there is nothing else.
@@ -23,6 +23,7 @@ cdef class KernelRows(Rows):
         super().__init__(squared_norms.shape[0], squared_norms.shape[0], sign, bias, balanced)
         self.n_cols = self.n_rows
         self.n_stored = self.n_rows
+        self.longest = 1
         self.dual = True
         self.resolution = GRAM_RESOLUTION
         self.squares = squared_norms
@@ -42,24 +43,13 @@ cdef class KernelRows(Rows):
             out[2 * k + 1] = pair[2 * members[k] + 1]
 
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
-        cdef Py_ssize_t j
-        cdef const double* q = self.row(i)
-        for j in range(self.n_cols):
-            v[j] = v[j] + a * q[j]
+        dense_axpy(self.row(i), self.n_cols, a, v)
 
     cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
-        cdef Py_ssize_t j
-        cdef const double* q = self.row(i)
-        for j in range(self.n_cols):
-            v[j] = v[j] + a * q[j]
+        dense_axpy[double, extended](self.row(i), self.n_cols, a, v)
 
     cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
-        cdef Py_ssize_t j
-        cdef const double* q = self.row(i)
-        cdef pair_t* p = <pair_t*> pair
-        cdef pair_t both = pair_of(a, b)
-        for j in range(self.n_cols):
-            p[j] = pair_plus(p[j], pair_times(q[j], both))
+        dense_axpy(self.row(i), self.n_cols, pair_of(a, b), <pair_t*> pair)
 
     cdef void inner(self, Py_ssize_t i, const int* members, Py_ssize_t m,
                     double* out) noexcept nogil:
@@ -109,9 +99,11 @@ cdef class MatrixRows(KernelRows):
     cdef const double* row(self, Py_ssize_t i) noexcept nogil:
         return &self.Q[i, 0]
 
-    def combine(self, const double[::1] theta):
-        """Return the sum of theta_i z_i, as its products with all rows."""
-        return np.asarray(self.Q) @ np.asarray(theta)
+    def combine(self, const double[::1] factor, const int[::1] members=None, out=None):
+        """Return `out`, or zero, plus Σ factor[k] z_k, as its products with all rows."""
+        if members is not None or out is not None:
+            return super().combine(factor, members, out)
+        return np.asarray(self.Q) @ np.asarray(factor)
 
     def gram(self, const int[::1] members):
         """Return the lower triangle of <z_a, z_b> over the members (the rest is zero)."""

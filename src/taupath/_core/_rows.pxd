@@ -9,7 +9,9 @@ cdef extern from *:
     void prefetch_line(const void* address) noexcept nogil
 
 cdef enum:
-    PREFETCHED = 64     # entries of a row to ask the memory for; it goes on by itself from there
+    PREFETCHED = 64     # entries of a row to prefetch; the hardware continues from there
+    # Terms added up before their sum is added to the total, so that rounding grows with √n.
+    BLOCK = 256
 
 
 cdef class Rows:
@@ -18,14 +20,17 @@ cdef class Rows:
     cdef readonly Py_ssize_t n_rows
     cdef readonly Py_ssize_t n_cols          # length of every v below, the bias included
     cdef readonly Py_ssize_t n_stored        # entries touched by a sweep over all rows
-    cdef readonly bint balanced              # Σ sign_i θ_i = 0 is asked for, see `shift`
+    cdef readonly Py_ssize_t longest         # most entries of a row, the bias included
+    cdef readonly Py_ssize_t block_size      # rows that `combine` adds up before their sum
+    cdef readonly Py_ssize_t visits          # how often `products` and `combine` touched a row
+    cdef readonly bint balanced              # whether Σ sign_i θ_i = 0 is required, see `shift`
     cdef double shift_length                 # ‖c‖, see `shift`
     cdef readonly bint dual                  # vectors v are kept as <z_i, v> for every i
     cdef readonly double resolution          # part of ‖z‖² below which a squared length is rounding
     cdef const signed char[::1] sign         # z_i = sign_i * [x_i, bias]
-    cdef double bias                         # 0 means: no bias coordinate
+    cdef double bias                         # 0: no bias coordinate
     cdef double[::1] scratch                 # always zero between calls
-    cdef object error                        # what went wrong where nothing could be raised
+    cdef object error                        # raised by `check`: nogil code could not raise it
 
     # <z_i, v>
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil
@@ -48,13 +53,14 @@ cdef class Rows:
     cdef double length(self, const double* v, Py_ssize_t stride) noexcept nogil
     # ‖q‖² of q = z_i minus its projection on other rows
     cdef double squared_rest(self, Py_ssize_t i, const double* q) noexcept nogil
-    # ask the memory for row i
+    # prefetch row i
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil
-    # scratch back to zero where row i touched it
-    cdef void _clear(self, Py_ssize_t i) noexcept nogil
+    # v = 0 where z_i is not
+    cdef void clear(self, Py_ssize_t i, double* v) noexcept nogil
 
 
 cdef class DenseRows(Rows):
-    cdef const double[:, ::1] X
-    cdef const double* first                 # X's first entry
+    cdef object X                            # owns the memory
+    cdef const double* doubles               # its first entry; NULL where X is float32
+    cdef const float* floats
     cdef Py_ssize_t n_features

@@ -1,27 +1,34 @@
-"""Data access: the only modules that know how rows are stored.
+"""Data access for the walk, the replay and the passes of approximate paths.
 
 Row i of the canonical problem is z_i = sign_i * [x_i, bias]; X itself is never copied or changed.
-Dense rows are here; the sparse ones are in `_sparse_rows`, those of a kernel in `_kernel_rows`.
+Dense rows are here, sparse ones in `_sparse_rows`, rows of a kernel in `_kernel_rows`; no other
+module knows how rows are stored. Products and sums are doubles, whatever the entries are.
 """
 
 from libc.math cimport sqrt
+from libc.string cimport memset
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from taupath._core._blas cimport norm
-from taupath._core._pairs cimport pair_of, pair_plus, pair_t, pair_times
+from taupath._core._row_loops cimport (
+    dense_axpy, dense_dot, extended, number, pair_of, pair_t, plus_times, times, zero)
 
 cdef extern from "float.h":
     const int LDBL_MANT_DIG
 
-# Bits of the sums that are called extended: 64 on x86 but for MSVC, whose long double has 53.
+# Significant bits of extended precision: 64 on x86, except with MSVC, whose long double has 53.
 SUM_BITS = LDBL_MANT_DIG
 
-# Gram matrices go through a dense block and BLAS while that has at most so many entries.
+# Gram matrices are computed by BLAS from a dense block of at most so many entries (32 MB).
 cdef Py_ssize_t DENSE_BLOCK = 1 << 22
-# Squared lengths are differences of vectors.
+# Entries of a dense block whose outer products are added up at a time: 2 MB stay in the cache.
+cdef Py_ssize_t OUTER_BLOCK = 1 << 18
+# The squared length of a difference of vectors has a relative error of about eps²: smaller values
+# than this part of ‖z‖² are rounding.
 cdef double VECTOR_RESOLUTION = 1e-20
+cdef double EPS = np.finfo(np.float64).eps
 
 
 cdef class Rows:
@@ -37,6 +44,7 @@ cdef class Rows:
         self.n_cols = n_features + (1 if bias != 0.0 else 0)
         self.sign = sign
         self.bias = bias
+        self.block_size = BLOCK
         self.resolution = VECTOR_RESOLUTION
         self.scratch = np.zeros(self.n_cols)
 
@@ -74,7 +82,7 @@ cdef class Rows:
         self.axpy(i, 1.0, &self.scratch[0])
         for k in range(m):
             out[k] = self.dot(members[k], &self.scratch[0])
-        self._clear(i)
+        self.clear(i, &self.scratch[0])
 
     cdef double length(self, const double* v, Py_ssize_t stride) noexcept nogil:
         cdef Py_ssize_t k
@@ -92,7 +100,7 @@ cdef class Rows:
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
         pass
 
-    cdef void _clear(self, Py_ssize_t i) noexcept nogil:
+    cdef void clear(self, Py_ssize_t i, double* v) noexcept nogil:
         pass
 
     def check(self):
@@ -106,26 +114,50 @@ cdef class Rows:
         """The sign of every row."""
         return np.asarray(self.sign)
 
-    def combine(self, const double[::1] theta):
-        """Return the sum of theta_i z_i, skipping zeros."""
-        v = np.zeros(self.n_cols)
-        cdef double[::1] view = v
-        cdef Py_ssize_t i
-        with nogil:
-            for i in range(self.n_rows):
-                if theta[i] != 0.0:
-                    self.axpy(i, theta[i], &view[0])
-        return v
-
-    def products(self, const double[::1] v):
-        """Return <z_i, v> for every row."""
-        out = np.empty(self.n_rows)
+    def products(self, const double[::1] v, const int[::1] members=None, out=None):
+        """Return <z_i, v> for every row, or for every member; in `out` if it is given."""
+        cdef bint everyone = members is None
+        cdef Py_ssize_t k, m = self.n_rows if everyone else members.shape[0]
+        if out is None:
+            out = np.empty(m)
         cdef double[::1] view = out
-        cdef Py_ssize_t i
         with nogil:
-            for i in range(self.n_rows):
-                view[i] = self.dot(i, &v[0])
+            for k in range(m):
+                view[k] = self.dot(k if everyone else members[k], &v[0])
+        self.visits += m
         return out
+
+    def combine(self, const double[::1] factor, const int[::1] members=None, out=None):
+        """Return `out`, or zero, plus Σ factor[k] z_k over all rows or over the members.
+
+        Summed in blocks of `block_size` rows. Zero factors are skipped.
+        """
+        cdef bint everyone = members is None
+        cdef Py_ssize_t b, j, k, m = factor.shape[0], size = self.block_size, touched = 0
+        if out is None:
+            out = np.zeros(self.n_cols)
+        cdef double[::1] view = out, block = np.zeros(self.n_cols)
+        with nogil:
+            for b in range((m + size - 1) // size):
+                for k in range(b * size, min((b + 1) * size, m)):
+                    if factor[k] != 0.0:
+                        self.axpy(k if everyone else members[k], factor[k], &block[0])
+                        touched += 1
+                for j in range(self.n_cols):
+                    view[j] = view[j] + block[j]
+                    block[j] = 0.0
+        self.visits += touched
+        return out
+
+    def add_outer_products(self, const double[::1] factor, const int[::1] members,
+                           double[:, ::1] out):
+        """Add Σ factor[k] z zᵀ, z = z_members[k], to out; only its lower triangle is right then."""
+        cdef Py_ssize_t first, step = max(OUTER_BLOCK // self.n_cols, 1)
+        total = np.asarray(out)
+        for first in range(0, members.shape[0], step):
+            block = self.block(members[first:first + step])
+            total += block.T @ (block * np.asarray(factor[first:first + step])[:, np.newaxis])
+        self.visits += members.shape[0]
 
     def gram(self, const int[::1] members):
         """Return the lower triangle of <z_a, z_b> over the members (the rest is zero)."""
@@ -152,96 +184,94 @@ cdef class Rows:
     def squared_norms(self):
         """Return the squared length of every row."""
         out = np.empty(self.n_rows)
-        cdef double[::1] view = out
-        cdef int i
+        cdef double[::1] view = out, spread = np.zeros(self.n_cols)
+        cdef Py_ssize_t i
         with nogil:
-            for i in range(<int> self.n_rows):
-                self.inner(i, &i, 1, &view[i])
+            for i in range(self.n_rows):
+                self.axpy(i, 1.0, &spread[0])
+                view[i] = self.dot(i, &spread[0])
+                self.clear(i, &spread[0])
         return out
+
+    def norms(self):
+        """Return the length of every row, rounded up."""
+        return np.sqrt(self.squared_norms()) * (1.0 + self.longest * EPS)
 
 
 cdef class DenseRows(Rows):
-    """Rows of a C-contiguous float64 matrix."""
+    """Rows of a C-contiguous matrix of float32 or float64."""
 
-    def __init__(self, const double[:, ::1] X, sign, double bias, bint balanced=False):
+    def __init__(self, X, sign, double bias, bint balanced=False):
         super().__init__(X.shape[0], X.shape[1], sign, bias, balanced)
+        cdef const double[:, ::1] doubles
+        cdef const float[:, ::1] floats
         self.X = X
-        self.first = &X[0, 0]
+        if X.dtype == np.float32:
+            floats = X
+            self.floats = &floats[0, 0] if X.size else NULL
+        else:
+            doubles = X
+            self.doubles = &doubles[0, 0] if X.size else NULL
         self.n_features = X.shape[1]
         self.n_stored = self.n_rows * self.n_cols
+        self.longest = self.n_features + 1
 
     def sharing(self):
         """Return the same rows over the same memory, for another thread."""
         return DenseRows(self.X, self.sign, self.bias, self.balanced)
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
-        cdef Py_ssize_t j, d = self.n_features
-        cdef const double* x = self.first + i * d
-        cdef double a = 0.0, b = 0.0
-        for j in range(0, d - 1, 2):
-            a = a + x[j] * v[j]
-            b = b + x[j + 1] * v[j + 1]
-        if d & 1:
-            a = a + x[d - 1] * v[d - 1]
-        if self.bias != 0.0:
-            b = b + self.bias * v[d]
-        return self.sign[i] * (a + b)
+        return _dot(self, i, v, _bias_term(self, v))
 
     cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
                         double* out) noexcept nogil:
-        cdef Py_ssize_t j, k, d = self.n_features
-        cdef const pair_t* p = <const pair_t*> pair
-        cdef const double* x
-        cdef pair_t a, b, rest = pair_of(0.0, 0.0)
-        if self.bias != 0.0:
-            rest = pair_times(self.bias, p[d])
+        cdef Py_ssize_t k
+        cdef const pair_t* v = <const pair_t*> pair
+        cdef pair_t start = _bias_term(self, v)
         for k in range(m):
-            x = self.first + members[k] * d
-            a = rest
-            b = pair_of(0.0, 0.0)
-            for j in range(0, d - 1, 2):
-                a = pair_plus(a, pair_times(x[j], p[j]))
-                b = pair_plus(b, pair_times(x[j + 1], p[j + 1]))
-            if d & 1:
-                b = pair_plus(b, pair_times(x[d - 1], p[d - 1]))
-            (<pair_t*> out)[k] = pair_times(self.sign[members[k]], pair_plus(a, b))
+            (<pair_t*> out)[k] = _dot(self, members[k], v, start)
 
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
-        cdef Py_ssize_t j, d = self.n_features
-        cdef const double* x = self.first + i * d
-        a = a * self.sign[i]
-        for j in range(d):
-            v[j] = v[j] + a * x[j]
-        if self.bias != 0.0:
-            v[d] = v[d] + a * self.bias
+        _axpy(self, i, a, v)
 
     cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
-        cdef Py_ssize_t j, d = self.n_features
-        cdef const double* x = self.first + i * d
-        a = a * self.sign[i]
-        for j in range(d):
-            v[j] = v[j] + a * x[j]
-        if self.bias != 0.0:
-            v[d] = v[d] + a * self.bias
+        _axpy[extended](self, i, a, v)
 
     cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
-        cdef Py_ssize_t j, d = self.n_features
-        cdef const double* x = self.first + i * d
-        cdef pair_t* p = <pair_t*> pair
-        cdef pair_t both = pair_of(a * self.sign[i], b * self.sign[i])
-        for j in range(d):
-            p[j] = pair_plus(p[j], pair_times(x[j], both))
-        if self.bias != 0.0:
-            p[d] = pair_plus(p[d], pair_times(self.bias, both))
+        _axpy(self, i, pair_of(a, b), <pair_t*> pair)
 
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t j
-        cdef const double* x = self.first + i * self.n_features
+        cdef Py_ssize_t j, d = self.n_features
         prefetch_line(&self.sign[i])
-        for j in range(0, min(self.n_features, PREFETCHED), 8):
-            prefetch_line(x + j)
+        for j in range(0, min(d, PREFETCHED), 8):
+            if self.floats == NULL:
+                prefetch_line(self.doubles + i * d + j)
+            else:
+                prefetch_line(self.floats + i * d + j)
 
-    cdef void _clear(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t j
-        for j in range(self.n_cols):
-            self.scratch[j] = 0.0
+    cdef void clear(self, Py_ssize_t i, double* v) noexcept nogil:
+        memset(v, 0, self.n_cols * sizeof(double))
+
+
+cdef inline number _bias_term(DenseRows rows, const number* v) noexcept nogil:
+    """Return what the bias adds to every product."""
+    return times(rows.bias, v[rows.n_features]) if rows.bias != 0.0 else zero(v)
+
+
+cdef inline number _dot(DenseRows rows, Py_ssize_t i, const number* v,
+                        number start) noexcept nogil:
+    cdef Py_ssize_t d = rows.n_features
+    if rows.floats == NULL:
+        return times(rows.sign[i], dense_dot(rows.doubles + i * d, d, v, start))
+    return times(rows.sign[i], dense_dot(rows.floats + i * d, d, v, start))
+
+
+cdef inline void _axpy(DenseRows rows, Py_ssize_t i, number a, number* v) noexcept nogil:
+    cdef Py_ssize_t d = rows.n_features
+    cdef number signed_a = times(rows.sign[i], a)
+    if rows.floats == NULL:
+        dense_axpy(rows.doubles + i * d, d, signed_a, v)
+    else:
+        dense_axpy(rows.floats + i * d, d, signed_a, v)
+    if rows.bias != 0.0:
+        v[d] = plus_times(v[d], rows.bias, signed_a)

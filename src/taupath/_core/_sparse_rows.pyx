@@ -1,257 +1,153 @@
-"""Compressed sparse rows, with their values or all ones."""
+"""Compressed sparse rows.
 
-from taupath._core._pairs cimport pair_of, pair_plus, pair_t, pair_times
-from taupath._core._rows cimport PREFETCHED, Rows, prefetch_line
+Where all stored entries are 1, as in one-hot and bag-of-words data, they are not read: the walk is
+bound by memory traffic, and two thirds of it would be ones.
+"""
+
+import numpy as np
+
+from taupath._core._row_loops cimport (
+    entry, extended, number, one_t, pair_of, pair_t, plus_times, sparse_axpy, sparse_dot, times,
+    value, zero)
+from taupath._core._rows cimport BLOCK, PREFETCHED, Rows, prefetch_line
 
 
 cdef class SparseRows(Rows):
-    """Compressed sparse rows, indices without duplicates."""
+    """Compressed sparse rows of float32 or float64, or all ones (`data` is None).
 
-    def __init__(self, const int[::1] indices, const Py_ssize_t[::1] indptr,
-                 Py_ssize_t n_features, sign, double bias, bint balanced=False):
-        super().__init__(indptr.shape[0] - 1, n_features, sign, bias, balanced)
-        self.indices = indices
-        self.indptr = indptr
-        self.indices_start = &indices[0] if indices.shape[0] else NULL
-        self.n_stored = indices.shape[0] + (self.n_rows if bias != 0.0 else 0)
-
-    def _n_features(self):
-        return self.n_cols - (1 if self.bias != 0.0 else 0)
-
-    cdef void _clear(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k
-        for k in range(self.indptr[i], self.indptr[i + 1]):
-            self.scratch[self.indices[k]] = 0.0
-        if self.bias != 0.0:
-            self.scratch[self.n_cols - 1] = 0.0
-
-
-cdef class CsrRows(SparseRows):
-    """Compressed sparse rows with their values."""
-
-    def __init__(self, const double[::1] data, const int[::1] indices,
-                 const Py_ssize_t[::1] indptr, Py_ssize_t n_features, sign, double bias,
-                 bint balanced=False):
-        super().__init__(indices, indptr, n_features, sign, bias, balanced)
-        self.data = data
-        self.data_start = &data[0] if data.shape[0] else NULL
-
-    def sharing(self):
-        """Return the same rows over the same memory, for another thread."""
-        return CsrRows(self.data, self.indices, self.indptr, self._n_features(), self.sign,
-                       self.bias, self.balanced)
-
-    cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
-        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
-        cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-        cdef const double* x = self.data_start + start
-        cdef const int* at = self.indices_start + start
-        for k in range(0, count - 3, 4):
-            a = a + x[k] * v[at[k]]
-            b = b + x[k + 1] * v[at[k + 1]]
-            c = c + x[k + 2] * v[at[k + 2]]
-            d = d + x[k + 3] * v[at[k + 3]]
-        for k in range(count & ~3, count):
-            a = a + x[k] * v[at[k]]
-        if self.bias != 0.0:
-            b = b + self.bias * v[self.n_cols - 1]
-        return self.sign[i] * ((a + b) + (c + d))
-
-    cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
-                        double* out) noexcept nogil:
-        cdef Py_ssize_t start, count, j, k
-        cdef const pair_t* p = <const pair_t*> pair
-        cdef const double* x
-        cdef const int* at
-        cdef pair_t a, b, rest = pair_of(0.0, 0.0)
-        if self.bias != 0.0:
-            rest = pair_times(self.bias, p[self.n_cols - 1])
-        for k in range(m):
-            start = self.indptr[members[k]]
-            count = self.indptr[members[k] + 1] - start
-            x = self.data_start + start
-            at = self.indices_start + start
-            a = rest
-            b = pair_of(0.0, 0.0)
-            for j in range(0, count - 1, 2):
-                a = pair_plus(a, pair_times(x[j], p[at[j]]))
-                b = pair_plus(b, pair_times(x[j + 1], p[at[j + 1]]))
-            if count & 1:
-                b = pair_plus(b, pair_times(x[count - 1], p[at[count - 1]]))
-            (<pair_t*> out)[k] = pair_times(self.sign[members[k]], pair_plus(a, b))
-
-    cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
-        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
-        cdef const double* x = self.data_start + start
-        cdef const int* at = self.indices_start + start
-        cdef double v0, v1, v2, v3
-        a = a * self.sign[i]
-        for k in range(0, count - 3, 4):
-            v0 = v[at[k]] + a * x[k]
-            v1 = v[at[k + 1]] + a * x[k + 1]
-            v2 = v[at[k + 2]] + a * x[k + 2]
-            v3 = v[at[k + 3]] + a * x[k + 3]
-            v[at[k]] = v0
-            v[at[k + 1]] = v1
-            v[at[k + 2]] = v2
-            v[at[k + 3]] = v3
-        for k in range(count & ~3, count):
-            v[at[k]] = v[at[k]] + a * x[k]
-        if self.bias != 0.0:
-            v[self.n_cols - 1] = v[self.n_cols - 1] + a * self.bias
-
-    cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
-        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
-        cdef const double* x = self.data_start + start
-        cdef const int* at = self.indices_start + start
-        cdef long double v0, v1
-        a = a * self.sign[i]
-        for k in range(0, count - 1, 2):        # no index is there twice
-            v0 = v[at[k]] + a * x[k]
-            v1 = v[at[k + 1]] + a * x[k + 1]
-            v[at[k]] = v0
-            v[at[k + 1]] = v1
-        if count & 1:
-            v[at[count - 1]] = v[at[count - 1]] + a * x[count - 1]
-        if self.bias != 0.0:
-            v[self.n_cols - 1] = v[self.n_cols - 1] + a * self.bias
-
-    cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
-        cdef Py_ssize_t k
-        cdef pair_t* p = <pair_t*> pair
-        cdef pair_t both = pair_of(a * self.sign[i], b * self.sign[i]), p0, p1, p2, p3
-        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start
-        cdef const double* x = self.data_start + start
-        cdef const int* at = self.indices_start + start
-        for k in range(0, count - 3, 4):        # no index is there twice
-            p0 = pair_plus(p[at[k]], pair_times(x[k], both))
-            p1 = pair_plus(p[at[k + 1]], pair_times(x[k + 1], both))
-            p2 = pair_plus(p[at[k + 2]], pair_times(x[k + 2], both))
-            p3 = pair_plus(p[at[k + 3]], pair_times(x[k + 3], both))
-            p[at[k]] = p0
-            p[at[k + 1]] = p1
-            p[at[k + 2]] = p2
-            p[at[k + 3]] = p3
-        for k in range(count & ~3, count):
-            p[at[k]] = pair_plus(p[at[k]], pair_times(x[k], both))
-        if self.bias != 0.0:
-            p[self.n_cols - 1] = pair_plus(p[self.n_cols - 1], pair_times(self.bias, both))
-
-    cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t start = self.indptr[i], k
-        for k in range(start, min(start + PREFETCHED, self.indptr[i + 1]), 16):
-            prefetch_line(self.indices_start + k)
-            prefetch_line(self.data_start + k)
-            prefetch_line(self.data_start + k + 8)
-
-
-cdef class PatternRows(SparseRows):
-    """Compressed sparse rows whose stored values are all one: one-hot and bag-of-words data.
-
-    The walk is bound by memory traffic here, and two thirds of it are values that say nothing.
+    No row has an index twice.
     """
 
+    def __init__(self, data, const int[::1] indices, const Py_ssize_t[::1] indptr,
+                 Py_ssize_t n_features, sign, double bias, bint balanced=False):
+        super().__init__(indptr.shape[0] - 1, n_features, sign, bias, balanced)
+        cdef const double[::1] doubles
+        cdef const float[::1] floats
+        self.data = data
+        if data is not None and len(data):
+            if data.dtype == np.float32:
+                floats = data
+                self.floats = &floats[0]
+            else:
+                doubles = data
+                self.doubles = &doubles[0]
+        self.indices = indices
+        self.indptr = indptr
+        self.columns = &indices[0] if indices.shape[0] else NULL
+        self.n_features = n_features
+        self.n_stored = indices.shape[0] + (self.n_rows if bias != 0.0 else 0)
+        self.longest = np.diff(indptr).max(initial=0) + 1
+        # adding up the sums of blocks should cost no more than adding up the rows
+        self.block_size = max(<Py_ssize_t> BLOCK, n_features)
+
     def sharing(self):
         """Return the same rows over the same memory, for another thread."""
-        return PatternRows(self.indices, self.indptr, self._n_features(), self.sign, self.bias,
-                           self.balanced)
+        return SparseRows(self.data, self.indices, self.indptr, self.n_features, self.sign,
+                          self.bias, self.balanced)
+
+    def add_outer_products(self, const double[::1] factor, const int[::1] members,
+                           double[:, ::1] out):
+        """Add Σ factor[k] z zᵀ, z = z_members[k], to the lower triangle of out.
+
+        The indices of every row must be sorted.
+        """
+        cdef Py_ssize_t i, k, start, count
+        with nogil:
+            for k in range(members.shape[0]):
+                i = members[k]
+                start = self.indptr[i]
+                count = self.indptr[i + 1] - start
+                if self.doubles != NULL:
+                    _add_outer(self, self.doubles + start, start, count, factor[k], out)
+                elif self.floats != NULL:
+                    _add_outer(self, self.floats + start, start, count, factor[k], out)
+                else:
+                    _add_outer(self, <const one_t*> NULL, start, count, factor[k], out)
+        self.visits += members.shape[0]
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
-        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
-        cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-        cdef const int* at = self.indices_start + start
-        for k in range(0, count - 3, 4):
-            a = a + v[at[k]]
-            b = b + v[at[k + 1]]
-            c = c + v[at[k + 2]]
-            d = d + v[at[k + 3]]
-        for k in range(count & ~3, count):
-            a = a + v[at[k]]
-        if self.bias != 0.0:
-            b = b + self.bias * v[self.n_cols - 1]
-        return self.sign[i] * ((a + b) + (c + d))
+        return _dot(self, i, v, _bias_term(self, v))
 
     cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
                         double* out) noexcept nogil:
-        cdef Py_ssize_t start, count, j, k
-        cdef const pair_t* p = <const pair_t*> pair
-        cdef const int* at
-        cdef pair_t a, b, c, d, rest = pair_of(0.0, 0.0)
-        if self.bias != 0.0:
-            rest = pair_times(self.bias, p[self.n_cols - 1])
+        cdef Py_ssize_t k
+        cdef const pair_t* v = <const pair_t*> pair
+        cdef pair_t start = _bias_term(self, v)
         for k in range(m):
-            start = self.indptr[members[k]]
-            count = self.indptr[members[k] + 1] - start
-            at = self.indices_start + start
-            a = rest
-            b = pair_of(0.0, 0.0)
-            c = b
-            d = b
-            for j in range(0, count - 3, 4):
-                a = pair_plus(a, p[at[j]])
-                b = pair_plus(b, p[at[j + 1]])
-                c = pair_plus(c, p[at[j + 2]])
-                d = pair_plus(d, p[at[j + 3]])
-            for j in range(count & ~3, count):
-                b = pair_plus(b, p[at[j]])
-            (<pair_t*> out)[k] = pair_times(self.sign[members[k]],
-                                            pair_plus(pair_plus(a, b), pair_plus(c, d)))
+            (<pair_t*> out)[k] = _dot(self, members[k], v, start)
 
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
-        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
-        cdef const int* at = self.indices_start + start
-        cdef double v0, v1, v2, v3
-        a = a * self.sign[i]
-        for k in range(0, count - 3, 4):
-            v0 = v[at[k]] + a
-            v1 = v[at[k + 1]] + a
-            v2 = v[at[k + 2]] + a
-            v3 = v[at[k + 3]] + a
-            v[at[k]] = v0
-            v[at[k + 1]] = v1
-            v[at[k + 2]] = v2
-            v[at[k + 3]] = v3
-        for k in range(count & ~3, count):
-            v[at[k]] = v[at[k]] + a
-        if self.bias != 0.0:
-            v[self.n_cols - 1] = v[self.n_cols - 1] + a * self.bias
+        _axpy(self, i, a, v)
 
     cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
-        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start, k
-        cdef const int* at = self.indices_start + start
-        cdef long double v0, v1
-        a = a * self.sign[i]
-        for k in range(0, count - 1, 2):        # no index is there twice
-            v0 = v[at[k]] + a
-            v1 = v[at[k + 1]] + a
-            v[at[k]] = v0
-            v[at[k + 1]] = v1
-        if count & 1:
-            v[at[count - 1]] = v[at[count - 1]] + a
-        if self.bias != 0.0:
-            v[self.n_cols - 1] = v[self.n_cols - 1] + a * self.bias
+        _axpy[extended](self, i, a, v)
 
     cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
-        cdef Py_ssize_t k
-        cdef pair_t* p = <pair_t*> pair
-        cdef pair_t both = pair_of(a * self.sign[i], b * self.sign[i]), p0, p1, p2, p3
-        cdef Py_ssize_t start = self.indptr[i], count = self.indptr[i + 1] - start
-        cdef const int* at = self.indices_start + start
-        for k in range(0, count - 3, 4):        # no index is there twice
-            p0 = pair_plus(p[at[k]], both)
-            p1 = pair_plus(p[at[k + 1]], both)
-            p2 = pair_plus(p[at[k + 2]], both)
-            p3 = pair_plus(p[at[k + 3]], both)
-            p[at[k]] = p0
-            p[at[k + 1]] = p1
-            p[at[k + 2]] = p2
-            p[at[k + 3]] = p3
-        for k in range(count & ~3, count):
-            p[at[k]] = pair_plus(p[at[k]], both)
-        if self.bias != 0.0:
-            p[self.n_cols - 1] = pair_plus(p[self.n_cols - 1], pair_times(self.bias, both))
+        _axpy(self, i, pair_of(a, b), <pair_t*> pair)
 
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t start = self.indptr[i], k
         for k in range(start, min(start + PREFETCHED, self.indptr[i + 1]), 16):
-            prefetch_line(self.indices_start + k)
+            prefetch_line(self.columns + k)
+            if self.doubles != NULL:
+                prefetch_line(self.doubles + k)
+                prefetch_line(self.doubles + k + 8)
+            elif self.floats != NULL:
+                prefetch_line(self.floats + k)
+
+    cdef void clear(self, Py_ssize_t i, double* v) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(self.indptr[i], self.indptr[i + 1]):
+            v[self.columns[k]] = 0.0
+        if self.bias != 0.0:
+            v[self.n_features] = 0.0
+
+
+cdef inline number _bias_term(SparseRows rows, const number* v) noexcept nogil:
+    """Return what the bias adds to every product."""
+    return times(rows.bias, v[rows.n_features]) if rows.bias != 0.0 else zero(v)
+
+
+cdef inline number _dot(SparseRows rows, Py_ssize_t i, const number* v,
+                        number start) noexcept nogil:
+    cdef Py_ssize_t first = rows.indptr[i], count = rows.indptr[i + 1] - first
+    cdef const int* column = rows.columns + first
+    cdef number found
+    if rows.doubles != NULL:
+        found = sparse_dot(rows.doubles + first, column, count, v, start)
+    elif rows.floats != NULL:
+        found = sparse_dot(rows.floats + first, column, count, v, start)
+    else:
+        found = sparse_dot(<const one_t*> NULL, column, count, v, start)
+    return times(rows.sign[i], found)
+
+
+cdef inline void _axpy(SparseRows rows, Py_ssize_t i, number a, number* v) noexcept nogil:
+    cdef Py_ssize_t first = rows.indptr[i], count = rows.indptr[i + 1] - first
+    cdef const int* column = rows.columns + first
+    cdef number signed_a = times(rows.sign[i], a)
+    if rows.doubles != NULL:
+        sparse_axpy(rows.doubles + first, column, count, signed_a, v)
+    elif rows.floats != NULL:
+        sparse_axpy(rows.floats + first, column, count, signed_a, v)
+    else:
+        sparse_axpy(<const one_t*> NULL, column, count, signed_a, v)
+    if rows.bias != 0.0:
+        v[rows.n_features] = plus_times(v[rows.n_features], rows.bias, signed_a)
+
+
+cdef void _add_outer(SparseRows rows, const entry* x, Py_ssize_t start, Py_ssize_t count,
+                     double factor, double[:, ::1] out) noexcept nogil:
+    """Add factor z zᵀ to the lower triangle."""
+    cdef Py_ssize_t j, k, row, d = rows.n_features
+    cdef const int* column = rows.columns + start
+    cdef double a
+    for j in range(count):
+        a = factor * value(x, j)
+        row = column[j]
+        for k in range(j + 1):
+            out[row, column[k]] += a * value(x, k)
+    if rows.bias != 0.0:
+        for j in range(count):
+            out[d, column[j]] += factor * rows.bias * value(x, j)
+        out[d, d] += factor * rows.bias * rows.bias

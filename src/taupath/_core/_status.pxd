@@ -1,4 +1,4 @@
-# Where a point is; `taupath/status.py` has the same numbers for Python.
+# Where a point is; `engine/status.py` has the same numbers for Python.
 cdef enum:
     LOWER = 0       # θ = l, slack ≥ 0: well classified, the paper's R
     FREE = 1        # slack = 0: on the margin, M
@@ -10,17 +10,25 @@ cdef enum:
     UPPER_TO_FREE = 1
     FREE_TO_LOWER = 2
     FREE_TO_UPPER = 3
-    LOWER_TO_UPPER = 4  # in records of some index sets only
+    LOWER_TO_UPPER = 4  # from bound to bound: only in records that have some of the index sets
     UPPER_TO_LOWER = 5
+
+
+cdef inline int move_between(int before, int after) noexcept nogil:
+    if after == FREE:
+        return LOWER_TO_FREE if before == LOWER else UPPER_TO_FREE
+    return FREE_TO_LOWER if after == LOWER else FREE_TO_UPPER
 
 
 cdef inline int status_before(int move) noexcept nogil:
     if move < FREE_TO_LOWER:
-        return 2 * move
-    return FREE if move < LOWER_TO_UPPER else 2 * (move - LOWER_TO_UPPER)
+        return LOWER if move == LOWER_TO_FREE else UPPER
+    if move < LOWER_TO_UPPER:
+        return FREE
+    return LOWER if move == LOWER_TO_UPPER else UPPER
 
 
 cdef inline int status_after(int move) noexcept nogil:
     if move < FREE_TO_LOWER:
         return FREE
-    return 2 * (move - FREE_TO_LOWER) if move < LOWER_TO_UPPER else 2 * (UPPER_TO_LOWER - move)
+    return LOWER if move == FREE_TO_LOWER or move == UPPER_TO_LOWER else UPPER

@@ -6,6 +6,9 @@ with l, h, p affine in t. θ(t) is piecewise linear. A point is *lower* (θ = l,
 *free* (g = 0) or *upper* (θ = h, g ≤ 0), where g_i = <z_i, w> - p_i and w = Σ θ_i z_i. Between
 events the free θ move so that their slacks stay zero; an event is a free θ that meets a bound,
 or a bound point's slack that meets zero. One point changes sides per event.
+
+`Motion` has the direction, `Search` finds the next event, and the walk applies it. Every event is
+written in a `Log`; a `Checkpoint` holds the last solution at which all points were checked.
 """
 
 from libc.math cimport fabs, nextafter
@@ -13,425 +16,385 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from taupath._core._motion cimport is_fixed, lower_now, target_now, upper_now, upward
+from taupath._core._factor import keeps_basis
+from taupath._core._line cimport (
+    Line, Moment, bound_at, bound_rate, lower_at, set_moment, target_at, upper_at
+)
+from taupath._core._motion cimport Motion, upward
 from taupath._core._rows cimport Rows
-from taupath._core._search cimport NOTHING, Search
-from taupath._core._status cimport (
-    FREE, FREE_TO_LOWER, FREE_TO_UPPER, LOWER, LOWER_TO_FREE, UPPER, UPPER_TO_FREE
+from taupath._core._search cimport NO_EVENT, Event, Search
+from taupath._core._status cimport FREE, LOWER, UPPER, move_between
+from taupath._core._tolerances cimport (
+    DRIFTED, IMPOSSIBLE_RATE, LONGEST_CORRECTION, NOT_INVOLVED, STEADY, WRONG_SIDE
 )
 
 cdef enum Outcome:
-    DONE = 0        # t_end was reached
+    DONE = 0        # the end was reached
     MORE = 1        # the event allowance of this call is used up
-    FULL = 2        # the factor or the record has no room left
+    FULL = 2        # the factor has no room left
     STALLED = 3     # too many steps of length zero in a row
     WRONG = 4       # the check of all points found a slack or a θ on the wrong side
 
-# A correction of t beyond this is no matter of rounding.
-cdef double ULPS = 1e-14
-# Slack (unit margins) or θ (as part of the widest box) on the wrong side by more than this calls
-# for a repair.
-cdef double WRONG_SIDE = 1e-9
-# Part of the largest coefficient below which a dependence does not involve a point.
-cdef double NEGLIGIBLE = 1e-9
-# Drift of w between two refreshes, times the longest row: refresh more often above the one, less
-# often below the other.
-cdef double DRIFTED = 5e-11
-cdef double STEADY = 1e-11
+
+cdef class Log:
+    """The events of a walk: when, which point, from what to what."""
+
+    cdef double[::1] t
+    cdef int[::1] index
+    cdef signed char[::1] move
+    cdef Py_ssize_t size
+
+    def __init__(self):
+        self.t = np.zeros(0)
+        self.index = np.zeros(0, dtype=np.int32)
+        self.move = np.zeros(0, dtype=np.int8)
+
+    cdef reserve(self, Py_ssize_t room):
+        """Make room for so many events."""
+        if self.t.shape[0] < room:
+            room = max(room, 2 * self.t.shape[0], 4096)
+            self.t = np.resize(self.t, room)
+            self.index = np.resize(self.index, room)
+            self.move = np.resize(self.move, room)
+
+    cdef void add(self, Moment* now, int i, int before, int after) noexcept nogil:
+        # t is rounded up: then the new sets hold for every double τ ≥ t, the old ones for τ < t
+        self.t[self.size] = nextafter(now.t, 2.0) if now.rest > 0.0 else now.t
+        self.index[self.size] = i
+        self.move[self.size] = <signed char> move_between(before, after)
+        self.size += 1
 
 
-cdef class Walk(Search):
-    """One walk from t to t_end, and its record.
+cdef class Checkpoint:
+    """A solution to come back to, and how many events led to it."""
 
-    Parameters are those of the search, and whether to take all precautions.
+    cdef double t
+    cdef signed char[::1] status
+    cdef int[::1] members
+    cdef long double[::1] theta
+    cdef Py_ssize_t size, n_events
+
+    def __init__(self, Py_ssize_t n_points):
+        self.status = np.zeros(n_points, dtype=np.int8)
+        self.members = np.zeros(n_points, dtype=np.int32)
+        self.theta = np.zeros(n_points, dtype=np.longdouble)
+
+    cdef void keep(self, Motion motion, Py_ssize_t n_events) noexcept nogil:
+        self.t = motion.now.t
+        self.n_events = n_events
+        self.size = motion.factor.size
+        memcpy(&self.status[0], &motion.status[0], self.status.shape[0])
+        memcpy(&self.members[0], &motion.factor.members[0], self.size * sizeof(int))
+        memcpy(&self.theta[0], &motion.theta[0], self.size * sizeof(long double))
+
+
+# How often rounding is removed, in events: from the free slacks (polish), and by summing w anew and
+# checking all points (refresh).
+cdef struct Schedule:
+    Py_ssize_t polish_every, refresh_every, refresh_at_least, refresh_at_most
+    Py_ssize_t since_polish, since_refresh
+
+
+cdef struct Counts:
+    Py_ssize_t zero_steps, left_out, exchanges, sum_free, max_free
+
+
+cdef class Walk:
+    """One walk along a line.
+
+    Parameters
+    ----------
+    rows : Rows
+        The z_i.
+    line : engine.problem.Line
+        Bounds and targets.
+    state : engine.solver.State
+        Where the walk begins: t, the status of every point, the free points and their θ.
+    end : float
+        Where it ends.
+    metric : Metric, optional
+        How to measure w in few dimensions.
+    careful : bool
+        Whether to take all precautions against rounding.
     """
 
+    cdef Line line
+    cdef Motion motion
+    cdef Search search
+    cdef Log log
+    cdef Checkpoint checkpoint
+    cdef Schedule schedule
+    cdef Counts counts
     cdef double box_scale                    # largest width of a box
-    # record
-    cdef double[::1] record_t
-    cdef int[::1] record_index
-    cdef signed char[::1] record_move
-    cdef readonly Py_ssize_t n_events
-    cdef Py_ssize_t since_polish, since_refresh, zero_run
-    cdef Py_ssize_t polish_every, refresh_every, refresh_at_least, refresh_at_most
-    cdef readonly Py_ssize_t n_zero_steps, n_left_out_total, n_exchanges
-    cdef readonly Py_ssize_t sum_free, max_free
-    cdef Py_ssize_t n_strides                # steps in which w moved, since the last refresh
-    cdef double worst_seen                   # farthest on the wrong side at the last refresh
-    # where all points were last found on their sides
-    cdef double good_t
-    cdef readonly Py_ssize_t good_events
-    cdef signed char[::1] good_status
-    cdef int[::1] good_members
-    cdef long double[::1] good_theta
-    cdef Py_ssize_t good_size
+    cdef Py_ssize_t zero_run                 # steps of length zero in a row
 
-    def __init__(self, Rows rows, const double[::1] squared_norm, line, double t, double t_end,
-                 status, members, theta_free, metric, bint orthogonal, bint careful):
+    def __init__(self, Rows rows, line, state, double end, metric=None, bint careful=False):
         cdef Py_ssize_t n = rows.n_rows
-        super().__init__(rows, squared_norm, line, t, t_end, status, members, theta_free, metric,
-                         orthogonal)
-        self.box_scale = max(np.abs(line.width(t)).max(), np.abs(line.width(t_end)).max(), 1e-300)
-        self.polish_every = 1 if careful else 20 if orthogonal else 100
-        self.record_t = np.zeros(0)
-        self.record_index = np.zeros(0, dtype=np.int32)
-        self.record_move = np.zeros(0, dtype=np.int8)
-        self.refresh_at_most = 32 if careful else max(512, n // 2)
-        self.refresh_at_least = min(max(16, n // 64), self.refresh_at_most)
-        self.refresh_every = min(max(64, n // 64), self.refresh_at_most)
-        self.good_status = np.zeros(n, dtype=np.int8)
-        self._reserve_good()
-        self._keep()
+        cdef Schedule* schedule = &self.schedule
+        self.line = Line(line)
+        self.motion = Motion(rows, self.line, state)
+        self.search = Search(self.motion, end, metric)
+        self.log = Log()
+        self.checkpoint = Checkpoint(n)
+        self.checkpoint.keep(self.motion, 0)
+        self.box_scale = max(np.abs([line.width(state.t), line.width(end)]).max(), 1e-300)
+        schedule.polish_every = 1 if careful else 20 if keeps_basis(rows) else 100
+        schedule.refresh_at_most = 32 if careful else max(512, n // 2)
+        schedule.refresh_at_least = min(max(16, n // 64), schedule.refresh_at_most)
+        schedule.refresh_every = min(max(64, n // 64), schedule.refresh_at_most)
         self._refresh()
-
-    cdef _reserve_good(self):
-        """Make room for as many free points as the factor has; what was kept stays."""
-        members = np.zeros(self.factor.capacity, dtype=np.int32)
-        theta = np.zeros(self.factor.capacity, dtype=np.longdouble)
-        if self.good_size:
-            members[:self.good_size] = self.good_members[:self.good_size]
-            theta[:self.good_size] = self.good_theta[:self.good_size]
-        self.good_members, self.good_theta = members, theta
 
     def run(self, Py_ssize_t n_events):
         """Walk for at most `n_events` events; returns the outcome."""
-        cdef Py_ssize_t room = self.n_events + n_events + 1     # an exchange is two events at once
         cdef Outcome outcome
-        if self.record_t.shape[0] < room:
-            room = max(room, 2 * self.record_t.shape[0], 4096)
-            self.record_t = np.resize(self.record_t, room)
-            self.record_index = np.resize(self.record_index, room)
-            self.record_move = np.resize(self.record_move, room)
+        self.log.reserve(self.log.size + n_events + 1)      # an exchange is two events at once
         with nogil:
             outcome = self._walk(n_events)
         if outcome == FULL:
-            self._reserve_free(self.factor.capacity + self.factor.capacity // 2)
-            self._reserve_good()
+            self.motion.factor.reserve(3 * self.motion.factor.capacity // 2)
         return int(outcome)
 
     def look(self):
-        """Look at every point where the walk is; returns whether that may be its end."""
+        """Check every point where the walk is; returns whether that may be its end."""
+        cdef bint right
         with nogil:
-            self._refresh()
-        return int(WRONG if self.worst_seen > WRONG_SIDE else DONE)
+            right = self._refresh()
+        return int(DONE if right else WRONG)
 
     cdef Outcome _walk(self, Py_ssize_t n_events) noexcept nogil:
-        cdef Py_ssize_t last = self.n_events + n_events
-        while self.n_events < last:
-            if self.factor.size == self.factor.capacity:
+        cdef Py_ssize_t last = self.log.size + n_events
+        cdef Event event
+        while self.log.size < last:
+            if self.motion.factor.size == self.motion.factor.capacity:
                 return FULL
-            self._next_event()
-            self._advance()
-            if self.event == NOTHING:
-                self._refresh()
-                return WRONG if self.worst_seen > WRONG_SIDE else DONE
-            if self.event_kind == FREE:
-                self._enter()
+            event = self.search.next_event()
+            self._advance(event)
+            if event.kind == NO_EVENT:
+                return DONE if self._refresh() else WRONG
+            if event.kind == FREE:
+                self._enter(event)
             else:
-                self._leave()
-            if self.broken:
+                self._leave(event)
+            if self.motion.broken or self.zero_run > 1000 + 10 * self.motion.factor.size:
                 return STALLED
-            if self.zero_run > 1000 + 10 * self.factor.size:
-                return STALLED
-            if self.since_refresh >= self.refresh_every:
-                self._refresh()
-                if self.worst_seen > WRONG_SIDE:
-                    return WRONG
-            elif self.since_polish >= self.polish_every:
-                self._polish()
-                self.since_polish = 0
-            elif self._needs_care():
-                self._straighten()
+            if not self._remove_rounding():
+                return WRONG
         return MORE
 
     # -- advance --------------------------------------------------------------------------
 
-    cdef void _advance(self) noexcept nogil:
-        cdef Py_ssize_t k
-        cdef double distance
-        cdef int i
-        self._move(self.step)
-        self.area = self.area + self.step * self.variation
-        if self.speed > 0.0 and not self.sweeping:
-            self.n_strides += 1
-            self.deadlines.advance(self.step * self.pace)
-            self.deadlines.locate(self.since_base, self.t)
-        for k in range(self.n_due):
-            i = self.due[k]
-            if self.event_kind == FREE and i == self.event:
-                continue
-            distance = self.due_distance[k] + self.step * self.due_rate[k]
-            self.deadlines.put(i, distance if distance > 0.0 else 0.0)
-        if self.event == NOTHING:
-            self._move_to(self.t_end)
+    cdef void _advance(self, Event event) noexcept nogil:
+        self.motion.move(event.step)
+        self.search.advance()
+        if event.kind == NO_EVENT:
+            set_moment(&self.motion.now, self.search.t_end, 0.0)
         else:
-            self._correct_t()
-        if self.step == 0.0:
-            self.n_zero_steps += 1
+            self._correct_t(event)
+        if event.step == 0.0:
+            self.counts.zero_steps += 1
             self.zero_run += 1
         else:
             self.zero_run = 0
 
-    cdef void _correct_t(self) noexcept nogil:
-        """One Newton step on the time of the event: `step` itself was rounded.
+    cdef void _correct_t(self, Event event) noexcept nogil:
+        """Make one Newton step on the time of the event: the step to it was rounded.
 
-        Where (1 - t) or t is tiny, so small an error in t shows in bounds that go to zero there.
+        Where 1 - t or t is tiny, even so small an error in t shows in bounds that go to zero.
         """
         cdef double both[2]
         cdef double dt
-        cdef Py_ssize_t a = self.event
         cdef int i
-        if self.event_kind == FREE:
-            i = <int> self.event
-            self.rows.dot_pairs(&i, 1, &self.pairs[0], both)
-            dt = -((both[0] + self.since_base * both[1] - target_now(self, i))
-                   / (both[1] - self.target_rate[i]))
+        if event.kind == FREE:
+            i = <int> event.which
+            self.motion.rows.dot_pairs(&i, 1, &self.motion.pairs[0], both)
+            dt = -((both[0] + self.motion.since_base * both[1]
+                    - target_at(self.line, &self.motion.now, i))
+                   / (both[1] - self.line.target_rate[i]))
         else:
-            i = self.factor.members[a]
-            if self.event_kind == LOWER:
-                dt = <double> ((lower_now(self, i) - self.theta[a])
-                               / (self.theta_rate[a] - self.lower_rate[i]))
-            else:
-                dt = <double> ((upper_now(self, i) - self.theta[a])
-                               / (self.theta_rate[a] - self.upper_rate[i]))
-        if dt != 0.0 and -ULPS <= dt <= ULPS and self.t + dt <= self.t_end:
-            self._move(dt)
+            i = self.motion.factor.members[event.which]
+            dt = <double> ((bound_at(self.line, &self.motion.now, i, event.kind)
+                            - self.motion.theta[event.which])
+                           / (self.motion.theta_rate[event.which]
+                              - bound_rate(self.line, i, event.kind)))
+        if (dt != 0.0 and fabs(dt) <= LONGEST_CORRECTION
+                and self.motion.now.t + dt <= self.search.t_end):
+            self.motion.move(dt)
 
     # -- apply ----------------------------------------------------------------------------
 
-    cdef void _enter(self) noexcept nogil:
-        cdef int i = <int> self.event
-        cdef Py_ssize_t a = self.factor.size
-        cdef bint was_lower = self.status[i] == LOWER
-        cdef double bound_rate = self.lower_rate[i] if was_lower else self.upper_rate[i]
-        cdef double distance = self.factor.append(i), change, squared = distance * distance
-        if distance == 0.0 and self.moving_targets:
+    cdef void _enter(self, Event event) noexcept nogil:
+        cdef int i = <int> event.which
+        cdef double distance = self.motion.factor.append(i)
+        if distance == 0.0 and self.line.moving_targets:
             self._exchange(i)
             return
-        if not self.moving_targets and fabs(self.event_rate) > 1.01 * distance * self.speed:
+        if (not self.line.moving_targets
+                and fabs(event.rate) > IMPOSSIBLE_RATE * distance * self.motion.speed):
             # With resting targets the slack of a dependent point rests too, at a value that the
-            # raised targets keep off zero, and a rate |ġ| ≤ distance ‖ẇ‖ is all that a point at
-            # this distance can have. More is rounding; the point waits until the free change.
+            # raised targets keep off zero. The rate is rounding: the point waits until the free
+            # ones change.
             if distance > 0.0:
-                self.factor.remove(a)
-                self._straighten()
-            self.left_out[self.n_left_out] = i
-            self.n_left_out += 1
-            self.n_left_out_total += 1
-            self._wait_unseen(i, 0.0)
+                self.motion.factor.remove(self.motion.factor.size - 1)
+                self.motion.straighten()
+            self.search.leave_out(i)
+            self.counts.left_out += 1
             return
-        self.theta[a] = lower_now(self, i) if was_lower else upper_now(self, i)
-        self.theta_rate[a] = bound_rate
-        self.status[i] = FREE
-        self._record(i, LOWER_TO_FREE if was_lower else UPPER_TO_FREE)
-        self.rows.axpy_long(i, -bound_rate, &self.s[0])
-        self._count_bound(i, LOWER if was_lower else UPPER, -1)
-        change = self._set_column(a)
-        if self.rows.balanced:
-            squared = change
-        change = -self.event_rate / squared
-        self._turn(change, not self._is_flat())
-        self.variation = self.variation + upward(fabs(change)) * self._column_length(squared)
-        self._update_speed(change * self.event_rate)
+        self._record(i, self.motion.status[i], FREE)
+        self.search.variation = (self.search.variation
+                                 + self.motion.release(i, distance, event.rate))
+
+    cdef void _leave(self, Event event) noexcept nogil:
+        cdef int i = self.motion.factor.members[event.which]
+        cdef double turn
+        if self.motion.factor.size == self.motion.system.fewest:
+            self._replace_last(i, event.kind)
+            return
+        turn = self.motion.settle(event.which, event.kind)
+        self._settled(i, event.kind)
+        self.search.variation = self.search.variation + turn
 
     cdef void _exchange(self, int i) noexcept nogil:
-        """Point i meets the margin, but z_i = Σ v_a z_a: at this t, θ moves while w rests.
+        """Point i meets the margin, but depends on the free points: at this t, θ moves while w rests.
 
-        θ_i leaves its bound and the free θ answer by -v, until one of them meets a bound and
-        makes room, or θ_i meets its other bound.
+        θ_i leaves its bound, until a free θ meets one and makes room or θ_i meets its other bound.
         """
-        cdef Py_ssize_t a, m = self.factor.size, leaving = -1
-        cdef bint was_lower = self.status[i] == LOWER
-        cdef double sense = 1.0 if was_lower else -1.0
-        cdef double most = <double> (upper_now(self, i) - lower_now(self, i)), largest = 0.0, rate, room
-        cdef double speed = self.speed
-        cdef long double at = lower_now(self, i) if was_lower else upper_now(self, i)
-        cdef int kind = UPPER if was_lower else LOWER, k
-        self._express(i)
-        for a in range(m):
-            largest = max(largest, fabs(<double> self.share[a]))
-        for a in range(m):
-            rate = -sense * <double> self.share[a]
-            if fabs(rate) <= NEGLIGIBLE * largest:
-                continue
-            k = self.factor.members[a]
-            if rate < 0.0:
-                room = <double> (self.theta[a] - lower_now(self, k)) / -rate
-            else:
-                room = <double> (upper_now(self, k) - self.theta[a]) / rate
-            if room < most:
-                most = room if room > 0.0 else 0.0
-                leaving = a
-                kind = LOWER if rate < 0.0 else UPPER
-        for a in range(m):
-            self.theta[a] = self.theta[a] - sense * most * self.share[a]
-        self.n_exchanges += 1
-        self._record(i, LOWER_TO_FREE if was_lower else UPPER_TO_FREE)
+        cdef int bound
+        cdef long double at
+        cdef double speed = self.motion.speed
+        cdef Py_ssize_t leaving = self.motion.slide(i, &bound, &at)
+        self.counts.exchanges += 1
+        self._record(i, self.motion.status[i], FREE)
         if leaving < 0:
-            self._settle(i, kind)
+            self._settled(i, bound)
         else:
-            self._settle(self.factor.members[leaving], kind)
-            self._drop(leaving)
-            self.status[i] = FREE
-            self.theta[self.factor.size] = at + sense * most
-            self.theta_rate[self.factor.size] = 0.0
-            if self.factor.append(i) == 0.0:
-                at = self.theta[self.factor.size]
-                self._settle(i, LOWER if 2 * at < lower_now(self, i) + upper_now(self, i) else UPPER)
-                self.broken = True
-        self._take_s()
-        self._straighten()
-        self.variation = self.variation + upward(speed + self.speed)     # at most
+            self._settled(self.motion.factor.members[leaving], bound)
+            self.motion.drop(leaving)
+            if self.motion.take(i, at) == 0.0:
+                self._settled(i, LOWER if 2 * at < (lower_at(self.line, &self.motion.now, i)
+                                                    + upper_at(self.line, &self.motion.now, i))
+                              else UPPER)
+                self.motion.broken = True
+        self.motion.take_s()
+        self.motion.straighten()
+        self.search.variation = self.search.variation + upward(speed + self.motion.speed)   # at most
 
-    cdef void _settle(self, int i, int kind) noexcept nogil:
-        """Free point i goes to a bound."""
-        self.status[i] = <signed char> kind
-        self.points[i].sense = -1.0 if kind == UPPER else 1.0
-        self._record(i, FREE_TO_LOWER if kind == LOWER else FREE_TO_UPPER)
-        self._wait_unseen(i, 0.0)
-
-    cdef void _drop(self, Py_ssize_t a) noexcept nogil:
-        """Take the a-th free point out of the factor and of what is kept in its order."""
-        cdef Py_ssize_t k
-        for k in range(a, self.factor.size - 1):
-            self.theta[k] = self.theta[k + 1]
-            self.theta_rate[k] = self.theta_rate[k + 1]
-        self.factor.remove(a)
-
-    cdef void _leave(self) noexcept nogil:
-        cdef Py_ssize_t a = self.event
-        cdef int i = self.factor.members[a], kind = self.event_kind
-        cdef double bound_rate = self.lower_rate[i] if kind == LOWER else self.upper_rate[i]
-        cdef double change = <double> (bound_rate - self.theta_rate[a]), squared
-        if self.rows.balanced and self.factor.size == 1:
-            self._replace_last(i, kind)
-            return
-        squared = self._set_column(a)
-        self._turn(change, True)
-        self._drop(a)
-        self.rows.axpy_long(i, bound_rate, &self.s[0])
-        self._count_bound(i, kind, 1)
-        self._settle(i, kind)
-        self.variation = self.variation + upward(fabs(change)) * self._column_length(squared)
-        self._update_speed(change * change * squared)
-
-    cdef void _replace_last(self, int i, int kind) noexcept nogil:
+    cdef void _replace_last(self, int i, int bound) noexcept nogil:
         """The only free point goes to a bound, which leaves the multiplier free in an interval.
 
         At the other end of it the next point meets the margin, which can then keep the balance.
         """
-        cdef Py_ssize_t k
-        cdef int j, next = -1
-        cdef double both[2]
-        cdef double way, slack, most = 1e300
-        way = -self.rows.sign[i] if kind == UPPER else self.rows.sign[i]
-        for k in range(self.rows.n_rows):
-            j = <int> k
-            if self.status[j] == FREE or is_fixed(self, j):
-                continue
-            if (way * self.rows.sign[j] > 0.0) != (self.status[j] == UPPER):
-                continue
-            self.rows.dot_pairs(&j, 1, &self.pairs[0], both)
-            slack = fabs(both[0] + self.since_base * both[1] - target_now(self, j))
-            if slack < most:
-                most = slack
-                next = j
-        if next < 0:
-            self.pinned = True      # all boxes close here, at the end of the line
+        cdef double way = self.motion.rows.sign[i], distance
+        cdef int other
+        if bound == UPPER:
+            way = -way
+        other = self.search.nearest(way, &distance)
+        if other < 0:
+            self.search.pinned = True       # all boxes close here, at the end of the line
             return
-        self._drop(0)
-        self._settle(i, kind)
-        self.theta[0] = lower_now(self, next) if self.status[next] == LOWER else upper_now(self, next)
-        self.theta_rate[0] = 0.0
-        self._record(next, LOWER_TO_FREE if self.status[next] == LOWER else UPPER_TO_FREE)
-        self.status[next] = FREE
-        self.factor.append(next)
-        self.multiplier = self.multiplier + way * most
+        self.motion.drop(0)
+        self._settled(i, bound)
+        self._record(other, self.motion.status[other], FREE)
+        self.motion.take(other, bound_at(self.line, &self.motion.now, other,
+                                         self.motion.status[other]))
+        self.motion.multiplier = self.motion.multiplier + way * distance
         self._refresh()
 
-    cdef void _record(self, int i, int move) noexcept nogil:
-        # rounded up: then these sets hold for every number τ ≥ t that a double can hold, and the
-        # former ones for every τ < t
-        self.record_t[self.n_events] = nextafter(self.t, 2.0) if self.t_rest > 0.0 else self.t
-        self.record_index[self.n_events] = i
-        self.record_move[self.n_events] = <signed char> move
-        self.n_events += 1
-        self.n_left_out = 0
-        self.pinned = False
-        self.since_polish += 1
-        self.since_refresh += 1
-        self.sum_free += self.factor.size
-        if self.factor.size > self.max_free:
-            self.max_free = self.factor.size
+    cdef void _settled(self, int i, int bound) noexcept nogil:
+        """A free point has gone to a bound."""
+        self.motion.status[i] = <signed char> bound
+        self._record(i, FREE, bound)
+        self.search.settled(i, bound)
 
-    # -- looking at all points ----------------------------------------------------------------
+    cdef void _record(self, int i, int before, int after) noexcept nogil:
+        self.log.add(&self.motion.now, i, before, after)
+        self.search.sets_changed()
+        self.schedule.since_polish += 1
+        self.schedule.since_refresh += 1
+        self.counts.sum_free += self.motion.factor.size
+        self.counts.max_free = max(self.counts.max_free, self.motion.factor.size)
 
-    cdef void _refresh(self) noexcept nogil:
-        """Take w from the statuses and θ, look at every point, set deadlines anew."""
-        cdef Py_ssize_t i, a, n = self.rows.n_rows
-        cdef long double beyond
-        cdef double slack, stride, farthest = 0.0, worst = 0.0, drift = self.longest * self._take_w()
-        cdef double both[2]
-        cdef int point
-        self.since_polish = 0
-        if drift > DRIFTED and self.refresh_every > self.refresh_at_least:
-            self.refresh_every = self.refresh_every // 2
-        elif drift < STEADY and self.refresh_every < self.refresh_at_most:
-            self.refresh_every = 2 * self.refresh_every
-        for a in range(self.factor.size):
-            i = self.factor.members[a]
-            beyond = max(lower_now(self, i) - self.theta[a], self.theta[a] - upper_now(self, i))
-            worst = max(worst, <double> beyond / self.box_scale)
-        self.n_due = 0
-        for i in range(n):
-            if self.status[i] == FREE or is_fixed(self, i):
-                continue
-            point = <int> i
-            self.rows.dot_pairs(&point, 1, &self.pairs[0], both)
-            slack = both[0] - target_now(self, i)
-            if self.status[i] == UPPER:
-                slack = -slack
-            worst = max(worst, -slack)
-            self.due[self.n_due] = point
-            self.due_distance[self.n_due] = slack
-            self.n_due += 1
-            farthest = max(farthest, slack * self.points[i].per_length)
-        if farthest == 0.0:
-            farthest = 1.0
-        stride = farthest
-        if self.deadlines.travelled > 0.0:
-            stride = self.deadlines.travelled / self.n_strides
-        self.deadlines.clear(farthest, stride)
-        self.n_strides = 0
-        self.deadlines.locate(self.since_base, self.t)
-        for a in range(self.n_due):
-            self._wait_unseen(self.due[a], self.due_distance[a])
-        self.worst_seen = worst
-        self.since_refresh = 0
-        if worst <= WRONG_SIDE:
-            self._keep()
+    # -- rounding -----------------------------------------------------------------------------
 
-    cdef void _keep(self) noexcept nogil:
-        """Remember this solution, to come back to."""
-        self.good_t = self.t
-        self.good_events = self.n_events
-        self.good_size = self.factor.size
-        memcpy(&self.good_status[0], &self.status[0], self.rows.n_rows)
-        memcpy(&self.good_members[0], &self.factor.members[0], self.good_size * sizeof(int))
-        memcpy(&self.good_theta[0], &self.theta[0], self.good_size * sizeof(long double))
+    cdef bint _remove_rounding(self) noexcept nogil:
+        """Do what is due against rounding; returns whether all points are still on their sides."""
+        if self.schedule.since_refresh >= self.schedule.refresh_every:
+            return self._refresh()
+        if self.schedule.since_polish >= self.schedule.polish_every:
+            self.motion.polish()
+            self.schedule.since_polish = 0
+        elif self.motion.needs_care():
+            self.motion.straighten()
+        return True
 
-    # -- what came of it --------------------------------------------------------------------
+    cdef bint _refresh(self) noexcept nogil:
+        """Sum w from the statuses and θ, and set all deadlines; returns whether all sides are right."""
+        cdef Schedule* schedule = &self.schedule
+        cdef double drift = self.motion.longest * self.motion.take_w()
+        if drift > DRIFTED and schedule.refresh_every > schedule.refresh_at_least:
+            schedule.refresh_every = schedule.refresh_every // 2
+        elif drift < STEADY and schedule.refresh_every < schedule.refresh_at_most:
+            schedule.refresh_every = 2 * schedule.refresh_every
+        schedule.since_polish = 0
+        schedule.since_refresh = 0
+        if max(self.motion.farthest_beyond() / self.box_scale, self.search.restart()) > WRONG_SIDE:
+            return False
+        self.checkpoint.keep(self.motion, self.log.size)
+        return True
+
+    # -- for Python -----------------------------------------------------------------------------
+
+    def state(self):
+        """Return where the walk is: t, the status of every point, the free points and their θ."""
+        m = self.motion.factor.size
+        return (self.motion.now.t, self.status, np.array(self.motion.factor.members[:m]),
+                np.array(self.motion.theta[:m]))
 
     def rewind(self):
-        """Go back to where all points were last found on their sides."""
-        self.n_events = self.good_events
-        return (self.good_t, np.array(self.good_status),
-                np.array(self.good_members[:self.good_size]),
-                np.array(self.good_theta[:self.good_size]))
+        """Go back to where all points were last found on their sides; returns the state there."""
+        last = self.checkpoint
+        self.log.size = last.n_events
+        return (last.t, np.array(last.status), np.array(last.members[:last.size]),
+                np.array(last.theta[:last.size]))
+
+    @property
+    def t(self):
+        """Where the walk is."""
+        return self.motion.now.t
+
+    @property
+    def status(self):
+        """Status of every point."""
+        return np.array(self.motion.status)
+
+    @property
+    def n_events(self):
+        """Number of events in the record."""
+        return self.log.size
+
+    @property
+    def n_checked_events(self):
+        """Number of events up to where all points were last found on their sides."""
+        return self.checkpoint.n_events
 
     @property
     def events(self):
         """Record: t, point, move."""
-        k = self.n_events
-        return (np.array(self.record_t[:k]), np.array(self.record_index[:k]),
-                np.array(self.record_move[:k]))
+        k = self.log.size
+        return np.array(self.log.t[:k]), np.array(self.log.index[:k]), np.array(self.log.move[:k])
+
+    @property
+    def counters(self):
+        """What was counted along the way, to be added up over walks."""
+        return {
+            "rows_evaluated": self.search.n_rows_evaluated,
+            "zero_length_steps": self.counts.zero_steps,
+            "refactorizations": self.motion.n_refactorizations,
+            "left_out": self.counts.left_out,
+            "exchanges": self.counts.exchanges,
+            "sum_free": self.counts.sum_free,
+        }
+
+    @property
+    def max_free(self):
+        """The most free points there were after an event."""
+        return self.counts.max_free

@@ -1,4 +1,4 @@
-"""Passes over all samples, wherever their rows lie: what a solver asks of them."""
+"""What a solver asks of all samples, wherever their rows lie."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,154 +7,157 @@ from typing import Any, Protocol
 import numpy as np
 
 from taupath.approximate.node import Smoothing
-from taupath.approximate.row_sums import Facts, Part, Sums
+from taupath.approximate.row_sums import DualSums, RowSummary, RowSums
 
-__all__ = ["OnePart", "Passes", "Place"]
+__all__ = ["AllRows", "Iterate", "LocalRows"]
 
 
 @dataclass(frozen=True)
-class Place:
-    """A w, and what its margins <z_i, w> are known by to whoever keeps them."""
+class Iterate:
+    """A primal point w and its margins <z_i, w>, or a reference to them."""
 
     w: np.ndarray
     margin: Any
 
 
-class Passes(Protocol):
-    """All samples.
+class AllRows(Protocol):
+    """Sums over all samples.
 
-    A place that is advanced or computed again from the data is used up.
+    `advance` and `recompute` may overwrite the margins of the iterate they are given.
     """
 
-    facts: Facts
+    summary: RowSummary
 
     @property
     def visits(self) -> int:
         """How often a row has been multiplied or added."""
 
-    def rest(self) -> Place:
+    def at_zero(self) -> Iterate:
         """Return w = 0."""
 
-    def onward(self, here: Place, before: Place | None, part: float) -> Place:
-        """Return the place beyond `here`, as seen from `before`, by so many of their distances."""
+    def extrapolate(self, here: Iterate, before: Iterate | None, factor: float) -> Iterate:
+        """Return here + factor (here - before); `here` if there is nothing before it."""
 
-    def halfway(self, one: Place, other: Place) -> Place:
-        """Return the middle."""
+    def midpoint(self, one: Iterate, other: Iterate) -> Iterate:
+        """Return the point halfway between two others."""
 
-    def kept(self, place: Place) -> Place:
-        """Return a place that lasts when this one is used up."""
+    def copy(self, iterate: Iterate) -> Iterate:
+        """Return the same point, whose margins nobody else overwrites."""
 
-    def from_data(self, place: Place) -> Place:
-        """Return the place with margins free of the rounding of many steps."""
+    def recompute(self, iterate: Iterate) -> Iterate:
+        """Return the same point, its margins computed from w."""
 
-    def update(self, place: Place, smoothing: Smoothing, box: np.ndarray, afresh: bool) -> Sums:
-        """Bring shares up to date; what follows refers to them, with the box of each class."""
+    def update(
+        self, iterate: Iterate, smoothing: Smoothing, box: np.ndarray, afresh: bool
+    ) -> DualSums:
+        """Return the sums of the dual point there, which the next four methods refer to."""
 
-    def weigh(self, width: float) -> float:
-        """Return the sum of the factors weight box / width of samples with shares in (0, 1)."""
+    def set_curvature(self, width: float) -> float:
+        """Return the sum of the factors weight box / width of samples with 0 < a < 1."""
 
-    def squares(self, out: np.ndarray) -> None:
+    def add_hessian(self, out: np.ndarray) -> None:
         """Add Σ factor z zᵀ to the lower triangle."""
 
-    def times(self, p: np.ndarray, out: np.ndarray) -> None:
+    def add_hessian_product(self, p: np.ndarray, out: np.ndarray) -> None:
         """Add Σ factor z <z, p>."""
 
-    def moved(
-        self, place: Place, smoothing: Smoothing, narrower: Smoothing, out: np.ndarray
+    def add_change(
+        self, iterate: Iterate, smoothing: Smoothing, narrower: Smoothing, out: np.ndarray
     ) -> None:
-        """Add what Σ θ z would change by with another smoothing, were no share to leave (0, 1)."""
+        """Add the change of Σ θ z with another smoothing, as if no fraction left (0, 1)."""
 
-    def set_out(self, place: Place, step: np.ndarray) -> None:
-        """Look from a place into the direction of a step."""
+    def set_direction(self, iterate: Iterate, step: np.ndarray) -> None:
+        """Prepare `slopes` and `advance` along a step."""
 
     def slopes(
-        self, place: Place, length: float, smoothing: Smoothing, within: tuple[float, float]
+        self, iterate: Iterate, length: float, smoothing: Smoothing, within: tuple[float, float]
     ) -> Sequence[tuple[float, float, float]]:
-        """Return Σ θ δ and how fast it falls so far on the way, and perhaps elsewhere on it.
+        """Return lengths, Σ (θ - l) δ there, and how fast that falls; first at `length`.
 
-        Each after the length that it is for; the one that is looked for lies within two others.
+        Other lengths are at the implementation's choice; the one looked for is `within` two.
         """
 
-    def advance(self, place: Place, length: float) -> Place:
-        """Return where this much of the step leads to."""
+    def advance(self, iterate: Iterate, length: float) -> Iterate:
+        """Return the iterate after `length` times the step."""
 
 
-class OnePart:
-    """All samples in one part, in this process. Margins are arrays, changed where they lie."""
+class LocalRows:
+    """All samples in this process. Margins are arrays, and overwritten."""
 
-    def __init__(self, part: Part) -> None:
-        self.part, self.facts = part, part.facts()
+    def __init__(self, row_sums: RowSums) -> None:
+        self.row_sums, self.summary = row_sums, row_sums.summary()
         self._box = np.zeros(2)
         self._step = np.empty(0)
-        self._rate = np.empty(self.facts.n_rows)
+        self._rate = np.empty(self.summary.n_rows)
 
     @property
     def visits(self) -> int:
         """How often a row has been multiplied or added."""
-        return self.part.points.visits
+        return int(self.row_sums.rows.visits)
 
-    def rest(self) -> Place:
+    def at_zero(self) -> Iterate:
         """Return w = 0."""
-        return Place(np.zeros(self.facts.n_cols), np.zeros(self.facts.n_rows))
+        return Iterate(np.zeros(self.summary.n_cols), np.zeros(self.summary.n_rows))
 
-    def onward(self, here: Place, before: Place | None, part: float) -> Place:
-        """Return the place beyond `here`."""
-        w, margin = here.w, here.margin.copy()
-        if before is not None:
-            w = w + part * (w - before.w)
-            margin += part * (margin - before.margin)
-        return Place(w, margin)
+    def extrapolate(self, here: Iterate, before: Iterate | None, factor: float) -> Iterate:
+        """Return here + factor (here - before)."""
+        if before is None:
+            return self.copy(here)
+        w = here.w + factor * (here.w - before.w)
+        return Iterate(w, here.margin + factor * (here.margin - before.margin))
 
-    def halfway(self, one: Place, other: Place) -> Place:
-        """Return the middle."""
-        return Place(0.5 * (one.w + other.w), 0.5 * (one.margin + other.margin))
+    def midpoint(self, one: Iterate, other: Iterate) -> Iterate:
+        """Return the point halfway between two others."""
+        return Iterate(0.5 * (one.w + other.w), 0.5 * (one.margin + other.margin))
 
-    def kept(self, place: Place) -> Place:
-        """Return a copy."""
-        return Place(place.w, place.margin.copy())
+    def copy(self, iterate: Iterate) -> Iterate:
+        """Return the same point with margins of its own."""
+        return Iterate(iterate.w, iterate.margin.copy())
 
-    def from_data(self, place: Place) -> Place:
-        """Compute the margins again."""
-        self.part.points.products(place.w, out=place.margin)
-        return place
+    def recompute(self, iterate: Iterate) -> Iterate:
+        """Return the same point, its margins computed from w."""
+        self.row_sums.rows.products(iterate.w, out=iterate.margin)
+        return iterate
 
-    def update(self, place: Place, smoothing: Smoothing, box: np.ndarray, afresh: bool) -> Sums:
-        """Bring shares up to date."""
+    def update(
+        self, iterate: Iterate, smoothing: Smoothing, box: np.ndarray, afresh: bool
+    ) -> DualSums:
+        """Return the sums of the dual point there."""
         self._box = box
-        return self.part.update(place.margin, smoothing, afresh)
+        return self.row_sums.update(iterate.margin, smoothing, afresh)
 
-    def weigh(self, width: float) -> float:
+    def set_curvature(self, width: float) -> float:
         """Set the factors and return their sum."""
-        return self.part.weigh(self._box, width)
+        return self.row_sums.set_curvature(self._box, width)
 
-    def squares(self, out: np.ndarray) -> None:
+    def add_hessian(self, out: np.ndarray) -> None:
         """Add Σ factor z zᵀ to the lower triangle."""
-        self.part.squares(out)
+        self.row_sums.add_hessian(out)
 
-    def times(self, p: np.ndarray, out: np.ndarray) -> None:
+    def add_hessian_product(self, p: np.ndarray, out: np.ndarray) -> None:
         """Add Σ factor z <z, p>."""
-        self.part.times(p, out)
+        self.row_sums.add_hessian_product(p, out)
 
-    def moved(
-        self, place: Place, smoothing: Smoothing, narrower: Smoothing, out: np.ndarray
+    def add_change(
+        self, iterate: Iterate, smoothing: Smoothing, narrower: Smoothing, out: np.ndarray
     ) -> None:
-        """Add what Σ θ z would change by."""
-        self.part.moved(place.margin, smoothing, narrower, self._box, out)
+        """Add the change of Σ θ z."""
+        self.row_sums.add_change(iterate.margin, smoothing, narrower, self._box, out)
 
-    def set_out(self, place: Place, step: np.ndarray) -> None:
+    def set_direction(self, iterate: Iterate, step: np.ndarray) -> None:
         """Multiply all rows with the step."""
         self._step = step
-        self.part.points.products(step, out=self._rate)
+        self.row_sums.rows.products(step, out=self._rate)
 
     def slopes(
-        self, place: Place, length: float, smoothing: Smoothing, within: tuple[float, float]
+        self, iterate: Iterate, length: float, smoothing: Smoothing, within: tuple[float, float]
     ) -> Sequence[tuple[float, float, float]]:
-        """Look there and nowhere else."""
-        found = self.part.slope(place.margin, self._rate, length, smoothing, self._box)
+        """Return the slope at `length` only."""
+        found = self.row_sums.slope(iterate.margin, self._rate, length, smoothing, self._box)
         return [(length, *found)]
 
-    def advance(self, place: Place, length: float) -> Place:
-        """Go."""
-        margin = place.margin
+    def advance(self, iterate: Iterate, length: float) -> Iterate:
+        """Return the iterate after `length` times the step."""
+        margin = iterate.margin
         margin += length * self._rate
-        return Place(place.w + length * self._step, margin)
+        return Iterate(iterate.w + length * self._step, margin)

@@ -1,118 +1,127 @@
-"""Shares: where in its box each θ is, and what all of them add up to.
+"""The dual point that margins make, and the duality gap it proves."""
 
-The share a_i = clip(centre + (p_i - m_i) / width, 0, 1) makes a dual point from the margins
-m_i = <z_i, w>: θ_i = l_i + a_i (h_i - l_i).
-"""
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from taupath.approximate.all_rows import Place
-from taupath.approximate.gap_bound import Continuum, End
+from taupath.approximate.all_rows import Iterate
+from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
 from taupath.approximate.node import Node, Smoothing
-from taupath.approximate.row_sums import Facts, Sums
+from taupath.approximate.row_sums import DualSums, RowSummary
 
-__all__ = ["LEAST_CENTRE", "Shares"]
+__all__ = ["DualPoint", "Evaluation"]
 
-# The least centre; one minus it is the largest.
-LEAST_CENTRE = 0.1
+# The mean fraction is kept this far from 0 and 1: a centre at an end of the box would leave samples
+# on their target no room to one side.
+SMALLEST_CENTRE = 0.1
 
 
-class Shares:
-    """What shares add up to, and what follows from it.
+class Evaluation(NamedTuple):
+    """A primal and a dual point at τ; gaps are in units of P(0).
 
-    Parameters
+    Attributes
     ----------
-    facts : Facts
-        What does not change with the shares.
-    continuum : Continuum
-        Boxes, units.
-    free : bool
-        Whether the intercept, the last column, costs nothing.
+    node : Node
+        What is stored of the two points.
+    point : PrimalDualPoint
+        The same for bounds between nodes.
+    gap : float
+        The duality gap.
+    smoothing_gap : float
+        Σ of losses minus θ (p - m): the gap if w = Σ θ z held and, with a free intercept,
+        Σ sign θ = 0.
     """
 
-    def __init__(self, facts: Facts, continuum: Continuum, free: bool) -> None:
-        self.facts, self.continuum, self.free = facts, continuum, free
-        self._now = Sums(np.zeros((2, facts.n_cols)), np.zeros((2, 5)), 0)
+    node: Node
+    point: PrimalDualPoint
+    gap: float
+    smoothing_gap: float
 
-    def update(self, sums: Sums) -> None:
-        """Take what the shares add up to now."""
-        self._now = sums
 
-    @property
-    def n_between(self) -> int:
-        """How many shares are between 0 and 1."""
-        return self._now.n_between
+@dataclass(frozen=True)
+class DualPoint:
+    """A dual point θ_i = l_i + a_i (h_i - l_i), known by its sums over all samples.
 
-    def mean(self, otherwise: np.ndarray) -> np.ndarray:
-        """Return the mean of the shares between 0 and 1 of each class, within limits."""
-        some = self._now.sums[:, 3] > 0.0
-        whole = np.where(some, self._now.sums[:, 3], 1.0)
-        mean = np.where(some, self._now.sums[:, 4] / whole, otherwise)
-        return np.clip(mean, LEAST_CENTRE, 1.0 - LEAST_CENTRE)
+    Attributes
+    ----------
+    summary : RowSummary
+        Sums that do not depend on it.
+    gap_bound : GapBound
+        Boxes and units.
+    sums : DualSums
+        Sums of the fractions a.
+    """
 
-    def judge(
-        self, tau: float, place: Place, smoothing: Smoothing
-    ) -> tuple[Node, End, float, float]:
-        """Return what w and these shares make at τ, the gap, and what smoothing makes of it.
+    summary: RowSummary
+    gap_bound: GapBound
+    sums: DualSums
 
-        Gaps are in units of P(0). The latter is Σ of losses minus θ (p - m): what would be left if
-        w = Σ θ z held, and with a free intercept the balance.
-        """
-        lower, upper = self.continuum.boxes.lower(tau), self.continuum.boxes.upper(tau)
+    def mean_fraction(self, otherwise: np.ndarray) -> np.ndarray:
+        """Return the mean of the fractions between 0 and 1 of each class, kept off the ends."""
+        weight = self.sums.inner_weight
+        some = weight > 0.0
+        mean = np.where(some, self.sums.inner_sum / np.where(some, weight, 1.0), otherwise)
+        return np.clip(mean, SMALLEST_CENTRE, 1.0 - SMALLEST_CENTRE)
+
+    def evaluate(self, tau: float, iterate: Iterate, smoothing: Smoothing) -> Evaluation:
+        """Return the gap of w and this dual point at τ."""
+        bound, summary, sums, w = self.gap_bound, self.summary, self.sums, iterate.w
+        lower, upper = bound.boxes.lower(tau), bound.boxes.upper(tau)
         box = upper - lower
-        facts, totals, sums, w = self.facts, self._now.totals, self._now.sums, place.w
         shift, scale = self._balance(lower, box)
-        inside = shift * facts.all_rows + scale[:, np.newaxis] * totals
-        v = lower @ facts.all_rows + box @ inside
-        aims = shift * facts.all_aims + scale * sums[:, 2]
-        aim = float(lower @ facts.all_aims + box @ aims)
-        w_own, v_own = (w[:-1], v[:-1]) if self.free else (w, v)
-        loss = float(upper @ sums[:, 0] - lower @ sums[:, 1])
-        gap = 0.5 * float(w_own @ w_own) + loss - aim + 0.5 * float(v_own @ v_own)
-        node = Node(tau, w, smoothing, shift, scale)
-        end = End(tau, place.margin, aim, (w_own, w_own), (v_own, v_own))
-        unit = self.continuum.unit
-        own_aim = float(lower @ facts.all_aims + box @ sums[:, 2])
-        left = loss - own_aim + float(w @ (lower @ facts.all_rows + box @ totals))
-        return node, end, gap / unit, left / unit
-
-    def _balance(self, lower: np.ndarray, box: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return shift and scale of the shares that make Σ sign θ zero, where it has to be.
-
-        Shares of the class, or the side, that is too much are brought nearer to where they count
-        for nothing.
-        """
-        shift, scale = 0.0, np.ones(2)
-        if not self.free:
-            return shift, scale
-        inner = box * self._now.totals[:, -1]
-        fixed = float(lower @ self.facts.all_rows[:, -1])
-        excess = fixed + float(inner.sum())
-        if self.facts.one_class:
-            if excess > 0.0:  # towards the lower ends
-                scale[0] = _part(-fixed, inner[0])
-            elif excess < 0.0:  # towards the upper ends
-                whole = float(box[0] * self.facts.all_rows[0, -1])
-                scale[0] = _part(fixed + whole, whole - inner[0])
-                shift = 1.0 - float(scale[0])
-        elif excess > 0.0:
-            scale[0] = _part(-inner[1], inner[0])
-        elif excess < 0.0:
-            scale[1] = _part(-inner[0], inner[1])
-        return shift, scale
+        inside = shift * summary.class_rows + scale[:, np.newaxis] * sums.rows
+        v = lower @ summary.class_rows + box @ inside
+        inside_targets = shift * summary.class_targets + scale * sums.targets
+        target_product = float(lower @ summary.class_targets + box @ inside_targets)
+        w_own, v_own = (w[:-1], v[:-1]) if bound.free else (w, v)
+        loss = float(upper @ sums.short - lower @ sums.beyond)
+        gap = 0.5 * float(w_own @ w_own) + loss - target_product + 0.5 * float(v_own @ v_own)
+        unbalanced = float(lower @ summary.class_targets + box @ sums.targets)
+        smoothing_gap = loss - unbalanced + float(w @ self._sum_of_rows(lower, box))
+        return Evaluation(
+            Node(tau, w, smoothing, shift, scale),
+            PrimalDualPoint(tau, iterate.margin, target_product, (w_own, w_own), (v_own, v_own)),
+            gap / bound.unit,
+            smoothing_gap / bound.unit,
+        )
 
     def residual(self, tau: float, w: np.ndarray) -> np.ndarray:
-        """Return Σ θ z - w: minus the gradient of the smoothed problem, which has no balance."""
-        lower = self.continuum.boxes.lower(tau)
-        box = self.continuum.boxes.upper(tau) - lower
-        v = lower @ self.facts.all_rows + box @ self._now.totals
-        if self.free:
-            v[:-1] -= w[:-1]
-        else:
-            v -= w
-        return np.asarray(v)
+        """Return Σ θ z - w: minus the gradient of the smoothed problem, before balancing."""
+        lower = self.gap_bound.boxes.lower(tau)
+        v = self._sum_of_rows(lower, self.gap_bound.boxes.upper(tau) - lower)
+        own = slice(None, -1) if self.gap_bound.free else slice(None)
+        v[own] -= w[own]
+        return v
+
+    def _sum_of_rows(self, lower: np.ndarray, box: np.ndarray) -> np.ndarray:
+        return np.asarray(lower @ self.summary.class_rows + box @ self.sums.rows)
+
+    def _balance(self, lower: np.ndarray, box: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return shift and scale of the fractions that make Σ sign θ zero, if it has to be.
+
+        The class, or the side, that outweighs the other is scaled down.
+        """
+        shift, scale = 0.0, np.ones(2)
+        if not self.gap_bound.free:
+            return shift, scale
+        inner = box * self.sums.rows[:, -1]
+        fixed = float(lower @ self.summary.class_rows[:, -1])
+        excess = fixed + float(inner.sum())
+        if self.summary.one_class:
+            if excess > 0.0:  # towards the lower ends
+                scale[0] = _ratio(-fixed, inner[0])
+            elif excess < 0.0:  # towards the upper ends
+                whole = float(box[0] * self.summary.class_rows[0, -1])
+                scale[0] = _ratio(fixed + whole, whole - inner[0])
+                shift = 1.0 - float(scale[0])
+        elif excess > 0.0:
+            scale[0] = _ratio(-inner[1], inner[0])
+        elif excess < 0.0:
+            scale[1] = _ratio(-inner[0], inner[1])
+        return shift, scale
 
 
-def _part(a: float, b: float) -> float:
-    """Return a / b within [0, 1], where rounding may have left nothing of either."""
+def _ratio(a: float, b: float) -> float:
+    """Return a / b clipped to [0, 1], and 0 where rounding has left nothing of b."""
     return min(max(float(a / b), 0.0), 1.0) if b != 0.0 else 0.0

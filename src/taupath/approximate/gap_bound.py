@@ -1,13 +1,13 @@
-"""Duality gaps between two solutions, for every value of the parameter at once.
+"""A bound on the duality gap between two solutions, for every value of the parameter at once.
 
-Along a chord, w, θ and the boxes are affine in s, 0 ≤ s ≤ 1, and θ stays in its box. So of
+Between two nodes, w, θ and the boxes are affine in s, 0 ≤ s ≤ 1, and θ stays in its box. In
 
     P(w) - D(θ) = ½‖w‖² + Σ [h_i (p_i - m_i)₊ - l_i (m_i - p_i)₊] - Σ p_i θ_i + ½‖Σ θ_i z_i‖²
 
-all but the losses is a quadratic in s. A loss is a box times a convex function of s, which between
-two points is below its chord there: box times chord, summed over all samples, is a quadratic that
-bounds the sum from above. Only samples that pass their target in between make it more than the
-sum itself, and the less so the shorter the panels are that [0, 1] is cut into.
+everything but the losses is then a quadratic in s. A loss is a box times a convex function of s,
+which lies below its chord between any two points: box times chord, summed over all samples, is a
+quadratic that bounds the sum from above. It exceeds the sum only by samples that pass their target
+in between, and the less so the shorter the panels are that [0, 1] is cut into.
 """
 
 from dataclasses import dataclass
@@ -15,62 +15,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from taupath._core._descent import chord_losses
+from taupath._core._margins import chord_losses
 from taupath.approximate.rounding import Rounding
+from taupath.paths.jobs import Boxes
 
-__all__ = ["Boxes", "Continuum", "End", "Losses", "SampleLosses"]
+__all__ = ["Boxes", "GapBound", "Losses", "PrimalDualPoint", "SampleLosses"]
 
-# Panels of a chord.
+# Panels between two nodes. With 8, the bound is within a tenth of the largest gap between any two
+# points, optimal or not (a test sees to it); more make every bound dearer.
 N_PANELS = 8
+# The smallest tolerance, in units of the rounding error: a path needs room above it.
+ROOM_ABOVE_ROUNDING = 8.0
 
 
 @dataclass(frozen=True)
-class Boxes:
-    """l and h of a sample of weight 1, at both ends of a line; affine in between.
-
-    Each has two entries: for samples with sign +1 and with sign -1.
-    """
-
-    lower0: np.ndarray
-    lower1: np.ndarray
-    upper0: np.ndarray
-    upper1: np.ndarray
-
-    @classmethod
-    def of_classification(cls, C: float) -> "Boxes":
-        """Return those of the asymmetric-cost SVM, t = τ."""
-        none = np.zeros(2)
-        return cls(none, none, np.array([2.0 * C, 0.0]), np.array([0.0, 2.0 * C]))
-
-    @classmethod
-    def of_regularization(cls, tau: float, C_max: float) -> "Boxes":
-        """Return those of the SVM with fixed τ, t = C / C_max."""
-        none = np.zeros(2)
-        return cls(none, none, none, 2.0 * C_max * np.array([1.0 - tau, tau]))
-
-    @classmethod
-    def of_regression(cls, C: float) -> "Boxes":
-        """Return those of quantile regression, t = τ."""
-        none, whole = np.zeros(2), np.full(2, C)
-        return cls(-whole, none, none, whole)
-
-    def lower(self, t: float | np.ndarray) -> np.ndarray:
-        """Return l at t; at several t in a column, a row for each."""
-        return np.asarray((1.0 - t) * self.lower0 + t * self.lower1)
-
-    def upper(self, t: float | np.ndarray) -> np.ndarray:
-        """Return h at t; at several t in a column, a row for each."""
-        return np.asarray((1.0 - t) * self.upper0 + t * self.upper1)
-
-    def widest(self) -> float:
-        """Return the largest loss of margin one of a sample of weight 1, anywhere."""
-        return float(
-            max(np.abs(e).max() for e in (self.lower0, self.lower1, self.upper0, self.upper1))
-        )
-
-
-@dataclass(frozen=True)
-class End:
+class PrimalDualPoint:
     """A primal and a dual point at one t.
 
     Attributes
@@ -78,17 +37,17 @@ class End:
     t : float
         Where on the line.
     margin : ndarray of shape (n_samples,)
-        <z_i, w>; or what they are known by to the `Losses`.
-    aim : float
+        <z_i, w>; or a reference to them that the `Losses` understand.
+    target_product : float
         Σ p_i θ_i.
     w, v : pair of ndarray
-        Two vectors whose product, the first of one end times the second of another, is the inner
-        product of the two w; and of the two Σ θ_i z_i.
+        Two vectors each. The first of one point times the second of another is the inner product
+        of the two w; and of the two Σ θ_i z_i.
     """
 
     t: float
     margin: Any
-    aim: float
+    target_product: float
     w: tuple[np.ndarray, np.ndarray]
     v: tuple[np.ndarray, np.ndarray]
 
@@ -96,22 +55,18 @@ class End:
 class Losses(Protocol):
     """Sums of losses over all samples, wherever these are."""
 
-    @property
-    def highest(self) -> float:
-        """Largest |p|."""
-
-    def at_rest(self) -> np.ndarray:
+    def losses_at_zero(self) -> np.ndarray:
         """Return Σ weight (p)₊ and Σ weight (-p)₊ of each class, shape (2, 2)."""
 
     def along(self, begin: Any, end: Any, n_panels: int) -> np.ndarray:
-        """Return Σ weight (p - m)₊ and Σ weight (m - p)₊ of each class on the way.
+        """Return Σ weight (p - m)₊ and Σ weight (m - p)₊ of each class between two points.
 
         At the edges of panels, shape (2, 2, n_panels + 1).
         """
 
 
 class SampleLosses:
-    """Those of samples that are at hand.
+    """Losses of samples in this process.
 
     Parameters
     ----------
@@ -124,80 +79,73 @@ class SampleLosses:
     def __init__(self, target: np.ndarray, weight: np.ndarray, sign: np.ndarray) -> None:
         self.target, self.weight, self.sign = target, weight, sign
 
-    @property
-    def highest(self) -> float:
-        """Largest |p|."""
-        return float(np.abs(self.target).max(initial=0.0))
-
-    def at_rest(self) -> np.ndarray:
-        """Return those at w = 0, shape (2, 2)."""
-        rest = np.zeros(len(self.target))
-        return np.ascontiguousarray(self.along(rest, rest, 1)[:, :, 0])
+    def losses_at_zero(self) -> np.ndarray:
+        """Return the losses at w = 0, shape (2, 2)."""
+        margin = np.zeros(len(self.target))
+        return np.ascontiguousarray(self.along(margin, margin, 1)[:, :, 0])
 
     def along(self, begin: np.ndarray, end: np.ndarray, n_panels: int) -> np.ndarray:
-        """Return those at margins on the way, shape (2, 2, n_panels + 1)."""
+        """Return the losses at margins between these, shape (2, 2, n_panels + 1)."""
         losses = np.empty((2, 2, n_panels + 1))
         chord_losses(begin, end, self.target, self.weight, self.sign, losses)
         return losses
 
 
-class Continuum:
-    """What is needed to bound gaps all along chords.
+class GapBound:
+    """Bounds gaps between any two points; gaps are in units of P(0).
 
     Parameters
     ----------
+    rounding : Rounding
+        How far computed gaps can be off.
     losses : Losses
         Those of all samples.
     boxes : Boxes
         Boxes of weight 1.
-    rounding : Rounding
-        How far computed gaps can be off.
+    free : bool
+        Whether the intercept is free.
     unit_t : float
-        Gaps are measured in units of P(0) at this t.
+        The unit is P(0) at this t.
     """
 
     def __init__(
-        self,
-        losses: Losses,
-        boxes: Boxes,
-        rounding: Rounding,
-        unit_t: float = 0.5,
+        self, rounding: Rounding, losses: Losses, boxes: Boxes, free: bool, unit_t: float = 0.5
     ) -> None:
-        self.losses, self.boxes, self.rounding = losses, boxes, rounding
-        self._at_rest = losses.at_rest()
-        self.unit = self.loss_at_rest(unit_t) or 1.0
+        self.rounding, self.losses, self.boxes, self.free = rounding, losses, boxes, free
+        self._losses_at_zero = losses.losses_at_zero()
+        self.unit = self.objective_at_zero(unit_t) or 1.0
         # ½‖w‖² ≤ P(0) at every optimum, and P(0) is affine in t
-        self._longest = float(np.sqrt(2.0 * max(self.loss_at_rest(0.0), self.loss_at_rest(1.0))))
+        largest = max(self.objective_at_zero(0.0), self.objective_at_zero(1.0))
+        self._longest_w = float(np.sqrt(2.0 * largest))
 
-    def loss_at_rest(self, t: float) -> float:
+    def objective_at_zero(self, t: float) -> float:
         """Return P(0) at t."""
-        over, under = self._at_rest.T
-        return float(self.boxes.upper(t) @ over - self.boxes.lower(t) @ under)
+        short, beyond = self._losses_at_zero.T
+        return float(self.boxes.upper(t) @ short - self.boxes.lower(t) @ beyond)
 
-    def least(self) -> float:
-        """Return the least gap that doubles can certify, in units of P(0)."""
-        w = self._longest
-        # several times what rounding may be, so that there is room for a path
-        return 8.0 * self.rounding.allowance(self.boxes.widest(), w, w, w) / self.unit
+    def smallest_tol(self) -> float:
+        """Return the smallest gap that can be certified in spite of rounding."""
+        return ROOM_ABOVE_ROUNDING * self._allowance(self._longest_w, self._longest_w) / self.unit
 
-    def bound(self, begin: End, end: End) -> tuple[float, float]:
-        """Return what no gap on the chord exceeds, in units of P(0), and where it is reached.
+    def _allowance(self, w: float, v: float) -> float:
+        return self.rounding.allowance(self.boxes.widest(), w, v, self._longest_w, self.free)
 
-        Rounding is added to it.
-        """
+    def bound(self, begin: PrimalDualPoint, end: PrimalDualPoint) -> tuple[float, float]:
+        """Return what no gap between two points exceeds, rounding included, and where it is."""
         losses = self.losses.along(begin.margin, end.margin, N_PANELS)
         norms = [
             np.array([one[0] @ one[1], one[0] @ other[1], other[0] @ other[1]])
             for one, other in ((begin.w, end.w), (begin.v, end.v))
         ]
-        # of Bernstein's polynomials (1 - s)², 2 s (1 - s), s²
-        smooth = 0.5 * (norms[0] + norms[1])
-        smooth -= [begin.aim, 0.5 * (begin.aim + end.aim), end.aim]
+        # coefficients of the Bernstein polynomials (1 - s)², 2 s (1 - s), s²
+        quadratic = 0.5 * (norms[0] + norms[1])
+        first, last = begin.target_product, end.target_product
+        quadratic -= [first, 0.5 * (first + last), last]
         edges = np.linspace(0.0, 1.0, N_PANELS + 1)
         t = (begin.t + edges * (end.t - begin.t))[:, np.newaxis]
         # with the boxes of one edge and the margins of another
         loss = self.boxes.upper(t) @ losses[:, 0] - self.boxes.lower(t) @ losses[:, 1]
-        rest = _polar(smooth, edges[:, np.newaxis], edges)
+        rest = _polar(quadratic, edges[:, np.newaxis], edges)
         same, next_to = np.diagonal(loss + rest), np.diagonal(rest, 1).copy()
         next_to += 0.5 * (np.diagonal(loss, 1) + np.diagonal(loss, -1))
         worst, place = -np.inf, 0.0
@@ -205,9 +153,8 @@ class Continuum:
             value, at = _highest(same[k], next_to[k], same[k + 1])
             if value > worst:
                 worst, place = value, edges[k] + at * (edges[k + 1] - edges[k])
-        # rounding can take a square below zero
-        w, v = (float(np.sqrt(max(n[0], n[2], 0.0))) for n in norms)
-        worst += self.rounding.allowance(self.boxes.widest(), w, v, self._longest)
+        # rounding can make a square negative
+        worst += self._allowance(*(float(np.sqrt(max(n[0], n[2], 0.0))) for n in norms))
         return worst / self.unit, begin.t + place * (end.t - begin.t)
 
 
@@ -220,7 +167,7 @@ def _polar(bernstein: np.ndarray, s: np.ndarray, r: np.ndarray) -> np.ndarray:
 
 
 def _highest(first: float, middle: float, last: float) -> tuple[float, float]:
-    """Return the maximum on [0, 1] of a quadratic in Bernstein's form, and where it is."""
+    """Return the maximum on [0, 1] of a quadratic in Bernstein form, and where it is."""
     best = max((float(first), 0.0), (float(last), 1.0))
     bend = first - 2.0 * middle + last
     if bend < 0.0:

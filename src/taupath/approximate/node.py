@@ -1,4 +1,4 @@
-"""What is kept of one τ."""
+"""What is stored of the solution at one τ."""
 
 from dataclasses import dataclass
 
@@ -9,14 +9,16 @@ __all__ = ["Node", "Smoothing"]
 
 @dataclass(frozen=True)
 class Smoothing:
-    """What makes shares from margins.
+    """How a dual point follows from margins: θ_i = l_i + a_i (h_i - l_i).
+
+    The fraction a_i of the box is clip(centre + (p_i - m_i) / width, 0, 1).
 
     Attributes
     ----------
     width : float
-        How far from its target a sample's share is neither 0 nor 1, at most.
+        The interval of margins over which a fraction goes from 0 to 1.
     centre : ndarray of shape (2,)
-        The share at the target, for each class.
+        The fraction of a sample on its target, for each class.
     """
 
     width: float
@@ -25,18 +27,18 @@ class Smoothing:
 
 @dataclass(frozen=True)
 class Node:
-    """What is kept of a τ: θ is recomputed from it.
+    """The solution at one τ; θ is computed from it and the data.
 
     Attributes
     ----------
     tau : float
-        Where it is.
+        The value of the parameter.
     w : ndarray of shape (n_cols,)
         The primal point.
     smoothing : Smoothing
-        What makes the dual point from w.
+        Makes the dual point from w.
     shift, scale : float, ndarray of shape (2,)
-        The share is shift + scale a_i, which with a free intercept makes Σ sign_i θ_i zero.
+        Fractions are shift + scale a_i: with a free intercept, this makes Σ sign_i θ_i zero.
     """
 
     tau: float

@@ -1,53 +1,39 @@
 """Certified approximate paths: nodes at chosen τ, straight lines in between."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from taupath.approximate.all_rows import OnePart
-from taupath.approximate.gap_bound import Boxes, Continuum, Losses, SampleLosses
-from taupath.approximate.interpolation import Chords
+from taupath.approximate.gap_bound import GapBound
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.node_solver import NodeSolver, Solved
-from taupath.approximate.rounding import Rounding
-from taupath.approximate.row_sums import Facts
-from taupath.approximate.training_data import StoredSamples
 from taupath.engine.work import along
-from taupath.paths.intercept import make_intercept
 from taupath.progress import Tell
-from taupath.validation import check_choice
 
 __all__ = [
-    "approximate_stretch",
     "check_tol",
-    "choose_method",
     "find_nodes",
-    "make_continuum",
 ]
 
-# Of the tolerance, what a node may use up itself; the rest is for the chords beside it.
+# The part of the tolerance that the gap of a node may take; the intervals beside it get the rest.
 NODE_SHARE = 0.5
-# Of the tolerance, what the gap of the next chord is to be.
-CHORD_AIM = 0.95
-# Sums in another order shall not take a bound above the tolerance.
-ROUNDED = 1e-9
-# The first step; and how much longer, at most, or shorter the next one is.
+# The part of the tolerance that the next interval is aimed at: less than 1, since its bound is
+# only predicted.
+INTERVAL_AIM = 0.95
+# A bound is accepted this far below the tolerance: `certify` adds up in another order, which must
+# not take it above.
+SUMMATION_SLACK = 1e-9
+# The first step in τ: short, since nothing is known yet, and it may grow quickly.
 FIRST_STEP = 5e-4
-LONGER, SHORTER = 3.0, 0.2
-
-
-# With method="auto": samples, from which on paths are approximate. The exact path of twice as many
-# takes minutes where there are hundreds of features.
-MANY_SAMPLES = 20_000
+# Limits on the factor from one step to the next.
+MAX_STEP_GROWTH, MAX_STEP_CUT = 3.0, 0.2
 
 
 @dataclass(frozen=True)
 class Found:
-    """The nodes of a path, in order, and what it took to find them.
+    """The nodes of a path, in order, and counters of the work.
 
-    `bounds` are those of the chords, in units of P(0).
+    `bounds` are those of the gaps between neighbours, in units of P(0).
     """
 
     nodes: list[Node]
@@ -55,79 +41,9 @@ class Found:
     counters: dict[str, int]
 
 
-def make_continuum(facts: Facts, losses: Losses, boxes: Boxes, free: bool) -> Continuum:
-    """Return what bounds gaps of samples of which this is known between two τ."""
-    rounding = Rounding(
-        row=facts.row,
-        rows=facts.depth,
-        losses=facts.losses_depth,
-        cols=facts.n_cols,
-        reach=facts.reach,
-        aims=facts.aims,
-    )
-    if free:
-        rounding = rounding.with_balance(facts.weight, facts.highest, facts.longest)
-    return Continuum(losses, boxes, rounding)
-
-
-def choose_method(method: Any, kernel: Any, n_samples: int) -> str:
-    """Return "exact" or "approximate", for "auto" by the number of samples."""
-    chosen = check_choice(method, "method", ("exact", "approximate", "auto"))
-    linear = isinstance(kernel, str) and kernel == "linear"
-    if chosen == "approximate" and not linear:
-        raise ValueError(
-            f"method='approximate' is for kernel='linear', got kernel={kernel!r}; "
-            "use method='exact' with it"
-        )
-    if chosen == "auto":
-        chosen = "approximate" if linear and n_samples >= MANY_SAMPLES else "exact"
-    return chosen
-
-
-def approximate_stretch(
-    X: "np.ndarray | sp.csr_array",
-    sign: np.ndarray,
-    target: np.ndarray,
-    weight: np.ndarray,
-    boxes: Boxes,
-    intercept: Any,
-    tau_range: tuple[float, float],
-    tol: float,
-    progress: Tell | None,
-) -> tuple[StoredSamples, Chords]:
-    """Return the samples and the chords of a path; all arguments but `intercept` are checked.
-
-    Parameters
-    ----------
-    X : ndarray or CSR
-        Features, of float32 or float64.
-    sign, target, weight : ndarray of shape (n_samples,)
-        Class, p, and factor of the box of each sample.
-    boxes : Boxes
-        Boxes of weight 1.
-    intercept : {"augmented", "free", "none"}
-        The kind of intercept.
-    tau_range : pair of float
-        Where the path begins and ends.
-    tol : float
-        The largest gap, in units of the objective at w = 0 and τ = ½.
-    progress : callable or None
-        Called with the fraction that is done and the number of nodes.
-    """
-    samples = StoredSamples(X, sign, make_intercept(intercept, X))
-    constant, part = samples.constant, samples.part(target, weight)
-    passes = OnePart(part)
-    losses = SampleLosses(target, weight, part.sign)
-    continuum = make_continuum(passes.facts, losses, boxes, constant.free)
-    check_tol(tol, continuum)
-    solver = NodeSolver(passes, continuum, constant.bias, constant.free)
-    found = find_nodes(solver, *tau_range, tol, progress)
-    return samples, Chords(samples, continuum, losses, found.nodes, found.counters)
-
-
-def check_tol(tol: float, continuum: Continuum, exact: bool = True) -> None:
-    """Refuse a tolerance that rounding hides; say whether the exact path is another way."""
-    least = continuum.least()
+def check_tol(tol: float, gap_bound: GapBound, exact: bool = True) -> None:
+    """Refuse a tolerance below rounding; `exact`: whether the exact path is a way out."""
+    least = gap_bound.smallest_tol()
     if tol < least:
         raise ValueError(
             f"tol={tol!r} is less than what doubles can certify for these data: the least is "
@@ -144,24 +60,24 @@ def find_nodes(
 ) -> Found:
     """Return nodes between which no gap exceeds `tol`, in units of P(0).
 
-    Goes from `begin` to `end` by steps as long as the gap of the last chord suggests. A chord that
-    is found to be too long is halved, as often as need be.
+    Steps from `begin` to `end` are as long as the bound of the last interval suggests. An interval
+    that turns out to be too long is halved, as often as necessary.
     """
-    continuum, budget, within = solver.continuum, NODE_SHARE * tol, (1.0 - ROUNDED) * tol
-    first = solver.solve_afresh(begin, budget)
-    nodes, bounds = [first.node], []
+    budget, accepted = NODE_SHARE * tol, (1.0 - SUMMATION_SLACK) * tol
+    here = solver.solve_from_zero(begin, budget)
+    nodes, bounds = [here.node], []
     before: Solved | None = None
-    here, ahead = first, []  # type: Solved, list[Solved]
+    ahead: list[Solved] = []  # solved beyond `here`, the nearest last
     step, halved = min(FIRST_STEP, end - begin), 0
     while here.node.tau < end:
         if not ahead:
             tau = here.node.tau + step
-            ahead.append(_onward(solver, before, here, tau if tau < end else end, budget))
+            ahead.append(_solve_beyond(solver, before, here, tau if tau < end else end, budget))
         there = ahead[-1]
-        bound, _ = continuum.bound(here.end, there.end)
+        bound, _ = solver.gap_bound.bound(here.point, there.point)
         if len(ahead) == 1:
-            step = (there.node.tau - here.node.tau) * _next(bound, here.gap, there.gap, tol)
-        if bound <= within:
+            step = (there.node.tau - here.node.tau) * _growth(bound, here.gap, there.gap, tol)
+        if bound <= accepted:
             before, here = here, ahead.pop()
             nodes.append(here.node)
             bounds.append(bound)
@@ -170,42 +86,44 @@ def find_nodes(
                 progress(done, len(nodes), here.node.tau)
         else:
             halved += 1
-            ahead.append(_halfway(solver, here, there, budget))
+            ahead.append(_solve_between(solver, here, there, budget))
     counters = {
         "nodes": len(nodes),
         "newton_steps": solver.steps,
-        "row_visits": solver.passes.visits,
+        "row_visits": solver.rows.visits,
         "halved": halved,
     }
     return Found(nodes, np.array(bounds), counters)
 
 
-def _next(bound: float, gap: float, other: float, tol: float) -> float:
-    """Return how much longer than the last one the next chord is to be.
+def _growth(bound: float, gap: float, other_gap: float, tol: float) -> float:
+    """Return the factor from the length of the last interval to that of the next.
 
-    Between the gaps of its ends, the gap of a chord grows with the square of its length.
+    Beyond the gaps of its ends, the bound grows with the square of the length.
     """
-    bulge = max(bound - max(gap, other), 1e-6 * tol)
-    return float(np.clip(np.sqrt((CHORD_AIM - NODE_SHARE) * tol / bulge), SHORTER, LONGER))
+    bulge = max(bound - max(gap, other_gap), 1e-6 * tol)
+    factor = np.sqrt((INTERVAL_AIM - NODE_SHARE) * tol / bulge)
+    return float(np.clip(factor, MAX_STEP_CUT, MAX_STEP_GROWTH))
 
 
-def _onward(
+def _solve_beyond(
     solver: NodeSolver, before: Solved | None, here: Solved, tau: float, budget: float
 ) -> Solved:
-    """Solve at τ, from where the last chord leads to."""
-    part = 0.0
+    """Solve at τ, starting from the extrapolated w."""
+    last, factor = None, 0.0
     if before is not None:
-        part = (tau - here.node.tau) / (here.node.tau - before.node.tau)
-    place = solver.passes.onward(here.place, before.place if before is not None else None, part)
-    return solver.solve(tau, place, here.next_smoothing, budget)
+        last = before.iterate
+        factor = (tau - here.node.tau) / (here.node.tau - before.node.tau)
+    start = solver.rows.extrapolate(here.iterate, last, factor)
+    return solver.solve(tau, start, here.next_smoothing, budget)
 
 
-def _halfway(solver: NodeSolver, here: Solved, there: Solved, budget: float) -> Solved:
-    """Solve between two nodes, from the middle of their chord."""
+def _solve_between(solver: NodeSolver, here: Solved, there: Solved, budget: float) -> Solved:
+    """Solve halfway between two nodes, starting from the mean of their w."""
     one, other = here.next_smoothing, there.next_smoothing
     return solver.solve(
         0.5 * (here.node.tau + there.node.tau),
-        solver.passes.halfway(here.place, there.place),
+        solver.rows.midpoint(here.iterate, there.iterate),
         Smoothing(min(one.width, other.width), 0.5 * (one.centre + other.centre)),
         budget,
     )

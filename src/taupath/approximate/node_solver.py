@@ -1,14 +1,14 @@
-"""One τ to a given duality gap: Newton's method on a smoothed loss.
+"""The solution at one τ to a given duality gap, by Newton's method on a smoothed loss.
 
-With the dual point θ that shares make from w, w = Σ θ_i z_i says that w minimises
+If θ is the dual point that a `Smoothing` makes from w, then w = Σ θ_i z_i says that w minimises
 
     ½‖w‖² + Σ max_a (l_i + a (h_i - l_i)) (p_i - m_i) - ½ width (h_i - l_i) (a - centre)²,
 
-0 ≤ a ≤ 1, a piecewise quadratic, whose minimum Newton's method finds in a few steps. What is left
-of the gap of the true problem comes from samples with 0 < a_i < 1, each less than `width` away from
-its target; it falls with the square of `width` where their margins are spread, and is hardly there
-where they are all the same and `centre` is the mean of their shares.
-So w and a few numbers are all there is to keep of a node: θ follows from them and the data.
+0 ≤ a ≤ 1, a piecewise quadratic whose minimum Newton's method finds in a few steps. The gap of the
+true problem that is left there comes from samples with 0 < a_i < 1, each less than `width` away
+from its target. It falls with the square of `width` where their margins are spread, and is close to
+zero where they are all equal and `centre` is the mean of their a_i.
+So w and a few numbers are all that is stored of a node: θ follows from them and the data.
 """
 
 from dataclasses import dataclass
@@ -16,221 +16,222 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from taupath.approximate.all_rows import Passes, Place
-from taupath.approximate.dual_point import Shares
-from taupath.approximate.gap_bound import Continuum, End
+from taupath.approximate.all_rows import AllRows, Iterate
+from taupath.approximate.dual_point import DualPoint
+from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.rounding import EPS
 from taupath.exceptions import WalkFailed
 
 __all__ = ["NodeSolver", "Solved"]
 
-# Columns up to which Newton's equations are solved by a factorisation, beyond by conjugate
-# gradients over the rows with 0 < a < 1.
-MOST_FACTORED = 512
-# Of the residual, up to which conjugate gradients go.
+# -- Newton's equations --
+# Up to so many columns they are solved by a Cholesky factorisation (2 MB, in the cache), beyond by
+# conjugate gradients, which touch only the rows with 0 < a < 1.
+MAX_FACTORED = 512
+# Conjugate gradients stop at this part of the right-hand side, or after so many iterations: a step
+# need not be more accurate than the piecewise quadratic is quadratic.
 CG_TOLERANCE = 0.02
-MOST_CG_STEPS = 200
-# A step is as long as it should be where the slope is this part of what it was.
-FLAT = 0.1
-MOST_TRIALS = 60
-# How much farther to look for the end of a step, and the least step that is of interest.
-FARTHER, TINY = 8.0, 1e-12
-# The smoothing that is begun with, and the widest, in units of the largest |p|. With the latter the
-# shares of all samples are between 0 and 1 at w = 0.
-BEGINNING, WIDEST = 1.0, 4.0
-# Newton steps at one width, after which another is tried.
-PATIENCE = 8
-# How much wider a smoothing becomes whose problem is too hard to begin with.
-WIDER = 4.0
-# How much narrower one becomes whose problem is solved: at once, at most, and at least. Where that
-# was too much, it is the square root of it the next time.
-NARROWER, BARELY_NARROWER = 0.25, 0.7
-# Where the last node took more steps than the second of these, the next begins WIDER; where it took
-# fewer than the first, as it is.
-EASY, HARD = 5, 10
-# Steps before giving up.
-MOST_STEPS = 1000
-# A smoothed problem is solved where all but this part of the gap is due to smoothing.
+MAX_CG_ITERATIONS = 200
+# Limit on one step of a free intercept, in units of the largest |p|, where no sample curves the
+# loss; and what is added to its curvature at least, as part of that with all samples inside.
+MAX_INTERCEPT_STEP = 4.0
+INTERCEPT_RIDGE = 1e-12
+
+# -- the line search --
+# A length is accepted where the slope is at most this part of its value at the beginning. More
+# accuracy costs passes and saves no Newton steps.
+FLAT_SLOPE = 0.1
+MAX_TRIALS = 60
+# Until the minimum is bracketed, the length grows by at most this factor. Lengths below the second
+# number are not told from zero.
+MAX_GROWTH, SHORTEST_STEP = 8.0, 1e-12
+
+# -- the width of the smoothing, in units of the largest |p| --
+# The width to begin with, and the largest: with the latter, all samples have 0 < a < 1 at w = 0.
+FIRST_WIDTH, MAX_WIDTH = 1.0, 4.0
+# The factor by which a width grows whose problem takes too many steps.
+WIDEN = 4.0
+# Limits on the factor by which the width shrinks once its problem is solved. Where the smaller one
+# was too much, it is replaced by its square root.
+MIN_SHRINK, MAX_SHRINK = 0.25, 0.7
+# A smoothed problem is solved when this part of the gap at most is not due to smoothing.
 SOLVED = 0.1
-# Of the budget, what smoothing shall leave at a narrower width, and at the next node.
-AIM, NEXT_AIM = 0.5, 0.8
-# How far a free intercept goes in one step, in units of the largest |p|; and what is added to its
-# curvature, as part of that with all shares inside.
-FARTHEST = 4.0
-RIDGE = 1e-12
+# The part of the budget that smoothing should leave at a narrower width, and at the next node. The
+# margin makes up for the estimate of the gap, which assumes spread margins.
+SMOOTHING_SHARE, NEXT_SMOOTHING_SHARE = 0.5, 0.8
+
+# -- giving up --
+# Newton steps at one width before another is tried, and in all before the solver gives up.
+MAX_STEPS_PER_WIDTH, MAX_STEPS = 8, 1000
+# A node that took more steps than the second number makes the next one begin wider by WIDEN; one
+# that took fewer than the first ends that.
+EASY_NODE, HARD_NODE = 5, 10
 
 
 @dataclass(frozen=True)
 class Solved:
-    """A node with its margins.
-
-    `gap` is in units of P(0), `next_smoothing` is for a τ beside it.
-    """
+    """A node and its margins. `gap` is in units of P(0), `next_smoothing` is for a τ nearby."""
 
     node: Node
-    place: Place
-    end: End
+    iterate: Iterate
+    point: PrimalDualPoint
     gap: float
     next_smoothing: Smoothing
 
 
 class NodeSolver:
-    """Solves at one τ after another, each begun from what is known.
+    """Solves at one τ after another.
 
     Parameters
     ----------
-    passes : Passes
+    rows : AllRows
         All samples.
-    continuum : Continuum
-        Losses, boxes, units.
+    gap_bound : GapBound
+        Boxes, units, and whether the intercept, the last column, is free.
     bias : float
         The constant feature.
-    free : bool
-        Whether the intercept, the last column, costs nothing.
 
     Attributes
     ----------
     steps : int
-        How many Newton steps have been made.
+        Number of Newton steps so far.
     """
 
-    def __init__(self, passes: Passes, continuum: Continuum, bias: float, free: bool) -> None:
-        self.passes, self.continuum, self.bias, self.free = passes, continuum, bias, free
+    def __init__(self, rows: AllRows, gap_bound: GapBound, bias: float) -> None:
+        self.rows, self.gap_bound, self.bias = rows, gap_bound, bias
         self.steps = 0
-        self._highest = passes.facts.highest or 1.0
-        self._widest = WIDEST * self._highest
+        self._unit = rows.summary.largest_target or 1.0
         self._head_start = 1.0
-        self._shares = Shares(passes.facts, continuum, free)
-        n_cols = passes.facts.n_cols
-        size = n_cols if n_cols <= MOST_FACTORED else 0
+        n_cols = rows.summary.n_cols
+        size = n_cols if n_cols <= MAX_FACTORED else 0
         self._matrix, self._work = np.empty((2, size, size))
 
-    def solve_afresh(self, tau: float, budget: float) -> Solved:
-        """Solve at τ, beginning with w = 0."""
-        return self.solve(tau, self.passes.rest(), self._centred(BEGINNING), budget)
+    def solve_from_zero(self, tau: float, budget: float) -> Solved:
+        """Solve at τ, starting from w = 0."""
+        smoothing = Smoothing(FIRST_WIDTH * self._unit, np.full(2, 0.5))
+        return self.solve(tau, self.rows.at_zero(), smoothing, budget)
 
-    def solve(self, tau: float, place: Place, smoothing: Smoothing, budget: float) -> Solved:
+    def solve(self, tau: float, iterate: Iterate, smoothing: Smoothing, budget: float) -> Solved:
         """Return a node whose gap is at most `budget`, in units of P(0).
 
         Parameters
         ----------
         tau : float
-            Where.
-        place, smoothing : Place, Smoothing
-            To begin with; the place is used up.
+            The value of the parameter.
+        iterate, smoothing : Iterate, Smoothing
+            The starting point, whose margins are overwritten.
         budget : float
             Largest gap.
         """
-        shares, passes, begun, box = self._shares, self.passes, self.steps, self._box(tau)
-        smoothing = self._wider(smoothing, self._head_start)
-        tries, patience, narrowing = 0, PATIENCE, NARROWER
-        solved: tuple[Place, Smoothing] | None = None
-        from_data = False  # whether margins and sums are free of the rounding of many steps
+        rows, first_step = self.rows, self.steps
+        box = np.asarray(self.gap_bound.boxes.upper(tau) - self.gap_bound.boxes.lower(tau))
+        smoothing = self._widened(smoothing, self._head_start)
+        tries, patience, shrink = 0, MAX_STEPS_PER_WIDTH, MIN_SHRINK
+        last_solved: tuple[Iterate, Smoothing] | None = None
+        recomputed = False  # whether margins and sums are free of the rounding of earlier steps
         while True:
-            shares.update(passes.update(place, smoothing, box, afresh=from_data))
-            node, end, gap, left = shares.judge(tau, place, smoothing)
-            if gap <= budget and from_data:
+            sums = rows.update(iterate, smoothing, box, afresh=recomputed)
+            dual = DualPoint(rows.summary, self.gap_bound, sums)
+            node, point, gap, smoothing_gap = dual.evaluate(tau, iterate, smoothing)
+            if gap <= budget and recomputed:
                 break
             if gap <= budget:
-                place, from_data = passes.from_data(place), True
+                iterate, recomputed = rows.recompute(iterate), True
                 continue
-            from_data = False
-            if self.steps - begun >= MOST_STEPS:
+            recomputed = False
+            if self.steps - first_step >= MAX_STEPS:
                 raise WalkFailed(
                     f"the duality gap stays at {gap:.2g} of the objective at w = 0 where "
                     f"{budget:.2g} is wanted (try features of one scale, a larger tol, or "
                     "method='exact')",
                     tau,
                 )
-            off = shares.residual(tau, place.w)
-            if gap - left <= SOLVED * max(left, budget) and shares.n_between:
-                # the smoothed problem is solved, the smoothing too coarse
-                solved = passes.kept(place), smoothing
-                narrower = self._narrower(smoothing, left, budget, narrowing)
-                # shares of the new smoothing, at the margins of the old one, would be far outside
-                passes.moved(place, smoothing, narrower, off)
-                step = self._newton_step(box, off, narrower.width)
+            residual = dual.residual(tau, iterate.w)
+            if sums.n_inner and gap - smoothing_gap <= SOLVED * max(smoothing_gap, budget):
+                last_solved = rows.copy(iterate), smoothing
+                narrower = self._narrowed(dual, smoothing, smoothing_gap / budget, shrink)
+                # the new fractions at the old margins would be far outside (0, 1)
+                rows.add_change(iterate, smoothing, narrower, residual)
+                step = self._newton_step(box, residual, narrower.width)
                 length, smoothing, tries = 1.0, narrower, 0
-                passes.set_out(place, step)
-            elif tries == patience and solved is not None:
-                # too narrow at once
-                place, smoothing, tries = passes.kept(solved[0]), solved[1], 0
-                narrowing, patience = float(np.sqrt(narrowing)), patience + 1
-                continue
-            elif tries == patience and smoothing.width < self._widest:
-                smoothing, tries = self._wider(smoothing, WIDER), 0
-                continue
-            elif tries == patience:
-                # from here there is no way: all the way
-                place, tries, patience = passes.rest(), 0, 2 * patience
-                continue
-            else:
-                step = self._newton_step(box, off, smoothing.width)
-                passes.set_out(place, step)
-                length = self._length(tau, place, step, smoothing, float(off @ step))
+                rows.set_direction(iterate, step)
+            elif tries < patience:
+                step = self._newton_step(box, residual, smoothing.width)
+                rows.set_direction(iterate, step)
+                length = self._step_length(tau, iterate, step, smoothing, float(residual @ step))
                 tries += 1
+            else:
+                # too many steps at this width: go back, or begin wider, or begin again at zero
+                tries = 0
+                if last_solved is not None:
+                    iterate, smoothing = rows.copy(last_solved[0]), last_solved[1]
+                    shrink, patience = float(np.sqrt(shrink)), patience + 1
+                elif smoothing.width < MAX_WIDTH * self._unit:
+                    smoothing = self._widened(smoothing, WIDEN)
+                else:
+                    iterate, patience = rows.at_zero(), 2 * patience
+                continue
             self.steps += 1
-            place = passes.advance(place, length)
-        if self.steps - begun > HARD:
-            self._head_start = WIDER
-        elif self.steps - begun < EASY:
+            iterate = rows.advance(iterate, length)
+        if self.steps - first_step > HARD_NODE:
+            self._head_start = WIDEN
+        elif self.steps - first_step < EASY_NODE:
             self._head_start = 1.0
-        factor = float(np.sqrt(NEXT_AIM * budget / max(gap, 1e-3 * budget)))
-        width = min(max(factor, 0.5), 2.0) * smoothing.width
-        centre = shares.mean(otherwise=smoothing.centre)
-        following = Smoothing(min(width, BEGINNING * self._highest), centre)
-        return Solved(node, place, end, gap, following)
+        next_smoothing = self._next_smoothing(dual, smoothing, gap / budget)
+        return Solved(node, iterate, point, gap, next_smoothing)
 
     # -- the smoothing -------------------------------------------------------------------------
 
-    def _centred(self, width: float) -> Smoothing:
-        return Smoothing(width * self._highest, np.full(2, 0.5))
+    def _widened(self, smoothing: Smoothing, factor: float) -> Smoothing:
+        return Smoothing(min(factor * smoothing.width, MAX_WIDTH * self._unit), smoothing.centre)
 
-    def _wider(self, smoothing: Smoothing, factor: float) -> Smoothing:
-        return Smoothing(min(factor * smoothing.width, self._widest), smoothing.centre)
+    def _narrowed(
+        self, dual: DualPoint, smoothing: Smoothing, gap: float, shrink: float
+    ) -> Smoothing:
+        """Return one that leaves a gap within the budget; `gap` is that of this one, in budgets.
 
-    def _narrower(self, smoothing: Smoothing, left: float, budget: float, most: float) -> Smoothing:
-        """Return one that leaves a gap within the budget, `left` being that of this one.
-
-        It is narrower by no more than the factor `most`.
+        Its width shrinks by the factor `shrink` at most.
         """
-        factor = float(np.sqrt(AIM * budget / max(left, budget)))
-        mean = self._shares.mean(otherwise=smoothing.centre)
-        # where the width must not change by much, the centre must not either
-        part = (1.0 - most) / (1.0 - NARROWER)
+        factor = float(np.sqrt(SMOOTHING_SHARE / max(gap, 1.0)))
+        mean = dual.mean_fraction(otherwise=smoothing.centre)
+        # where the width changes little, so does the centre
+        part = (1.0 - shrink) / (1.0 - MIN_SHRINK)
         return Smoothing(
-            smoothing.width * max(min(factor, BARELY_NARROWER), most),
+            smoothing.width * max(min(factor, MAX_SHRINK), shrink),
             smoothing.centre + part * (mean - smoothing.centre),
         )
 
+    def _next_smoothing(self, dual: DualPoint, smoothing: Smoothing, gap: float) -> Smoothing:
+        """Return the smoothing to begin with at a τ nearby; `gap` is in budgets."""
+        factor = float(np.sqrt(NEXT_SMOOTHING_SHARE / max(gap, 1e-3)))
+        width = min(min(max(factor, 0.5), 2.0) * smoothing.width, FIRST_WIDTH * self._unit)
+        return Smoothing(width, dual.mean_fraction(otherwise=smoothing.centre))
+
     # -- steps ---------------------------------------------------------------------------------
 
-    def _box(self, tau: float) -> np.ndarray:
-        return np.asarray(self.continuum.boxes.upper(tau) - self.continuum.boxes.lower(tau))
-
-    def _newton_step(self, box: np.ndarray, off: np.ndarray, width: float) -> np.ndarray:
-        """Return Newton's step for the smoothed problem, whose gradient is -off."""
-        inside = self.passes.weigh(width)
-        diagonal = np.ones(len(off))
-        if self.free:
-            # no share need be inside: then the intercept would go anywhere
+    def _newton_step(self, box: np.ndarray, residual: np.ndarray, width: float) -> np.ndarray:
+        """Return Newton's step for the smoothed problem, whose gradient is -residual."""
+        curvature = self.rows.set_curvature(width)
+        diagonal = np.ones(len(residual))
+        if self.gap_bound.free:
+            # if no sample curves the loss, nothing else limits the step of the intercept
             bias = self.bias
-            steep = abs(float(off[-1])) * bias / (FARTHEST * self._highest)
-            whole = bias**2 * float(self.passes.facts.all_weights @ box) / width
-            diagonal[-1] = max(steep - bias**2 * inside, RIDGE * whole)
-        if len(off) > MOST_FACTORED:
-            return self._by_conjugate_gradients(off, diagonal)
+            steep = abs(float(residual[-1])) * bias / (MAX_INTERCEPT_STEP * self._unit)
+            whole = bias**2 * float(self.rows.summary.class_weights @ box) / width
+            diagonal[-1] = max(steep - bias**2 * curvature, INTERCEPT_RIDGE * whole)
+        if len(residual) > MAX_FACTORED:
+            return self._by_conjugate_gradients(residual, diagonal)
         self._matrix[:] = 0.0
-        self.passes.squares(self._matrix)
+        self.rows.add_hessian(self._matrix)
         self._matrix.flat[:: len(diagonal) + 1] += diagonal
-        return self._by_factorization(off)
+        return self._by_factorization(residual)
 
     def _by_factorization(self, right: np.ndarray) -> np.ndarray:
         """Solve with the matrix, positive definite and given by its lower triangle.
 
-        Columns are brought to one scale. Where rounding has left it indefinite all the same, as
-        much is added as makes it definite: the step is then not Newton's, but still downhill.
+        Columns are brought to one scale. If rounding has left the matrix indefinite all the same, a
+        multiple of the identity is added: the step is then not Newton's, but still downhill.
         """
         matrix, work = self._matrix, self._work
         scale = 1.0 / np.sqrt(matrix.diagonal())
@@ -239,7 +240,7 @@ class NodeSolver:
         added = len(matrix) * EPS
         while True:
             work[:] = matrix
-            # what lies in rows here lies in columns for LAPACK: the lower triangle is the upper
+            # LAPACK stores by columns: the lower triangle is its upper one
             factor, failed = dpotrf(work.T, lower=0, clean=0, overwrite_a=1)
             if not failed:
                 solution, _ = dpotrs(factor, scale * right, lower=0)
@@ -247,15 +248,15 @@ class NodeSolver:
             matrix.flat[:: len(matrix) + 1] += added
             added *= 10.0
 
-    def _by_conjugate_gradients(self, off: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
-        x, r = np.zeros_like(off), off.copy()
-        enough = CG_TOLERANCE**2 * float(off @ off)
+    def _by_conjugate_gradients(self, right: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
+        x, r = np.zeros_like(right), right.copy()
+        enough = CG_TOLERANCE**2 * float(right @ right)
         p, size = r.copy(), float(r @ r)
-        for _ in range(MOST_CG_STEPS):
+        for _ in range(MAX_CG_ITERATIONS):
             if size <= enough:
                 break
             image = diagonal * p
-            self.passes.times(p, image)
+            self.rows.add_hessian_product(p, image)
             length = size / float(p @ image)
             x += length * p
             r -= length * image
@@ -263,38 +264,39 @@ class NodeSolver:
             p = r + size / before * p
         return x
 
-    def _length(
+    def _step_length(
         self,
         tau: float,
-        place: Place,
+        iterate: Iterate,
         step: np.ndarray,
         smoothing: Smoothing,
         steepness: float,
     ) -> float:
-        """Return how far to go: where the slope, piecewise linear and rising, is about zero.
+        """Return the length at which the slope, piecewise linear and rising, is about zero.
 
         `steepness` is minus the slope at the beginning.
         """
-        w_own, step_own = (place.w[:-1], step[:-1]) if self.free else (place.w, step)
-        fixed = self.continuum.boxes.lower(tau) @ self.passes.facts.all_rows
-        straight = float(w_own @ step_own) - float(fixed @ step)
-        squared = float(step_own @ step_own)
+        own = slice(None, -1) if self.gap_bound.free else slice(None)
+        fixed = self.gap_bound.boxes.lower(tau) @ self.rows.summary.class_rows
+        linear = float(iterate.w[own] @ step[own]) - float(fixed @ step)
+        squared = float(step[own] @ step[own])
         low, high, x = 0.0, np.inf, 1.0
-        for _ in range(MOST_TRIALS):
+        for _ in range(MAX_TRIALS):
             seen = [
-                (straight + at * squared - pull, squared + stiffness, at)
-                for at, pull, stiffness in self.passes.slopes(place, x, smoothing, (low, high))
+                (linear + at * squared - pull, squared + curvature, at)
+                for at, pull, curvature in self.rows.slopes(iterate, x, smoothing, (low, high))
             ]
             slope, bend, x = seen[0]  # where was asked for
-            if abs(slope) > FLAT * steepness:
+            if abs(slope) > FLAT_SLOPE * steepness:
                 slope, bend, x = min(seen, key=lambda one: abs(one[0]))
-            if abs(slope) <= FLAT * steepness:
+            if abs(slope) <= FLAT_SLOPE * steepness:
                 break
             low = max([at for other, _, at in seen if other <= 0.0], default=low)
             high = min([at for other, _, at in seen if other > 0.0], default=high)
             x = x - slope / bend if bend > 0.0 else np.inf
             if high == np.inf:
-                x = min(x, FARTHER * low)
+                x = min(x, MAX_GROWTH * low)
             elif not low < x < high:
-                x = 0.5 * (low + high) if high < FARTHER * low else np.sqrt(max(low, TINY) * high)
+                near = high < MAX_GROWTH * low
+                x = 0.5 * (low + high) if near else np.sqrt(max(low, SHORTEST_STEP) * high)
         return float(x)

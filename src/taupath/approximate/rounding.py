@@ -1,61 +1,50 @@
-"""How far sums and products of doubles can be off."""
+"""Bounds on the rounding error of computed duality gaps."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["EPS", "Rounding", "in_blocks"]
+__all__ = ["EPS", "Rounding", "summation_depth"]
 
-# Twice the unit roundoff: what products of several factors 1 + δ exceed 1 + k δ by is within it.
+# Twice the unit roundoff: k EPS bounds the error of k roundings, terms of higher order included.
 EPS = float(np.finfo(np.float64).eps)
-# Operations besides the long sums: weights, boxes, interpolation, a closed-form maximum.
-OTHERS = 64
+# Roundings besides those of the long sums: weights, boxes, interpolation, the maximum of a
+# quadratic. They are fewer, and do not grow with the data.
+OTHER_ROUNDINGS = 64
 
 
-def in_blocks(n: int, block: int) -> int:
-    """Return how many additions a term goes through in a sum of sums of `block` terms each."""
+def summation_depth(n: int, block: int) -> int:
+    """Return how many additions a term goes through in a sum of n, taken in blocks."""
     return min(block, n) + -(-n // block)
 
 
 @dataclass(frozen=True)
 class Rounding:
-    """Bounds on the rounding of objectives.
+    """What the rounding error of a computed duality gap depends on.
 
     Attributes
     ----------
-    row : int
-        Operations in a product <z_i, w>.
-    rows : int
-        Additions that a row goes through in Σ θ_i z_i.
-    losses : int
-        Additions that a loss goes through in the sum of all.
-    cols : int
+    dot_depth, sum_depth, loss_depth : int
+        Roundings that a term goes through in <z_i, w>, in Σ θ_i z_i, and in the sum of all losses.
+    n_cols : int
         Terms of <w, w>.
-    reach : float
-        Σ weight_i ‖z_i‖.
-    aims : float
-        Σ weight_i |p_i|.
-    balance : float
-        For a free intercept Σ weight_i, else 0.
-    highest, longest : float
-        Largest |p_i| and ‖z_i‖: of the optimal intercepts one puts a sample on its target.
+    norm_sum, target_sum, weight_sum : float
+        Σ weight ‖z‖, Σ weight |p| and Σ weight.
+    largest_norm, largest_target : float
+        Largest ‖z‖ and |p|.
     """
 
-    row: int
-    rows: int
-    losses: int
-    cols: int
-    reach: float
-    aims: float
-    balance: float = 0.0
-    highest: float = 0.0
-    longest: float = 0.0
+    dot_depth: int
+    sum_depth: int
+    loss_depth: int
+    n_cols: int
+    norm_sum: float
+    target_sum: float
+    weight_sum: float
+    largest_norm: float
+    largest_target: float
 
-    def with_balance(self, balance: float, highest: float, longest: float) -> "Rounding":
-        """Return this with what a free intercept adds to it."""
-        return replace(self, balance=balance, highest=highest, longest=longest)
-
-    def allowance(self, box: float, w: float, v: float, optimal: float) -> float:
+    def allowance(self, box: float, w: float, v: float, optimal: float, free: bool) -> float:
         """Return how far the computed P(w) - D(θ) may be below the true one.
 
         Parameters
@@ -63,21 +52,22 @@ class Rounding:
         box : float
             The widest box of weight 1.
         w, v : float
-            Lengths of w and of Σ θ_i z_i, at most.
+            Upper bounds on the lengths of w and of Σ θ_i z_i.
         optimal : float
-            Length of an optimal w, at most.
+            Upper bound on the length of an optimal w.
+        free : bool
+            Whether the intercept is free, so that Σ sign_i θ_i has to be zero.
         """
-        reach, aims = box * self.reach, box * self.aims
-        off = self.rows * EPS * reach  # of the computed Σ θ_i z_i
-        # Σ sign_i θ_i is zero up to rounding; the dual bound is off by that times the intercept
-        off_balance = EPS * (self.rows + OTHERS) * box * self.balance
-        return (
-            EPS
-            * (
-                (self.row + OTHERS) * w * reach
-                + (self.losses + OTHERS) * (aims + w * reach)
-                + (self.cols + OTHERS) * (w * w + v * v)
-            )
-            + off * (v + 0.5 * off)
-            + off_balance * (self.highest + self.longest * optimal)
+        norms, targets = box * self.norm_sum, box * self.target_sum
+        v_error = self.sum_depth * EPS * norms
+        error = v_error * (v + 0.5 * v_error) + EPS * (
+            (self.dot_depth + OTHER_ROUNDINGS) * w * norms
+            + (self.loss_depth + OTHER_ROUNDINGS) * (targets + w * norms)
+            + (self.n_cols + OTHER_ROUNDINGS) * (w * w + v * v)
         )
+        if free:
+            # The dual bound is off by the computed Σ sign_i θ_i times an optimal intercept. One of
+            # these puts a sample on its target.
+            imbalance = EPS * (self.sum_depth + OTHER_ROUNDINGS) * box * self.weight_sum
+            error += imbalance * (self.largest_target + self.largest_norm * optimal)
+        return error

@@ -1,195 +1,218 @@
-"""Part of the samples: all that touches rows, and what they add up to.
+"""Sums over the rows of samples that lie together.
 
-Whoever solves and certifies needs nothing but these sums, so the samples may lie in several parts,
-on several machines. Margins <z_i, w>, shares and which of them are between 0 and 1 stay here.
+Solving and certifying need nothing of the samples but these sums, so the samples may be split and
+lie on several machines. Margins <z_i, w> and fractions of boxes stay with the rows.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from taupath._core import _descent
+from taupath._core import _margins
+from taupath._core._rows import Rows
 from taupath.approximate.gap_bound import Boxes, SampleLosses
 from taupath.approximate.node import Node, Smoothing
-from taupath.approximate.rounding import in_blocks
-from taupath.approximate.stored_rows import Points
+from taupath.approximate.rounding import Rounding, summation_depth
 
-__all__ = ["Facts", "Part", "Sums"]
+__all__ = ["DualSums", "NodeSums", "RowSummary", "RowSums"]
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What does not change while w moves. Of each class where there are two entries.
+class RowSummary(Rounding):
+    """Sums over samples that do not depend on w.
 
     Attributes
     ----------
-    n_rows, n_cols : int
-        Numbers of samples, and of columns of z.
+    n_rows : int
+        Number of samples.
     one_class : bool
         Whether all signs are +1.
-    row, depth, losses_depth : int
-        Operations in a product, and additions that a row, and a loss, go through in a sum.
-    reach, aims, weight : float
-        Σ weight ‖z‖, Σ weight |p| and Σ weight.
-    highest, longest : float
-        Largest |p| and ‖z‖.
-    all_rows, all_aims, all_weights : ndarray of shape (2, n_cols), (2,), (2,)
-        Σ weight z, Σ weight p and Σ weight.
-    at_rest : ndarray of shape (2, 2)
-        Σ weight (p)₊ and Σ weight (-p)₊: losses at w = 0.
+    class_rows, class_targets, class_weights : ndarray of shape (2, n_cols), (2,), (2,)
+        Σ weight z, Σ weight p and Σ weight of each class.
+    losses_at_zero : ndarray of shape (2, 2)
+        Σ weight (p)₊ and Σ weight (-p)₊ of each class.
     """
 
     n_rows: int
-    n_cols: int
     one_class: bool
-    row: int
-    depth: int
-    losses_depth: int
-    reach: float
-    aims: float
-    weight: float
-    highest: float
-    longest: float
-    all_rows: np.ndarray
-    all_aims: np.ndarray
-    all_weights: np.ndarray
-    at_rest: np.ndarray
+    class_rows: np.ndarray
+    class_targets: np.ndarray
+    class_weights: np.ndarray
+    losses_at_zero: np.ndarray
 
 
 @dataclass(frozen=True)
-class Sums:
-    """What the shares a of samples add up to, in each class.
+class DualSums:
+    """Sums of the fractions a of samples, in each class.
 
     Attributes
     ----------
-    totals : ndarray of shape (2, n_cols)
+    rows : ndarray of shape (2, n_cols)
         Σ weight a z.
-    sums : ndarray of shape (2, 5)
-        Σ weight (p - m)₊, Σ weight (m - p)₊, Σ weight p a; over samples with 0 < a < 1 also
-        Σ weight and Σ weight a.
-    n_between : int
-        How many have 0 < a < 1.
+    scalars : ndarray of shape (2, 5)
+        See the properties.
+    n_inner : int
+        Number of samples with 0 < a < 1.
     """
 
-    totals: np.ndarray
-    sums: np.ndarray
-    n_between: int
+    rows: np.ndarray
+    scalars: np.ndarray
+    n_inner: int
+
+    @property
+    def short(self) -> np.ndarray:
+        """Σ weight (p - m)₊."""
+        return self.scalars[:, 0]
+
+    @property
+    def beyond(self) -> np.ndarray:
+        """Σ weight (m - p)₊."""
+        return self.scalars[:, 1]
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Σ weight a p."""
+        return self.scalars[:, 2]
+
+    @property
+    def inner_weight(self) -> np.ndarray:
+        """Σ weight over 0 < a < 1."""
+        return self.scalars[:, 3]
+
+    @property
+    def inner_sum(self) -> np.ndarray:
+        """Σ weight a over 0 < a < 1."""
+        return self.scalars[:, 4]
 
 
-class Part(SampleLosses):
-    """Samples that lie together.
+class NodeSums(NamedTuple):
+    """Σ θ z, Σ p θ and the largest violation of an optimality condition at a node."""
+
+    v: np.ndarray
+    target_product: float
+    violation: float
+
+
+class RowSums(SampleLosses):
+    """Sums over samples that lie together.
 
     Parameters
     ----------
-    points : Points
+    rows : Rows
         Their rows.
     target, weight : ndarray of shape (n_rows,)
         p and the factors of the boxes.
     """
 
-    def __init__(self, points: Points, target: np.ndarray, weight: np.ndarray) -> None:
-        super().__init__(target, weight, points.sign)
-        self.points = points
-        self.one_class = bool((points.sign > 0).all())
-        self._share: np.ndarray | None = None
+    def __init__(self, rows: Rows, target: np.ndarray, weight: np.ndarray) -> None:
+        super().__init__(target, weight, rows.signs)
+        self.rows = rows
+        self._fraction: np.ndarray | None = None
 
-    def facts(self) -> Facts:
-        """Return what does not change."""
-        points, weight, target = self.points, self.weight, self.target
-        norms = points.norms()
-        all_rows, all_aims, all_weights = np.zeros((2, points.n_cols)), np.zeros(2), np.zeros(2)
-        for k, own in enumerate((points.sign > 0, points.sign < 0)):
-            points.total(np.where(own, weight, 0.0), None, all_rows[k])
-            all_aims[k] = _descent.inner(weight[own], target[own])
-            all_weights[k] = weight[own].sum()
-        return Facts(
-            n_rows=points.n_rows,
-            n_cols=points.n_cols,
+    @cached_property
+    def _class(self) -> np.ndarray:
+        """0 for samples with sign +1, 1 for those with sign -1."""
+        return (self.sign < 0).astype(np.int8)
+
+    @cached_property
+    def one_class(self) -> bool:
+        """Whether all signs are +1."""
+        return not self._class.any()
+
+    def summary(self) -> RowSummary:
+        """Return the sums that do not depend on w."""
+        rows, weight, target = self.rows, self.weight, self.target
+        norms, size = np.asarray(rows.norms()), np.abs(target)
+        own = [np.where(self._class == k, weight, 0.0) for k in (0, 1)]
+        return RowSummary(
+            dot_depth=rows.longest,
+            sum_depth=summation_depth(rows.n_rows, rows.block_size),
+            loss_depth=summation_depth(rows.n_rows, _margins.block_size),
+            n_cols=rows.n_cols,
+            norm_sum=float(weight @ norms),
+            target_sum=float(weight @ size),
+            weight_sum=float(weight.sum()),
+            largest_norm=float(norms.max(initial=0.0)),
+            largest_target=float(size.max(initial=0.0)),
+            n_rows=rows.n_rows,
             one_class=self.one_class,
-            row=points.longest,
-            depth=points.depth,
-            losses_depth=in_blocks(points.n_rows, _descent.block_of_rows),
-            reach=float(weight @ norms),
-            aims=float(weight @ np.abs(target)),
-            weight=float(weight.sum()),
-            highest=self.highest,
-            longest=float(norms.max(initial=0.0)),
-            all_rows=all_rows,
-            all_aims=all_aims,
-            all_weights=all_weights,
-            at_rest=self.at_rest(),
+            class_rows=np.array([rows.combine(each) for each in own]),
+            class_targets=np.array([_margins.inner(each, target) for each in own]),
+            class_weights=np.array([each.sum() for each in own]),
+            losses_at_zero=self.losses_at_zero(),
         )
 
-    # -- shares ----------------------------------------------------------------------------------
+    # -- the dual point --------------------------------------------------------------------------
 
     def _allocate(self) -> np.ndarray:
-        n = self.points.n_rows
-        self._share = np.zeros(n)
-        self._totals = np.zeros((2, self.points.n_cols))
-        self._sums = np.empty((2, 5))
-        # one longer than need be: the core writes first and counts then
-        self._changed, self._between = np.empty((2, n + 1), dtype=np.int32)
+        n = self.rows.n_rows
+        self._sum_of_rows = np.zeros((2, self.rows.n_cols))
+        self._scalars = np.empty((2, 5))
+        # one longer than needed: the core writes first and counts then
+        self._changed, self._inner = np.empty((2, n + 1), dtype=np.int32)
         self._change = np.empty(n + 1)
-        self.between = self._between[:0]
-        return self._share
+        self.inner = self._inner[:0]
+        return np.zeros(n)
 
-    def update(self, margin: np.ndarray, smoothing: Smoothing, afresh: bool = False) -> Sums:
-        """Bring the shares up to date with these margins, and return what they add up to.
+    def update(self, margin: np.ndarray, smoothing: Smoothing, afresh: bool = False) -> DualSums:
+        """Return the sums of the fractions at these margins.
 
         Parameters
         ----------
         margin : ndarray of shape (n_rows,)
             <z_i, w>.
         smoothing : Smoothing
-            What makes shares from them.
+            Makes fractions from margins.
         afresh : bool
-            Leave nothing of the rounding of earlier sums.
+            Add up all rows instead of those that changed, so that no rounding is carried along.
         """
-        share = self._share if self._share is not None else self._allocate()
+        if self._fraction is None:
+            self._fraction = self._allocate()
         if afresh:
-            share[:] = 0.0
-            self._totals[:] = 0.0
-        n_changed, n_between = _descent.shares(
+            self._fraction[:] = 0.0
+            self._sum_of_rows[:] = 0.0
+        n_changed, n_inner = _margins.update_fractions(
             margin,
             self.target,
             self.weight,
             self.sign,
             smoothing.centre,
             smoothing.width,
-            share,
+            self._fraction,
             self._changed,
             self._change,
-            self._between,
-            self._sums,
+            self._inner,
+            self._scalars,
         )
-        self.between = self._between[:n_between]
-        rows, change = self._changed[:n_changed], self._change[:n_changed]
+        self.inner = self._inner[:n_inner]
+        members, change = self._changed[:n_changed], self._change[:n_changed]
         if self.one_class:
-            self.points.total(change, rows, self._totals[0])
+            self.rows.combine(change, members, self._sum_of_rows[0])
         else:
-            negative = self.sign[rows] < 0
-            for k, own in enumerate((~negative, negative)):
-                self.points.total(change[own], rows[own], self._totals[k])
-        return Sums(self._totals, self._sums, n_between)
+            for k in (0, 1):
+                own = self._class[members] == k
+                self.rows.combine(change[own], members[own], self._sum_of_rows[k])
+        return DualSums(self._sum_of_rows, self._scalars, n_inner)
 
-    # -- Newton's equations, over the samples with shares between 0 and 1 ------------------------
+    # -- Newton's equations, over the samples with 0 < a < 1 -------------------------------------
 
-    def weigh(self, box: np.ndarray, width: float) -> float:
+    def set_curvature(self, box: np.ndarray, width: float) -> float:
         """Set factors weight box / width, with the box of each class, and return their sum."""
-        own = np.where(self.sign[self.between] > 0, box[0], box[1])
-        self._factor = self.weight[self.between] * own / width
+        self._factor = self.weight[self.inner] * box[self._class[self.inner]] / width
         return float(self._factor.sum())
 
-    def squares(self, out: np.ndarray) -> None:
+    def add_hessian(self, out: np.ndarray) -> None:
         """Add Σ factor z zᵀ; only the lower triangle of `out` is right then."""
-        self.points.squares(self._factor, self.between, out)
+        self.rows.add_outer_products(self._factor, self.inner, out)
 
-    def times(self, p: np.ndarray, out: np.ndarray) -> None:
+    def add_hessian_product(self, p: np.ndarray, out: np.ndarray) -> None:
         """Add Σ factor z <z, p>."""
-        factor = self._factor * self.points.products(p, self.between)
-        self.points.total(factor, self.between, out)
+        factor = self._factor * self.rows.products(p, self.inner)
+        self.rows.combine(factor, self.inner, out)
 
-    def moved(
+    def add_change(
         self,
         margin: np.ndarray,
         smoothing: Smoothing,
@@ -197,14 +220,14 @@ class Part(SampleLosses):
         box: np.ndarray,
         out: np.ndarray,
     ) -> None:
-        """Add what Σ θ z would change by with another smoothing, were no share to leave (0, 1)."""
-        between = self.between
-        k = (self.sign[between] < 0).astype(np.intp)
-        short = self.target[between] - margin[between]
-        grown = (narrower.centre - smoothing.centre)[k]
-        grown += short * (1.0 / narrower.width - 1.0 / smoothing.width)
-        grown *= self.weight[between] * box[k]
-        self.points.total(grown, between, out)
+        """Add the change of Σ θ z with another smoothing, as if no fraction left (0, 1)."""
+        inner = self.inner
+        own = self._class[inner]
+        change = (narrower.centre - smoothing.centre)[own]
+        short = self.target[inner] - margin[inner]
+        change += short * (1.0 / narrower.width - 1.0 / smoothing.width)
+        change *= self.weight[inner] * box[own]
+        self.rows.combine(change, inner, out)
 
     def slope(
         self,
@@ -214,62 +237,47 @@ class Part(SampleLosses):
         smoothing: Smoothing,
         box: np.ndarray,
     ) -> tuple[float, float]:
-        """Return Σ θ δ, less what θ has at a = 0, and how fast it falls, at margins m + step δ."""
-        pull, stiffness = _descent.slope(
-            margin,
-            rate,
-            step,
-            self.target,
-            self.weight,
-            self.sign,
-            smoothing.centre,
-            smoothing.width,
-            box,
-        )
-        return pull, stiffness
+        """Return Σ (θ - l) δ at margins m + step δ, and how fast it falls with the step."""
+        samples = self.target, self.weight, self.sign
+        centre, width = smoothing.centre, smoothing.width
+        pull, curvature = _margins.slope(margin, rate, step, *samples, centre, width, box)
+        return pull, curvature
 
     # -- nodes -----------------------------------------------------------------------------------
 
-    def share_at(self, node: Node, margin: np.ndarray) -> np.ndarray:
-        """Return where in its box each θ is at a node: 0 at its lower end, 1 at the upper."""
-        own = (self.sign < 0).astype(np.intp)
-        short = self.target - margin
+    def _fraction_at(self, node: Node, margin: np.ndarray) -> np.ndarray:
         width, centre = node.smoothing.width, node.smoothing.centre
-        share = np.clip(centre[own] + (1.0 / width) * short, 0.0, 1.0)
-        return np.asarray(node.shift + node.scale[own] * share)
+        short = self.target - margin
+        fraction = np.clip(centre[self._class] + (1.0 / width) * short, 0.0, 1.0)
+        return np.asarray(node.shift + node.scale[self._class] * fraction)
 
-    def theta_at(self, node: Node, boxes: Boxes, share: np.ndarray) -> np.ndarray:
-        """Return θ."""
-        own = (self.sign < 0).astype(np.intp)
-        lower, upper = boxes.lower(node.tau)[own], boxes.upper(node.tau)[own]
-        return np.asarray(self.weight * (lower + (upper - lower) * share))
+    def _theta_at(self, node: Node, boxes: Boxes, fraction: np.ndarray) -> np.ndarray:
+        lower, upper = (side(node.tau)[self._class] for side in (boxes.lower, boxes.upper))
+        return np.asarray(self.weight * (lower + (upper - lower) * fraction))
 
     def bounds(self, boxes: Boxes, tau: float) -> tuple[np.ndarray, np.ndarray]:
         """Return l and h of each sample at τ."""
-        own = (self.sign < 0).astype(np.intp)
-        return self.weight * boxes.lower(tau)[own], self.weight * boxes.upper(tau)[own]
+        lower, upper = boxes.lower(tau)[self._class], boxes.upper(tau)[self._class]
+        return self.weight * lower, self.weight * upper
 
     def dual_at(self, node: Node, boxes: Boxes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return θ at a node, and which are at their lower and which at their upper end."""
-        share = self.share_at(node, self.points.products(node.w))
-        theta = self.theta_at(node, boxes, share)
-        own = (self.sign < 0).astype(np.intp)
+        """Return θ at a node, and which are at their lower and which at their upper bound."""
+        fraction = self._fraction_at(node, self.rows.products(node.w))
         widths = boxes.upper(node.tau) - boxes.lower(node.tau)
-        empty = (widths[own] == 0.0) | (self.weight == 0.0)
-        return theta, empty | (share == 0.0), empty | (share == 1.0)
+        empty = (widths[self._class] == 0.0) | (self.weight == 0.0)
+        theta = self._theta_at(node, boxes, fraction)
+        return theta, empty | (fraction == 0.0), empty | (fraction == 1.0)
 
-    def end_at(
-        self, node: Node, boxes: Boxes, margin: np.ndarray
-    ) -> tuple[np.ndarray, float, float]:
-        """Return Σ θ z, Σ p θ and the largest violation of a condition at a node.
+    def sums_at(self, node: Node, boxes: Boxes, margin: np.ndarray) -> NodeSums:
+        """Return the sums of θ at a node, and the largest violation.
 
         A sample that could move towards its target without leaving its box violates its condition
-        by as much as it is away from there.
+        by its distance from the target.
         """
-        share = self.share_at(node, margin)
-        theta = self.theta_at(node, boxes, share)
+        fraction = self._fraction_at(node, margin)
+        theta = self._theta_at(node, boxes, fraction)
         short = np.where(self.weight > 0.0, self.target - margin, 0.0)
-        some = (boxes.upper(node.tau) > boxes.lower(node.tau))[(self.sign < 0).astype(np.intp)]
-        off = np.where(short > 0.0, (share < 1.0) * short, (share > 0.0) * -short)[some]
-        aim = _descent.inner(self.target, theta)
-        return self.points.total(theta), aim, float(off.max(initial=0.0))
+        violation = np.where(short > 0.0, (fraction < 1.0) * short, (fraction > 0.0) * -short)
+        movable = (boxes.upper(node.tau) > boxes.lower(node.tau))[self._class]
+        worst = float(violation[movable].max(initial=0.0))
+        return NodeSums(self.rows.combine(theta), _margins.inner(self.target, theta), worst)

@@ -1,141 +1,123 @@
 """The fewest nodes of a path that keep its duality gap within a tolerance everywhere."""
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from taupath._core._descent import block_of_rows, inner
-from taupath.approximate.gap_bound import Boxes, Continuum, End, SampleLosses
-from taupath.approximate.interpolation import between, chord_at
-from taupath.approximate.path import ApproximatePath, ByNodes
-from taupath.approximate.rounding import Rounding, in_blocks
+from taupath._core._margins import block_size, inner
+from taupath.approximate.gap_bound import GapBound, PrimalDualPoint, SampleLosses
+from taupath.approximate.interpolation import interpolate, interval_of
+from taupath.approximate.rounding import Rounding, summation_depth
+from taupath.approximate.solutions import Certified
 from taupath.engine.status import FREE
-from taupath.paths.certificate import measure
-from taupath.paths.jobs import ClassificationPath, RegressionPath, RegularizationPath
+from taupath.paths.certificate import Measure, measure
+from taupath.paths.jobs import Job
 from taupath.paths.path import SolutionPath
-from taupath.paths.training_data import KernelSamples, LinearSamples, Samples, Solution
-from taupath.paths.walked import Sweep
+from taupath.paths.training_data import Solution, Sweep, TrainingData
+from taupath.paths.walked import Walked
 from taupath.validation import check_positive
 
-__all__ = [
-    "Simplified",
-    "SimplifiedClassificationPath",
-    "SimplifiedRegressionPath",
-    "SimplifiedRegularizationPath",
-    "fewest_nodes",
-    "simplified",
-    "simplify",
-]
+__all__ = ["AtKinks", "fewest_nodes", "simplify"]
 
-# A chord is not made longer by less than one part in so many.
-AS_LONG_AS_CAN_BE = 32
+# An interval between kept nodes is not made longer by less than one part in so many: it would
+# take more bounds than the nodes it saves are worth.
+LONG_ENOUGH = 32
 # Part of the largest parameter that is further from a kink than its rounding, and next to nothing.
 BESIDE = 4e-15
 
 
-class Thinned:
-    """Chords between some of the kinks of a path.
+class AtKinks(Certified):
+    """Solutions at some kinks of an exact path, whose record is kept for them.
 
-    Solutions at these are what they are on that path, whose record is kept for them.
+    Parameters
+    ----------
+    source : Walked
+        The exact solutions.
+    kinks : ndarray
+        Which of them.
+    tol : float
+        What no gap exceeds.
+    w : ndarray of shape (n_kinks, n_cols), optional
+        The primal points, where they are known better than from the source.
     """
 
-    def __init__(self, source: SolutionPath, nodes: np.ndarray) -> None:
-        self.source, self.kinks = source, nodes
-        self.nodes = nodes
-        self.counters = source.counters
-        self._lasting: dict[float, Solution] = {}
+    def __init__(
+        self, source: Walked, kinks: np.ndarray, tol: float, w: np.ndarray | None = None
+    ) -> None:
+        super().__init__(source.job, source.data, kinks, source.counters)
+        self.source, self.tol, self._w = source, tol, w
+        self._latest: dict[float, Solution] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in self.__dict__.items() if name != "gap_bound"}
+        return {**state, "_latest": {}}
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the record of the path itself."""
-        return self.source.nbytes
+        """Bytes of the nodes and of the record of the exact path."""
+        return self.kinks.nbytes + self.source.nbytes
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_lasting": {}}
+    @cached_property
+    def gap_bound(self) -> GapBound:
+        """What bounds gaps between nodes."""
+        return _gap_bound_on(self.job, self.data)
 
-    def at(self, node: float) -> Solution:
+    def take(self, kept: np.ndarray, tol: float) -> "AtKinks":
+        """Return the solutions at some of the nodes."""
+        w = None if self._w is None else self._w[kept]
+        return AtKinks(self.source, self.kinks[kept], tol, w)
+
+    def at(self, k: int) -> Solution:
         """Return the solution at a node, its θ within their boxes; the last two are kept."""
-        kept = self._lasting
-        if node not in kept:
-            status, theta, w, multiplier = self.source._solution(node)
-            alpha = self.source._to_alpha(status, theta, node)
-            found = status, self.source._to_theta(alpha, node), w, multiplier
-            self._lasting = dict([*kept.items(), (node, found)][-2:])
-            return found
-        return kept[node]
+        value, latest = float(self.kinks[k]), self._latest
+        if value in latest:
+            return latest[value]
+        found = self.job.in_boxes(self.data, self.source.solution(value), value)
+        if self._w is not None:
+            found = found._replace(w=self._w[k])
+        self._latest = dict([*latest.items(), (value, found)][-2:])
+        return found
 
     def solution(self, value: float) -> Solution:
-        """Return the point on its chord."""
-        k, s = chord_at(self.nodes, value)
+        """Return the solution between its two nodes."""
+        k, s = interval_of(self.kinks, value)
         if s == 0.0 or s == 1.0:
-            return self.at(float(self.nodes[k + (s == 1.0)]))
-        begin, end = self.at(float(self.nodes[k])), self.at(float(self.nodes[k + 1]))
-        status = np.where(begin[0] == end[0], begin[0], FREE).astype(np.int8)
-        return (
-            status,
-            between(begin[1], end[1], s),
-            between(begin[2], end[2], s),
-            (1.0 - s) * begin[3] + s * end[3],
+            return self.at(k + (s == 1.0))
+        begin, end = self.at(k), self.at(k + 1)
+        return Solution(
+            np.where(begin.status == end.status, begin.status, FREE).astype(np.int8),
+            interpolate(begin.theta, end.theta, s),
+            interpolate(begin.w, end.w, s),
+            (1.0 - s) * begin.multiplier + s * end.multiplier,
         )
 
     def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
         """Return the solutions at the nodes first, ..., last - 1."""
-        found = [self.at(float(node)) for node in self.nodes[first:last]]
-        theta = np.array([theta for _, theta, _, _ in found]) if with_theta else None
-        multiplier = np.array([multiplier for _, _, _, multiplier in found])
-        return np.array([w for _, _, w, _ in found]), theta, multiplier
+        found = [self.at(k) for k in range(first, last)]
+        return Sweep(
+            np.array([each.w for each in found]),
+            np.array([each.theta for each in found]) if with_theta else None,
+            np.array([each.multiplier for each in found]),
+        )
 
+    def measure(self, value: float) -> Measure:
+        """Judge the solution from the data."""
+        solution = self.job.in_boxes(self.data, self.solution(value), value)
+        found = self.data.measure(solution, self.source.line, self.job.to_t(value))
+        return self.in_units(found)
 
-class Simplified(ApproximatePath):
-    """Some of the kinks of an exact path, made by its `simplify`.
-
-    `counters` are those of that path.
-    """
-
-    _stretches: list[Thinned]  # type: ignore[assignment]  # nodes in place of walks
-
-    def __init__(self, source: SolutionPath, nodes: np.ndarray, tol: float) -> None:
-        # what the source knows of its job
-        self.__dict__.update(source.__getstate__())
-        self._stretches = [Thinned(source, nodes)]
-        self.taus, self.tol = nodes, tol
-        self.taus.flags.writeable = False
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the nodes and of the record of the path itself."""
-        return self.taus.nbytes + self._stretches[0].nbytes
-
-    def _continuum(self) -> Continuum:
-        return _continuum_of(self)
-
-    def _end(self, k: int) -> tuple[End, float]:
-        value = float(self.taus[k])
-        solution = self._stretches[0].at(value)
-        t = self._to_t(value)
-        end = _end_of(self._samples, solution, self._line.target0, t)
-        off = self._samples._imbalance(solution[1], self._line, t)
-        found = measure(solution[1], end.margin, self._line, t, 0.0, 0.0, off, 1.0)
-        return end, found.kkt * (float(np.abs(self._line.target0).max()) or 1.0)
-
-
-class SimplifiedClassificationPath(Simplified, ClassificationPath):
-    """Part of a `ClassificationPath`, made by its `simplify`."""
-
-
-class SimplifiedRegressionPath(Simplified, RegressionPath):
-    """Part of a `RegressionPath`, made by its `simplify`."""
-
-
-class SimplifiedRegularizationPath(Simplified, RegularizationPath):
-    """Part of a `RegularizationPath`, made by its `simplify`.
-
-    Gaps are in units of the objective at w = 0 and C_max.
-    """
-
-    def _from_t(self, t: float) -> float:
-        return t * float(self.taus[-1])
+    def end(self, k: int) -> tuple[PrimalDualPoint, float]:
+        """Return node k as the end of an interval, from the data, and its largest violation."""
+        line, t, solution = self.source.line, self.job.to_t(float(self.kinks[k])), self.at(k)
+        points = self.data.points(solution)
+        end = PrimalDualPoint(
+            t, points.margin, inner(self.data.target, solution.theta), points.w, points.v
+        )
+        off = self.data.imbalance(solution.theta, line, t)
+        found = measure(solution.theta, end.margin, line, t, 0.0, 0.0, off, 1.0)
+        return end, found.kkt * (float(np.abs(self.data.target).max()) or 1.0)
 
 
 def simplify(path: SolutionPath, tol: float) -> SolutionPath:
@@ -143,43 +125,47 @@ def simplify(path: SolutionPath, tol: float) -> SolutionPath:
 
     See `SolutionPath.simplify`.
     """
-    tol = check_positive(tol, "tol")
-    if isinstance(path, ApproximatePath):
-        if tol < path.tol:
-            raise ValueError(
-                f"tol={tol!r} is less than the {path.tol:g} that this path was made with: "
-                "make another path, or simplify the exact one"
-            )
-        continuum = path._continuum()
-        kept = fewest_nodes(path.taus, lambda k: path._end(k)[0], continuum, tol)
-        if isinstance(path, ByNodes):
-            return path.take(kept, tol)
-        assert isinstance(path, Simplified)
-        return type(path)(path._stretches[0].source, path.taus[kept], tol)
-    continuum = _continuum_of(path)
-    if tol < continuum.least():
+    tol, solutions = check_positive(tol, "tol"), path.solutions
+    return SolutionPath(SIMPLIFY[solutions.method](solutions, tol))
+
+
+def _simplify_approximate(solutions: Certified, tol: float) -> Certified:
+    if tol < solutions.tol:
+        raise ValueError(
+            f"tol={tol!r} is less than the {solutions.tol:g} that this path was made with: "
+            "make another path, or simplify the exact one"
+        )
+    return _fewest(solutions, tol)
+
+
+def _simplify_exact(source: Walked, tol: float) -> Certified:
+    every = AtKinks(source, source.kinks, tol)
+    least = every.gap_bound.smallest_tol()
+    if tol < least:
         raise ValueError(
             f"tol={tol!r} is less than what doubles can certify for these data: the least is "
-            f"{continuum.least():.2g}"
+            f"{least:.2g}"
         )
-    if isinstance(path._samples, KernelSamples) and path._samples.indefinite:
+    if source.data.indefinite:
         raise ValueError("the kernel is indefinite: gaps between nodes have no bound")
-    whole = Thinned(path, path.taus)
-
-    def fewest(nodes: np.ndarray) -> np.ndarray:
-        def end(k: int) -> End:
-            value = float(nodes[k])
-            return _end_of(path._samples, whole.at(value), path._line.target0, path._to_t(value))
-
-        return np.asarray(nodes[fewest_nodes(nodes, end, continuum, tol)])
-
     try:
-        nodes = fewest(path.taus)
+        return _fewest(every, tol)
     except ValueError:
-        if not path._samples.constant.free:
+        if not source.data.constant.free:
             raise
-        nodes = fewest(_with_jumps(path.taus))
-    return simplified(path, nodes, tol)
+        return _fewest(AtKinks(source, _with_jumps(source.kinks), tol), tol)
+
+
+def _fewest(solutions: Certified, tol: float) -> Certified:
+    with solutions.session():
+        kept = fewest_nodes(solutions.kinks, solutions.end, solutions.gap_bound, tol)
+    return solutions.take(kept, tol)
+
+
+SIMPLIFY: dict[str, Callable[[Any, float], Certified]] = {
+    "exact": _simplify_exact,
+    "approximate": _simplify_approximate,
+}
 
 
 def _with_jumps(kinks: np.ndarray) -> np.ndarray:
@@ -192,58 +178,50 @@ def _with_jumps(kinks: np.ndarray) -> np.ndarray:
     return np.sort(np.concatenate((kinks, kinks[1:][far] - aside, kinks[:-1][far] + aside)))
 
 
-def simplified(path: SolutionPath, nodes: np.ndarray, tol: float) -> "Simplified":
-    """Return the path through these nodes of an exact one, known to keep its gaps within `tol`."""
-    if isinstance(path, ClassificationPath):
-        return SimplifiedClassificationPath(path, nodes, tol)
-    if isinstance(path, RegularizationPath):
-        return SimplifiedRegularizationPath(path, nodes, tol)
-    return SimplifiedRegressionPath(path, nodes, tol)
-
-
 def fewest_nodes(
-    nodes: np.ndarray, end: Callable[[int], End], continuum: Continuum, tol: float
+    nodes: np.ndarray,
+    end: Callable[[int], tuple[PrimalDualPoint, float]],
+    gap_bound: GapBound,
+    tol: float,
 ) -> np.ndarray:
-    """Return which nodes to keep: from each, the chord goes as far as its bound allows.
+    """Return which nodes to keep: from each, the next is as far as the bound allows.
 
     Parameters
     ----------
     nodes : ndarray
         Where the nodes are, increasing.
     end : callable
-        Returns a node by its number.
-    continuum : Continuum
-        Bounds gaps along chords.
+        Returns a node by its number, and its largest violation.
+    gap_bound : GapBound
+        Bounds gaps between nodes.
     tol : float
         What no gap may exceed, in units of P(0).
     """
     last = len(nodes) - 1
     kept, step = [0], float(nodes[-1] - nodes[0])
-    begin = end(0)
+    begin, _ = end(0)
     while kept[-1] < last:
         first = kept[-1]
         good, good_end, bad = first, begin, last + 1
         guess = int(np.searchsorted(nodes, nodes[first] + step, side="right")) - 1
-        while bad - good > 1 + (good - first) // AS_LONG_AS_CAN_BE:
+        while bad - good > 1 + (good - first) // LONG_ENOUGH:
             k = int(np.clip(guess, good + 1, bad - 1))
-            there = end(k)
-            bound, _ = continuum.bound(begin, there)
+            there, _ = end(k)
+            bound, _ = gap_bound.bound(begin, there)
             if bound <= tol:
                 good, good_end = k, there
                 if k == last:
                     break
             else:
                 bad = k
-            # the gap grows with the square of the length of a chord
+            # the gap grows with the square of the length of the interval
             step = float(nodes[k] - nodes[first]) * float(
                 np.clip(np.sqrt(tol / max(bound, 1e-3 * tol)), 0.1, 4.0)
             )
             guess = int(np.searchsorted(nodes, nodes[first] + step, side="right")) - 1
             if bad <= last and not good < guess < bad:
                 guess = (good + bad) // 2
-        if (
-            good == first
-        ):  # exact solutions at neighbouring kinks: rounding is in the way, or a jump
+        if good == first:  # neighbours already: rounding is in the way, or a jump
             raise ValueError(
                 f"tol={tol:g} is less than the gap of the path itself at {nodes[first]!r}"
             )
@@ -252,56 +230,21 @@ def fewest_nodes(
     return np.array(kept)
 
 
-def _continuum_of(path: SolutionPath) -> Continuum:
-    """Return what bounds the gaps of a path."""
-    samples, line = path._samples, path._line
-    if isinstance(path, ClassificationPath):
-        boxes, weight, unit_t = Boxes.of_classification(path.C), path._weight, 0.5
-    elif isinstance(path, RegularizationPath):
-        C_max = float(path.taus[-1])
-        boxes, weight, unit_t = Boxes.of_regularization(path.tau, C_max), path._weight, 1.0
-    else:
-        assert isinstance(path, RegressionPath)
-        boxes, weight, unit_t = Boxes.of_regression(path.C), line.upper1 / path.C, 0.5
-    n, d = samples.shape
-    by_kernel = isinstance(samples, KernelSamples)
-    if isinstance(samples, KernelSamples):
-        squares = samples.diagonal
-    else:
-        squares = samples.norms(samples.X) ** 2
-    norms = np.sqrt(np.maximum(squares, 0.0) + samples.constant.bias**2)
+def _gap_bound_on(job: Job, data: TrainingData) -> GapBound:
+    """Return what bounds the gaps of a job on these data, whatever the kernel."""
+    n, d = data.shape
+    columns = d + 1 if data.kernel is None else n
+    norms = np.sqrt(np.maximum(data.squared_norms(), 0.0) + data.constant.bias**2)
     rounding = Rounding(
-        row=n if by_kernel else d + 1,
-        rows=n,  # in whatever order
-        losses=in_blocks(n, block_of_rows),
-        cols=n if by_kernel else d + 1,
-        reach=float(weight @ norms),
-        aims=float(weight @ np.abs(line.target0)),
+        dot_depth=columns,
+        sum_depth=n,  # in whatever order
+        loss_depth=summation_depth(n, block_size),
+        n_cols=columns,
+        norm_sum=float(data.weight @ norms),
+        target_sum=float(data.weight @ np.abs(data.target)),
+        weight_sum=float(data.weight.sum()),
+        largest_norm=float(norms.max()),
+        largest_target=float(np.abs(data.target).max()),
     )
-    losses = SampleLosses(line.target0, weight, samples.sign.astype(np.int8))
-    if samples.constant.free:
-        balance, longest = float(weight.sum()), float(norms.max())
-        rounding = rounding.with_balance(balance, losses.highest, longest)
-    return Continuum(losses, boxes, rounding, unit_t)
-
-
-def _end_of(samples: Samples, solution: Solution, target: np.ndarray, t: float) -> End:
-    """Return a solution as the end of chords, from the data."""
-    _, theta, w, _ = solution
-    signed = samples.sign * theta
-    bias, free = samples.constant.bias, samples.constant.free
-    aim = inner(target, theta)
-    if isinstance(samples, KernelSamples):
-        values = samples._times(signed)
-        margin = samples.sign * (values + samples.intercept(solution))
-        rest = 0.0 if free else bias * float(signed.sum())
-        pair = np.append(signed, rest), np.append(values, rest)
-        return End(t, margin, aim, pair, pair)
-    assert isinstance(samples, LinearSamples)
-    margin = samples.sign * samples.decide(samples.X, solution)
-    v = samples.X.T @ signed
-    if free:
-        w = w[:-1]
-    elif bias:
-        v = np.append(v, bias * signed.sum())
-    return End(t, margin, aim, (w, w), (v, v))
+    losses = SampleLosses(data.target, data.weight, data.sign.astype(np.int8))
+    return GapBound(rounding, losses, job.boxes, data.constant.free, job.unit_at)

@@ -1,43 +1,28 @@
-"""Samples whose features stay as they are stored: float32 is not copied to float64."""
+"""Training data whose features stay as they are stored: float32 is not copied to float64."""
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from taupath.approximate.row_sums import Part
-from taupath.approximate.stored_rows import Points
+from taupath.approximate.row_sums import RowSums
 from taupath.engine.problem import Line
+from taupath.engine.rows import make_rows
 from taupath.paths.certificate import Measure, measure
 from taupath.paths.intercept import Intercept
-from taupath.paths.training_data import TINY, LinearSamples, Solution
+from taupath.paths.training_data import TINY, LinearData, Responses, Solution
 from taupath.validation import check_new_features
 
-__all__ = ["AbsentSamples", "StoredSamples"]
+__all__ = ["AbsentData", "StoredData"]
 
 
-class StoredSamples(LinearSamples):
-    """Samples with the linear kernel, of float32 or float64."""
+class StoredData(LinearData):
+    """Training data for the linear kernel, of float32 or float64."""
 
     by_theta = False  # which is not at hand
 
-    def __init__(
-        self, X: "np.ndarray | sp.csr_array", sign: np.ndarray, intercept: Intercept
-    ) -> None:
-        super().__init__(X, sign, intercept, sign)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "points"}
-
-    @cached_property
-    def points(self) -> Points:
-        """The z_i."""
-        return Points(self.X, self.sign, self.constant.bias)
-
-    def part(self, target: np.ndarray, weight: np.ndarray) -> Part:
-        """Return all samples with these p and factors of their boxes."""
-        return Part(self.points, target, weight)
+    def row_sums(self) -> RowSums:
+        """Return what computes sums over all samples."""
+        return RowSums(self.rows, self.target, self.weight)
 
     def check_new(self, X: Any) -> Any:
         """Return the features of other samples, checked."""
@@ -45,7 +30,7 @@ class StoredSamples(LinearSamples):
 
     def decide(self, X: Any, solution: Solution) -> np.ndarray:
         """Return the decision function at checked features."""
-        others = Points(X, np.ones(X.shape[0], dtype=np.int8), 0.0)
+        others = make_rows(X, np.ones(X.shape[0]), 0.0)
         return others.products(self.coef(solution)) + self.intercept(solution)
 
     def features(self, X: Any) -> Any:
@@ -54,33 +39,37 @@ class StoredSamples(LinearSamples):
 
     def norms(self, X: Any) -> np.ndarray:
         """Return ‖x‖ of each row."""
-        return Points(X, np.ones(X.shape[0], dtype=np.int8), 0.0).norms()
+        return make_rows(X, np.ones(X.shape[0]), 0.0).norms()
 
     def measure(self, solution: Solution, line: Line, t: float) -> Measure:
         """Judge w and θ, each from its own numbers, and how well w = Σ θ_i z_i holds."""
-        _, theta, w, _ = solution
-        points = self.points
-        summed = points.total(theta)
-        margin = points.products(w)
-        terms = float(np.abs(theta) @ points.norms())
+        theta, w, rows = solution.theta, solution.w, self.rows
+        summed, margin = rows.combine(theta), rows.products(w)
+        terms = float(np.abs(theta) @ rows.norms())
         if self.constant.free:
             w, summed = w[:-1], summed[:-1]
         longest = max(float(abs(self.X).max()), self.constant.bias, TINY)
         unit = (float(np.abs(line.target0).max()) or 1.0) / longest
         off = float(np.linalg.norm(w - summed)) / max(terms, unit)
-        off = max(off, self._imbalance(theta, line, t))
+        off = max(off, self.imbalance(theta, line, t))
         squared = float(w @ w), float(summed @ summed)
         return measure(theta, margin, line, t, *squared, off, longest)
 
 
-class AbsentSamples(StoredSamples):
-    """Training samples that are not at hand, with the linear kernel: how many there were."""
+class AbsentData(StoredData):
+    """Training data that are not at hand, for the linear kernel: how many samples there were."""
 
     def __init__(self, shape: tuple[int, int], constant: Intercept) -> None:
-        super().__init__(np.empty((0, shape[1])), np.empty(0), constant)
+        none = np.empty(0)
+        super().__init__(np.empty((0, shape[1])), Responses(none, none, none), constant)
         self._shape = shape
 
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of samples and of features."""
         return self._shape
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether X holds the samples."""
+        return False

@@ -1,36 +1,5 @@
-"""Certified approximate paths of rows on a Dask cluster; importing this imports no Dask."""
+"""Certified approximate paths of rows that stay on a Dask cluster.
 
-from types import ModuleType
-from typing import Any
-
-from taupath.exceptions import install_command
-from taupath.validation import check_choice
-
-__all__ = ["is_dask", "jobs_for"]
-
-
-def is_dask(*values: Any) -> bool:
-    """Return whether one of these is a Dask collection."""
-    return any(hasattr(value, "__dask_graph__") for value in values)
-
-
-def jobs_for(method: Any, kernel: Any) -> ModuleType:
-    """Return what makes paths of Dask collections, having looked at these two arguments."""
-    if check_choice(method, "method", ("exact", "approximate", "auto")) == "exact":
-        raise ValueError(
-            "method='exact' needs all rows in one place, and X is a Dask collection: use "
-            "method='approximate', or pass X.compute() and y.compute() if they fit into memory"
-        )
-    if not (isinstance(kernel, str) and kernel == "linear"):
-        raise ValueError(f"Dask collections are for kernel='linear', got kernel={kernel!r}")
-    try:
-        from taupath.cluster import jobs
-    except ImportError as error:
-        if (error.name or "").split(".")[0] not in ("dask", "distributed"):
-            raise
-        raise ImportError(
-            f"Dask collections need {error.name}; install it with: "
-            + install_command("dask[array]", "distributed"),
-            name=error.name,
-        ) from error
-    return jobs
+Knows how partitions answer requests and add up. Must not know of estimators. Only `entry` and
+`solutions` can be imported without Dask.
+"""

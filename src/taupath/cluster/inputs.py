@@ -22,10 +22,10 @@ from taupath.validation import (
     find_labels,
 )
 
-__all__ = ["Table", "as_array", "check_survey"]
+__all__ = ["PartitionedData", "as_array", "check_survey"]
 
 
-class Table:
+class PartitionedData:
     """X, y and weights in the same partitions of rows; nothing is computed yet.
 
     Parameters

@@ -1,66 +1,69 @@
-"""Paths from Dask collections: the jobs of `classification` and `regression`."""
+"""Solutions at nodes, found on Dask collections."""
 
 from collections.abc import Callable
 from typing import Any
 
-import distributed
 import numpy as np
 
-from taupath.approximate.gap_bound import Boxes
+from taupath.approximate.gap_bound import GapBound
 from taupath.approximate.interpolation import NodeList
-from taupath.approximate.node_search import check_tol, find_nodes, make_continuum
+from taupath.approximate.node_search import check_tol, find_nodes
 from taupath.approximate.node_solver import NodeSolver
-from taupath.cluster.inputs import Table, check_survey
-from taupath.cluster.many import ManyParts
-from taupath.cluster.paths import ClusterClassificationPath, ClusterRegressionPath, make_path
-from taupath.cluster.requests import Setup
+from taupath.approximate.training_data import AbsentData
+from taupath.cluster.inputs import PartitionedData
 from taupath.cluster.rounds import current_client
+from taupath.cluster.rows import ClusterRows, gather
+from taupath.cluster.solutions import OnCluster
 from taupath.paths.intercept import Intercept, fixed_intercept, free_intercept
+from taupath.paths.jobs import Job
 from taupath.progress import Tell
 
-__all__ = ["classification_path", "gather", "regression_path"]
+__all__ = ["solve_on_cluster"]
 
 
-def gather(
-    table: Table,
-    client: "distributed.Client",
-    intercept_of: Callable[[float], Intercept],
-    classes: np.ndarray | None = None,
-) -> tuple[Setup, ManyParts]:
-    """Have all rows in the memory of the workers, checked.
+def solve_on_cluster(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    labelled: bool,
+    make_job: Callable[[int, Any], Job],
+    intercept: Any,
+    tau_range: tuple[float, float],
+    tol: float,
+    progress: Tell | None,
+) -> OnCluster:
+    """Return solutions between which no gap exceeds `tol`.
 
     Parameters
     ----------
-    table : Table
-        What is to be there.
-    client : distributed.Client
-        Where.
-    intercept_of : callable
-        Returns the intercept, given the mean of ‖x‖².
-    classes : ndarray or None
-        Known already, or to be found.
+    X, y, sample_weight
+        Collections as users pass them.
+    labelled : bool
+        Whether y holds labels, not numbers.
+    make_job : callable
+        Returns what is to be solved, given the number of samples and the classes found.
+    intercept : {"augmented", "free", "none"}
+        The kind of intercept.
+    tau_range, tol, progress
+        As for `taupath.approximate.solutions.solve_at_nodes`.
     """
-    rounds = table.rounds(client)
-    reply, found = check_survey(rounds, table.labels)
-    constant = intercept_of(float(reply.sums["squares"]) / table.X.shape[0])
-    rounds.setup = Setup(constant.bias, found if classes is None else classes)
-    if classes is not None and (found is None or not np.array_equal(classes, found)):
-        raise ValueError(f"y has the classes {found}, the path was made with {classes}")
-    return rounds.setup, ManyParts(rounds)
+    fixed, client = fixed_intercept(intercept), current_client()
+    table = PartitionedData(X, y, sample_weight, labelled, client)
+    make_job(table.X.shape[0], None)  # refuses a bad C before any rows are read
+    constant = fixed or Intercept(1.0, free=True)
 
+    def choose(mean_square: float) -> Intercept:
+        nonlocal constant
+        constant = fixed or free_intercept(mean_square)
+        return constant
 
-def _solve(
-    many: ManyParts,
-    constant: Intercept,
-    boxes: Boxes,
-    walked: tuple[float, float],
-    tol: float,
-    progress: Tell | None,
-) -> NodeList:
-    continuum = make_continuum(many.facts, many, boxes, constant.free)
-    check_tol(tol, continuum, exact=False)
-    solver = NodeSolver(many, continuum, constant.bias, constant.free)
-    found = find_nodes(solver, *walked, tol, progress)
+    setup, many = gather(table, client, choose)
+    _check_weights(many.summary.class_weights, setup.classes)
+    job = make_job(table.X.shape[0], setup.classes)
+    gap_bound = GapBound(many.summary, many, job.boxes, constant.free)
+    check_tol(tol, gap_bound, exact=False)
+    solver = NodeSolver(many, gap_bound, constant.bias)
+    found = find_nodes(solver, *tau_range, tol, progress)
     rounds = many.rounds
     counters = {
         **found.counters,
@@ -69,77 +72,15 @@ def _solve(
         "bytes_received": rounds.bytes_received,
         "partitions": len(rounds.partitions),
     }
-    return NodeList(found.nodes, counters, constant.bias)
+    nodes = NodeList(found.nodes, constant.bias)
+    data = AbsentData(table.X.shape, constant)
+    return OnCluster(job, data, nodes, counters, tol, ClusterRows(table, setup.classes, constant))
 
 
-class _Gathered:
-    """Rows on the cluster, and their intercept."""
-
-    def __init__(self, table: Table, client: "distributed.Client", fixed: Intercept | None) -> None:
-        self.table = table
-        self.constant = fixed or Intercept(1.0, free=True)
-        self.setup, self.many = gather(table, client, lambda m: self._choose(fixed, m))
-        weights = self.many.facts.all_weights
-        if not weights.any():
-            raise ValueError("sample_weight is zero for every sample")
-        if self.setup.classes is not None and not weights.all():
-            missing = self.setup.classes[1 if weights[0] == 0.0 else 0].item()
-            raise ValueError(f"sample_weight is zero for every sample of class {missing!r}")
-
-    def _choose(self, fixed: Intercept | None, mean_square: float) -> Intercept:
-        self.constant = fixed or free_intercept(mean_square)
-        return self.constant
-
-
-def classification_path(
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    C_of: Callable[[int], float],
-    intercept: Any,
-    walked: tuple[float, float],
-    tol: float,
-    progress: Tell | None,
-) -> ClusterClassificationPath:
-    """Return the path of `quantile_path`; `C_of` gives C by the number of samples."""
-    fixed, client = fixed_intercept(intercept), current_client()
-    table = Table(X, y, sample_weight, True, client)
-    n_samples = table.X.shape[0]
-    C = C_of(n_samples)
-    data = _Gathered(table, client, fixed)
-    boxes = Boxes.of_classification(C)
-    nodes = _solve(data.many, data.constant, boxes, walked, tol, progress)
-    scale, classes = 1.0 / (n_samples * C), data.setup.classes
-    path: ClusterClassificationPath = make_path(
-        ClusterClassificationPath,
-        data.table,
-        nodes,
-        boxes,
-        data.constant,
-        scale,
-        classes,
-        C=C,
-        tol=tol,
-    )
-    return path
-
-
-def regression_path(
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    C: float,
-    intercept: Any,
-    walked: tuple[float, float],
-    tol: float,
-    progress: Tell | None,
-) -> ClusterRegressionPath:
-    """Return the path of `quantile_regression_path`."""
-    fixed, client = fixed_intercept(intercept), current_client()
-    data = _Gathered(Table(X, y, sample_weight, False, client), client, fixed)
-    boxes = Boxes.of_regression(C)
-    nodes = _solve(data.many, data.constant, boxes, walked, tol, progress)
-    path: ClusterRegressionPath = make_path(
-        ClusterRegressionPath, data.table, nodes, boxes, data.constant, 1.0, C=C, tol=tol
-    )
-    return path
+def _check_weights(weights: np.ndarray, classes: np.ndarray | None) -> None:
+    """Refuse weights that leave nothing, or one class only; `weights` are the sums of both."""
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every sample")
+    if classes is not None and not weights.all():
+        missing = classes[1 if weights[0] == 0.0 else 0].item()
+        raise ValueError(f"sample_weight is zero for every sample of class {missing!r}")

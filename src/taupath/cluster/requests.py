@@ -1,11 +1,10 @@
-"""What is asked of partitions, and what they answer: w-sized vectors there, sums back.
+"""Requests to partitions and their replies: vectors as long as w go out, sums come back.
 
-A partition answers from its rows and what is in the request. Margins, shares and which of them are
-between 0 and 1 it keeps, but only to be quicker: whatever is missing, as after the loss of a
-worker, is computed again from w.
+A partition answers from its rows and the request alone. It keeps margins and its dual point only
+to be quicker: whatever is missing, as after the loss of a worker, is computed again from w.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from threading import Lock
 from typing import Any
 
@@ -14,63 +13,82 @@ import numpy as np
 from taupath.approximate.gap_bound import Boxes
 from taupath.approximate.interpolation import dual_between
 from taupath.approximate.node import Node, Smoothing
-from taupath.approximate.row_sums import Part
-from taupath.approximate.stored_rows import Points
+from taupath.approximate.row_sums import RowSummary, RowSums
+from taupath.engine.rows import make_rows
 from taupath.engine.status import FREE, UPPER
 from taupath.paths.certificate import AT_BOUND
 
 __all__ = [
-    "Chord",
-    "End",
-    "Margins",
-    "Move",
+    "AtNode",
+    "ChangeSmoothing",
+    "ChordLosses",
+    "DualRef",
+    "Hessian",
+    "LineSearch",
+    "MarginRef",
+    "Objectives",
     "Partition",
-    "Point",
     "Reply",
     "Request",
     "Setup",
-    "Step",
+    "Summarize",
     "Survey",
-    "Take",
-    "Times",
-    "Update",
+    "UpdateDual",
     "add",
     "answer",
+    "as_summary",
 ]
 
-# Bytes for each row that a partition is going to keep beside it: sign and target, margins of six
-# places, shares, their changes, and two lists of rows.
+# Bytes that a partition will keep for each row besides X: sign and target, margins of six iterates,
+# fractions and their changes, and two lists of rows.
 KEPT_PER_ROW = 80
-# Margins kept at a time, at most.
-MOST_MARGINS = 8
-# Labels that are told of in an error.
-MANY_LABELS = 100
+# Arrays of margins kept at a time: two nodes, an iterate, its step and its end, and some to spare.
+MAX_MARGINS = 8
+# Labels of one partition that an error can name; two are enough for a fit.
+MAX_LABELS = 100
+
+# Attributes of a `RowSummary` of which the largest counts; all others are sums.
+LARGEST = ("dot_depth", "sum_depth", "loss_depth", "n_cols", "largest_norm", "largest_target")
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What makes rows z from X and y: constant feature, and classes, None for regression."""
+    """What makes rows z from X and y: the constant feature, and classes, None for regression."""
 
     bias: float
     classes: np.ndarray | None
 
 
 @dataclass(frozen=True, eq=False)
-class Margins:
-    """Margins <z_i, w>, by number.
+class MarginRef:
+    """A reference to the margins <z_i, w> of all partitions.
 
-    `made_of` are numbers and factors of others that they are a sum of; if these are not there
-    either, w will do.
+    They are the sum of other margins, `terms` of numbers and factors, if a partition has kept
+    these; else they are computed from w.
     """
 
     number: int
     w: np.ndarray
-    made_of: tuple[tuple[int, float], ...] = ()
+    terms: tuple[tuple[int, float], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class DualRef:
+    """A reference to the dual point that margins make; `box` is that of each class."""
+
+    at: MarginRef
+    smoothing: Smoothing
+    box: np.ndarray
+
+    @property
+    def key(self) -> tuple[float, ...]:
+        """What its fractions depend on."""
+        return self.at.number, self.smoothing.width, *self.smoothing.centre
 
 
 @dataclass
 class Reply:
-    """Sums over some partitions, largest values, and what cannot be added up."""
+    """Sums over partitions, largest values, and notes that cannot be added up."""
 
     sums: dict[str, np.ndarray] = field(default_factory=dict)
     peaks: dict[str, float] = field(default_factory=dict)
@@ -83,16 +101,16 @@ class Reply:
 
 
 class Partition:
-    """Rows that are together on a worker.
+    """Rows that lie together on a worker.
 
     Parameters
     ----------
     X, y, weight : ndarray or CSR, ndarray, ndarray
         Checked.
     place : str
-        Which one this is, for messages.
+        Which partition this is, for messages.
     trouble : str or None
-        What is wrong with it: then there are no rows.
+        What is wrong with it; then there are no rows.
     """
 
     def __init__(
@@ -103,9 +121,9 @@ class Partition:
 
     def _forget(self) -> None:
         self._lock = Lock()
-        self._part: Part | None = None
+        self._row_sums: RowSums | None = None
         self._margins: dict[int, np.ndarray] = {}
-        self._shares_of: tuple[Any, ...] | None = None
+        self._dual_key: tuple[float, ...] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
@@ -115,217 +133,215 @@ class Partition:
         self._forget()
 
     def __sizeof__(self) -> int:
-        """Bytes, of what it is going to keep, too: schedulers plan with them."""
+        """Bytes, including what it will keep: Dask's scheduler plans with them."""
         if self.trouble is not None:
             return 1000
         X = self.X
         stored = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes
         return int(stored + self.y.nbytes + self.weight.nbytes + KEPT_PER_ROW * X.shape[0])
 
-    def part(self, setup: Setup) -> Part:
+    def row_sums(self, setup: Setup) -> RowSums:
         """Return the rows as a solver sees them."""
-        if self._part is None:
-            n = self.X.shape[0]
-            if setup.classes is None:
-                sign, target = np.ones(n, dtype=np.int8), self.y
-            else:
-                sign = np.where(self.y == setup.classes[1], 1, -1).astype(np.int8)
-                target = np.ones(n)
-            self._part = Part(Points(self.X, sign, setup.bias), target, self.weight)
-        return self._part
+        if self._row_sums is None:
+            sign, target = np.ones(self.X.shape[0]), self.y
+            if setup.classes is not None:
+                target, sign = sign, np.where(self.y == setup.classes[1], 1.0, -1.0)
+            self._row_sums = RowSums(make_rows(self.X, sign, setup.bias), target, self.weight)
+        return self._row_sums
 
-    def margins(self, part: Part, asked: Margins) -> np.ndarray:
-        """Return margins, kept ones or from others or from the rows."""
-        found = self._margins.pop(asked.number, None)
-        if found is None and asked.made_of:
-            kept = self._margins
-            if all(number in kept for number, _ in asked.made_of):
-                found = np.zeros(part.points.n_rows)
-                for number, factor in asked.made_of:
-                    found += factor * kept[number]
+    def margins(self, rows: RowSums, ref: MarginRef) -> np.ndarray:
+        """Return margins: kept ones, or the sum of others, or from the rows."""
+        kept = self._margins
+        found = kept.pop(ref.number, None)
+        if found is None and ref.terms and all(number in kept for number, _ in ref.terms):
+            found = np.zeros(rows.rows.n_rows)
+            for number, factor in ref.terms:
+                found += factor * kept[number]
         if found is None:
-            found = part.points.products(asked.w)
-        while len(self._margins) >= MOST_MARGINS:
-            del self._margins[next(iter(self._margins))]
-        self._margins[asked.number] = found
+            found = rows.rows.products(ref.w)
+        while len(kept) >= MAX_MARGINS:
+            del kept[next(iter(kept))]
+        kept[ref.number] = found
         return found
 
-    def update(self, part: Part, place: Margins, smoothing: Smoothing, afresh: bool) -> Reply:
-        """Bring the shares up to date."""
-        sums = part.update(self.margins(part, place), smoothing, afresh)
-        self._shares_of = _shares_of(place, smoothing)
-        return Reply(
-            {
-                "totals": sums.totals.copy(),
-                "sums": sums.sums.copy(),
-                "n_between": np.array(sums.n_between),
-            }
-        )
+    def update(self, rows: RowSums, dual: DualRef, afresh: bool, hessian: bool) -> Reply:
+        """Move to a dual point and return its sums, with the matrix of Newton's equations."""
+        sums = rows.update(self.margins(rows, dual.at), dual.smoothing, afresh)
+        self._dual_key = dual.key
+        found = {
+            "rows": sums.rows.copy(),
+            "scalars": sums.scalars.copy(),
+            "n_inner": np.array(sums.n_inner),
+        }
+        if hessian:
+            found["hessian"] = _hessian(rows, dual.box, dual.smoothing.width)
+        return Reply(found)
 
-    def with_shares(self, part: Part, place: Margins, smoothing: Smoothing) -> np.ndarray:
-        """Return margins, having made sure that the shares are theirs."""
-        if self._shares_of != _shares_of(place, smoothing):
-            self.update(part, place, smoothing, afresh=False)
-        return self.margins(part, place)
+    def ensure(self, rows: RowSums, dual: DualRef) -> None:
+        """Move to a dual point unless it is the present one."""
+        if self._dual_key != dual.key:
+            self.update(rows, dual, afresh=False, hessian=False)
 
     def keep_only(self, numbers: frozenset[int]) -> None:
-        """Forget margins that nobody will ask for."""
+        """Drop margins that nobody refers to any more."""
         self._margins = {k: margin for k, margin in self._margins.items() if k in numbers}
 
 
-def _shares_of(place: Margins, smoothing: Smoothing) -> tuple[Any, ...]:
-    return place.number, smoothing.width, *smoothing.centre
-
-
 class Request:
-    """Something to be computed in every partition."""
+    """Something to be computed in every partition and added up."""
 
-    def of(self, partition: Partition, part: Part) -> Reply:
-        """Return the partition's part of it."""
+    def of(self, partition: Partition, rows: RowSums) -> Reply:
+        """Return the reply of one partition."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Take(Request):
-    """Facts."""
+class Summarize(Request):
+    """Sums that do not depend on w."""
 
-    def of(self, partition: Partition, part: Part) -> Reply:
-        """Return the facts, those that are largest values apart."""
-        facts = part.facts()
-        summed = ("n_rows", "reach", "aims", "weight")
-        largest = ("n_cols", "row", "depth", "losses_depth", "highest", "longest")
-        arrays = ("all_rows", "all_aims", "all_weights", "at_rest")
-        return Reply(
-            {name: np.asarray(getattr(facts, name)) for name in (*summed, *arrays)},
-            {name: getattr(facts, name) for name in largest}
-            | {"two_classes": float(not facts.one_class)},
-        )
+    def of(self, partition: Partition, rows: RowSums) -> Reply:
+        """Return the summary, sums and largest values apart."""
+        summary = rows.summary()
+        names = [each.name for each in fields(summary) if each.name not in LARGEST]
+        sums = {name: np.asarray(getattr(summary, name), dtype=float) for name in names}
+        return Reply(sums, {name: getattr(summary, name) for name in LARGEST})
+
+
+def as_summary(reply: Reply, n_partitions: int, depth: int) -> RowSummary:
+    """Return the summary of all partitions, whose sums go through `depth` more additions."""
+    peaks = {**reply.peaks, **{name: int(reply.peaks[name]) for name in LARGEST[:4]}}
+    peaks["sum_depth"] += depth
+    peaks["loss_depth"] += depth
+    sums: dict[str, Any] = {
+        name: float(value) if value.ndim == 0 else value for name, value in reply.sums.items()
+    }
+    # a sum of booleans: one class only if every partition says so
+    sums |= {"n_rows": int(sums["n_rows"]), "one_class": sums["one_class"] == n_partitions}
+    return RowSummary(**peaks, **sums)
 
 
 @dataclass(frozen=True)
-class Update(Request):
-    """Shares at a place; with the matrix of Newton's equations, and chords from and to others."""
+class UpdateDual(Request):
+    """A dual point; on request with Newton's matrix, and the losses between it and other points.
 
-    place: Margins
-    smoothing: Smoothing
-    box: np.ndarray
+    `since` and `until` are the margins at the other ends, before and after it.
+    """
+
+    dual: DualRef
     afresh: bool
-    squares: bool
-    since: tuple[Margins, ...] = ()
-    until: tuple[Margins, ...] = ()
+    hessian: bool
+    since: tuple[MarginRef, ...] = ()
+    until: tuple[MarginRef, ...] = ()
     n_panels: int = 0
 
-    def of(self, partition: Partition, part: Part) -> Reply:
-        """Update."""
-        reply = partition.update(part, self.place, self.smoothing, self.afresh)
-        if self.squares:
-            reply.sums["squares"] = _squares(part, self.box, self.smoothing.width)
-        here = partition.margins(part, self.place)
-        for k, other in enumerate(self.since):
-            reply.sums[f"since {k}"] = part.along(
-                partition.margins(part, other), here, self.n_panels
-            )
-        for k, other in enumerate(self.until):
-            reply.sums[f"until {k}"] = part.along(
-                here, partition.margins(part, other), self.n_panels
-            )
+    def of(self, partition: Partition, rows: RowSums) -> Reply:
+        """Return its sums."""
+        reply = partition.update(rows, self.dual, self.afresh, self.hessian)
+        here = partition.margins(rows, self.dual.at)
+        for k, ref in enumerate(self.since):
+            there = partition.margins(rows, ref)
+            reply.sums[f"since {k}"] = rows.along(there, here, self.n_panels)
+        for k, ref in enumerate(self.until):
+            there = partition.margins(rows, ref)
+            reply.sums[f"until {k}"] = rows.along(here, there, self.n_panels)
         return reply
 
 
 @dataclass(frozen=True)
-class Step(Request):
-    """Slopes at some lengths of a step; with the shares at the end of it, should it be taken."""
+class LineSearch(Request):
+    """Slopes at some lengths of a step from a dual point.
 
-    place: Margins
-    step: Margins
+    With `end`, also the dual point at the end of the step, in case it is taken.
+    """
+
+    dual: DualRef
+    step: MarginRef
     lengths: tuple[float, ...]
-    smoothing: Smoothing
-    box: np.ndarray
-    end: Margins | None
-    squares: bool
+    end: DualRef | None
+    hessian: bool
 
-    def of(self, partition: Partition, part: Part) -> Reply:
-        """Look along the step."""
-        margin, rate = partition.margins(part, self.place), partition.margins(part, self.step)
-        slopes = [part.slope(margin, rate, x, self.smoothing, self.box) for x in self.lengths]
+    def of(self, partition: Partition, rows: RowSums) -> Reply:
+        """Return the slopes."""
+        margin = partition.margins(rows, self.dual.at)
+        rate, smoothing, box = (
+            partition.margins(rows, self.step),
+            self.dual.smoothing,
+            self.dual.box,
+        )
+        slopes = [rows.slope(margin, rate, x, smoothing, box) for x in self.lengths]
         reply = Reply()
         if self.end is not None:
-            reply = partition.update(part, self.end, self.smoothing, afresh=False)
-            if self.squares:
-                reply.sums["squares"] = _squares(part, self.box, self.smoothing.width)
+            reply = partition.update(rows, self.end, afresh=False, hessian=self.hessian)
         reply.sums["slopes"] = np.array(slopes)
         return reply
 
 
 @dataclass(frozen=True)
-class Move(Request):
-    """What Σ θ z would change by with a narrower smoothing."""
+class ChangeSmoothing(Request):
+    """The change of Σ θ z with a narrower smoothing."""
 
-    place: Margins
-    smoothing: Smoothing
+    dual: DualRef
     narrower: Smoothing
-    box: np.ndarray
 
-    def of(self, partition: Partition, part: Part) -> Reply:
-        """Sum over the shares in between."""
-        margin, moved = partition.with_shares(part, self.place, self.smoothing), _zeros(part)
-        part.moved(margin, self.smoothing, self.narrower, self.box, moved)
-        return Reply({"moved": moved})
+    def of(self, partition: Partition, rows: RowSums) -> Reply:
+        """Return the change."""
+        partition.ensure(rows, self.dual)
+        margin, change = partition.margins(rows, self.dual.at), np.zeros(rows.rows.n_cols)
+        rows.add_change(margin, self.dual.smoothing, self.narrower, self.dual.box, change)
+        return Reply({"change": change})
 
 
 @dataclass(frozen=True)
-class Times(Request):
-    """Newton's matrix, or its product with p, at a place."""
+class Hessian(Request):
+    """The matrix of Newton's equations at a dual point, or its product with p."""
 
-    place: Margins
-    smoothing: Smoothing
-    box: np.ndarray
+    dual: DualRef
     width: float
     p: np.ndarray | None
 
-    def of(self, partition: Partition, part: Part) -> Reply:
-        """Multiply."""
-        partition.with_shares(part, self.place, self.smoothing)
+    def of(self, partition: Partition, rows: RowSums) -> Reply:
+        """Return the matrix or the product."""
+        partition.ensure(rows, self.dual)
         if self.p is None:
-            return Reply({"squares": _squares(part, self.box, self.width)})
-        part.weigh(self.box, self.width)
-        product = _zeros(part)
-        part.times(self.p, product)
+            return Reply({"hessian": _hessian(rows, self.dual.box, self.width)})
+        rows.set_curvature(self.dual.box, self.width)
+        product = np.zeros(rows.rows.n_cols)
+        rows.add_hessian_product(self.p, product)
         return Reply({"product": product})
 
 
 @dataclass(frozen=True)
-class Chord(Request):
-    """Losses on the way from one place to another."""
+class ChordLosses(Request):
+    """Losses between two points."""
 
-    begin: Margins
-    end: Margins
+    begin: MarginRef
+    end: MarginRef
     n_panels: int
 
-    def of(self, partition: Partition, part: Part) -> Reply:
-        """Sum the losses."""
-        begin, end = (partition.margins(part, margins) for margins in (self.begin, self.end))
-        return Reply({"losses": part.along(begin, end, self.n_panels)})
+    def of(self, partition: Partition, rows: RowSums) -> Reply:
+        """Return the losses."""
+        begin, end = (partition.margins(rows, ref) for ref in (self.begin, self.end))
+        return Reply({"losses": rows.along(begin, end, self.n_panels)})
 
 
 @dataclass(frozen=True)
-class End(Request):
-    """A node as the end of chords."""
+class AtNode(Request):
+    """The sums of θ at a node."""
 
     node: Node
-    place: Margins
+    at: MarginRef
     boxes: Boxes
 
-    def of(self, partition: Partition, part: Part) -> Reply:
-        """Make θ from w."""
-        margin = partition.margins(part, self.place)
-        v, aim, off = part.end_at(self.node, self.boxes, margin)
-        return Reply({"v": v, "aim": np.array(aim)}, {"off": off})
+    def of(self, partition: Partition, rows: RowSums) -> Reply:
+        """Return the sums and the largest violation."""
+        found = rows.sums_at(self.node, self.boxes, partition.margins(rows, self.at))
+        sums = {"v": found.v, "target_product": np.array(found.target_product)}
+        return Reply(sums, {"violation": found.violation})
 
 
 @dataclass(frozen=True)
-class Point(Request):
-    """Primal and dual objective on a chord, without the squares, and Σ θ z."""
+class Objectives(Request):
+    """Primal and dual objective between two nodes, without the squares, and Σ θ z."""
 
     nodes: tuple[Node, ...]
     s: float
@@ -333,26 +349,26 @@ class Point(Request):
     w: np.ndarray
     boxes: Boxes
 
-    def of(self, partition: Partition, part: Part) -> Reply:
-        """Measure."""
-        _, theta = dual_between(part, self.nodes, self.s, self.boxes, self.w)
-        lower, upper = part.bounds(self.boxes, self.tau)
-        short = part.target - part.points.products(self.w)
+    def of(self, partition: Partition, rows: RowSums) -> Reply:
+        """Return the sums and the largest violation."""
+        _, theta = dual_between(rows, self.nodes, self.s, self.boxes, self.w)
+        lower, upper = rows.bounds(self.boxes, self.tau)
+        short = rows.target - rows.rows.products(self.w)
         over, under = np.maximum(short, 0.0), np.maximum(-short, 0.0)
         width = AT_BOUND * (upper - lower)
         off = np.maximum((theta < upper - width) * over, (theta > lower + width) * under)
         sums = {
             "loss": np.array(upper @ over - lower @ under),
-            "aim": np.array(part.target @ theta),
-            "v": part.points.total(theta),
+            "target_product": np.array(rows.target @ theta),
+            "v": rows.rows.combine(theta),
         }
-        return Reply(sums, {"off": float(off.max(initial=0.0))})
+        return Reply(sums, {"violation": float(off.max(initial=0.0))})
 
     def alpha(self, partition: Partition, setup: Setup, scale: float) -> np.ndarray:
         """Return status and α = scale θ, within its bounds, of one partition: two columns."""
-        part = partition.part(setup)
-        status, theta = dual_between(part, self.nodes, self.s, self.boxes, self.w)
-        lower, upper = (scale * bound for bound in part.bounds(self.boxes, self.tau))
+        rows = partition.row_sums(setup)
+        status, theta = dual_between(rows, self.nodes, self.s, self.boxes, self.w)
+        lower, upper = (scale * bound for bound in rows.bounds(self.boxes, self.tau))
         inside = np.clip(scale * theta, lower, upper)
         alpha = np.where(status == FREE, inside, np.where(status == UPPER, upper, lower))
         return np.column_stack((status, alpha))
@@ -365,30 +381,30 @@ class Survey(Request):
     labels: bool
 
     def survey(self, partition: Partition) -> Reply:
-        """Look at what was checked when the partition was made."""
+        """Return what was found when the partition was made."""
         if partition.trouble is not None:
             return Reply({"squares": np.array(0.0)}, notes=[(partition.trouble, None)])
         X = partition.X if isinstance(partition.X, np.ndarray) else partition.X.data
         squares = float(np.square(X, dtype=np.float64).sum()) if X.size else 0.0
-        found = np.unique(partition.y)[:MANY_LABELS] if self.labels else None
+        found = np.unique(partition.y)[:MAX_LABELS] if self.labels else None
         return Reply({"squares": np.array(squares)}, notes=[(None, found)])
 
 
 def answer(partition: Partition, told: tuple[Request, Setup | None, frozenset[int]]) -> Reply:
-    """Return what one partition has to say: the task that workers run.
+    """Return the reply of one partition: the task that workers run.
 
-    `told` are the request, what makes rows, and the numbers of margins that are still wanted.
+    `told` are the request, what makes rows, and the numbers of margins that are still referred to.
     """
-    request, setup, wanted = told
+    request, setup, referred = told
     if isinstance(request, Survey):
         return request.survey(partition)
     assert setup is not None
     with partition._lock:
-        part = partition.part(setup)
-        before = part.points.visits
-        reply = request.of(partition, part)
-        reply.sums["visits"] = np.array(part.points.visits - before)
-        partition.keep_only(wanted)
+        rows = partition.row_sums(setup)
+        before = rows.rows.visits
+        reply = request.of(partition, rows)
+        reply.sums["visits"] = np.array(rows.rows.visits - before)
+        partition.keep_only(referred)
     return reply
 
 
@@ -405,12 +421,8 @@ def add(replies: list[Reply]) -> Reply:
     return total
 
 
-def _zeros(part: Part) -> np.ndarray:
-    return np.zeros(part.points.n_cols)
-
-
-def _squares(part: Part, box: np.ndarray, width: float) -> np.ndarray:
-    part.weigh(box, width)
-    matrix = np.zeros((part.points.n_cols, part.points.n_cols))
-    part.squares(matrix)
+def _hessian(rows: RowSums, box: np.ndarray, width: float) -> np.ndarray:
+    rows.set_curvature(box, width)
+    matrix = np.zeros((rows.rows.n_cols, rows.rows.n_cols))
+    rows.add_hessian(matrix)
     return matrix

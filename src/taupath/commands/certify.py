@@ -4,25 +4,21 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from taupath.commands.common import (
-    Failed,
-    add_data_options,
-    add_target_option,
-    certificate_lines,
-    load_model,
-    print_json,
-    print_lines,
-    read_rows,
-)
+from taupath.commands import Failed
+from taupath.commands.files import load_model, read_rows
+from taupath.commands.options import add_data_options, add_model, add_target_option, new_command
+from taupath.commands.printing import bar, certificate_lines, print_json, print_lines
 
 __all__ = ["add"]
 
 
 def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Add the command to a parser."""
-    parser = commands.add_parser(
-        "certify",
-        parents=parents,
+    parser = new_command(
+        commands,
+        parents,
+        run,
+        name="certify",
         help="check a model against its training file",
         description=(
             "Check that a model was trained on this file and that it is optimal along the whole "
@@ -31,9 +27,8 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
             "file alone, for every τ at once. The exit status is 1 if a check fails."
         ),
         epilog="example:\n  taupath certify model.tau train.csv --points 1000",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
+    add_model(parser)
     parser.add_argument("train", metavar="TRAIN", help="the file that it was trained on, or -")
     add_data_options(parser)
     add_target_option(parser)
@@ -48,20 +43,18 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     how_many.add_argument(
         "--all", action="store_true", help="check at every kink and every midpoint"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Compare the data, then judge the path."""
+    """Compare the data with those of training, then check the path."""
     if arguments.points < 2:
         raise Failed("--points must be at least 2")
-    from taupath.commands.progress import Bar
+    from taupath.models.certifying import certificate_of, differences, has_data
     from taupath.models.evaluation import truth_of
-    from taupath.models.training import certificate_of, differences, has_data
 
     model = load_model(arguments.model, arguments.target)
     table = read_rows(arguments, model, arguments.train)
-    with Bar("checking", arguments):
+    with bar("checking", arguments):
         found = differences(model, table)
         if found is not None:
             raise Failed(f"{arguments.model} was not trained on {table.source}: {found}")

@@ -1,23 +1,30 @@
 """``taupath evaluate``: how a model does on a file, for every cost."""
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from taupath.commands.common import (
-    Failed,
-    add_cost_options,
-    add_data_options,
-    add_target_option,
+from taupath.commands import Failed
+from taupath.commands.files import (
     check_output,
     check_table_output,
     load_model,
-    print_json,
-    print_lines,
+    read_cost_matrix,
     read_rows,
+)
+from taupath.commands.options import (
+    add_cost_options,
+    add_data_options,
+    add_model,
+    add_target_option,
+    costs_given,
+    new_command,
     taus_of,
 )
+from taupath.commands.printing import bar, print_json, print_lines
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from taupath.models.model import Model
     from taupath.outcomes.held_out import Outcomes
 
@@ -31,11 +38,21 @@ EXAMPLES = """examples:
 """
 
 
+class _Evaluation(NamedTuple):
+    """What is found: for JSON, as a table over τ or the quantile, and in lines for people."""
+
+    found: dict[str, Any]
+    steps: "dict[str, np.ndarray]"
+    lines: list[str]
+
+
 def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Add the command to a parser."""
-    parser = commands.add_parser(
-        "evaluate",
-        parents=parents,
+    parser = new_command(
+        commands,
+        parents,
+        run,
+        name="evaluate",
         help="mistakes and their costs on a file, for every price of a miss",
         description=(
             "Compare decisions with the truth in a file: what is found and missed, and what the "
@@ -45,9 +62,8 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
             "prices; -o writes every interval of τ on which decisions stay the same."
         ),
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
+    add_model(parser)
     parser.add_argument(
         "data",
         metavar="DATA",
@@ -66,14 +82,12 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--cost-matrix", metavar="FILE", help="CSV file with the costs, for three classes or more"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate, print, write."""
     check_output(arguments.output, arguments.picture, inputs=(arguments.model, arguments.data))
     check_table_output(arguments.output)
-    from taupath.commands.progress import Bar
     from taupath.tables import write_table
 
     model = load_model(arguments.model, arguments.target)
@@ -82,69 +96,62 @@ def run(arguments: argparse.Namespace) -> None:
             if file is not None:
                 raise Failed(f"{option} is for two classes and for regressions")
     outcomes, about = _outcomes(arguments, model)
-    with Bar("evaluating", arguments):
+    with bar("evaluating", arguments):
         if model.task == "regress":
-            found, steps, lines = _regression(arguments, outcomes)
+            evaluation = _regression(arguments, outcomes)
         elif len(model.labels) > 2:
-            found, steps, lines = _several_classes(arguments, model, outcomes)
+            evaluation = _several_classes(arguments, model, outcomes)
         else:
-            found, steps, lines = _two_classes(arguments, model, outcomes, about["source"])
+            evaluation = _two_classes(arguments, model, outcomes, about["source"])
         if arguments.picture is not None:
             _draw(arguments, outcomes)
     if arguments.output is not None:
-        write_table(arguments.output, steps)
+        write_table(arguments.output, evaluation.steps)
     if arguments.output == "-":
-        return  # a table alone, for the next program
+        return  # only the table, for the next program in a pipe
     if arguments.json:
-        print_json(about | found)
+        print_json(about | evaluation.found)
         return
     print_lines(*filter(None, (about["note"], f"{about['source']}: {outcomes.n_rows} rows")))
-    print_lines(*lines)
+    print_lines(*evaluation.lines)
     for file in (arguments.output, arguments.picture):
         if file is not None:
             print_lines(f"written: {file}")
 
 
 def _outcomes(arguments: argparse.Namespace, model: "Model") -> "tuple[Outcomes, dict[str, Any]]":
-    """Return what is to be judged, and where it comes from."""
-    from taupath.commands.progress import Bar
-    from taupath.estimators.training_rows import IN_SAMPLE, in_words, share_seen
+    """Return the outcomes to judge, and where they come from."""
+    from taupath.estimators.fingerprints import IN_SAMPLE, in_words, share_seen
     from taupath.models.evaluation import truth_of
     from taupath.outcomes.held_out import outcomes_of
 
-    held_out = model.held_out
+    held_out, share = model.held_out, None
+    note: str | None
     if arguments.data is None:
         if held_out is None:
             raise Failed(
                 f"{arguments.model} has no held-out figures: give a file with the truth in it, or "
                 "train with --folds 5 or --holdout 0.3"
             )
-        return held_out.outcomes, _about(arguments.model, held_out.outcomes, held_out.in_words())
-    table = read_rows(arguments, model, arguments.data)
-    X, y = truth_of(model, table)
-    with Bar("evaluating", arguments):
-        share = share_seen(model.estimator, X)
-        if held_out is not None and share is not None and share >= IN_SAMPLE:
-            note = (
-                f"{100.0 * share:.0f} % of the rows of {table.source} were used to train the "
-                f"model; shown are the {held_out.in_words()}"
-            )
-            return held_out.outcomes, _about(arguments.model, held_out.outcomes, note, share)
-        outcomes = outcomes_of(model.estimator, X, y)
-    return outcomes, _about(table.source, outcomes, in_words(share), share, held_out=False)
-
-
-def _about(
-    source: str,
-    outcomes: "Outcomes",
-    note: str | None,
-    share: float | None = None,
-    held_out: bool = True,
-) -> dict[str, Any]:
-    return {
+        outcomes, source, note = held_out.outcomes, arguments.model, held_out.in_words()
+    else:
+        table = read_rows(arguments, model, arguments.data)
+        X, y = truth_of(model, table)
+        with bar("evaluating", arguments):
+            share = share_seen(model.estimator, X)
+            if held_out is None or share is None or share < IN_SAMPLE:
+                held_out, outcomes = None, outcomes_of(model.estimator, X, y)
+                source, note = table.source, in_words(share)
+            else:
+                outcomes, source = held_out.outcomes, arguments.model
+                note = (
+                    f"{100.0 * share:.0f} % of the rows of {table.source} were used to train the "
+                    f"model; shown are the {held_out.in_words()}"
+                )
+    return outcomes, {
         "source": source,
         "rows": outcomes.n_rows,
-        "held_out": held_out,
+        "held_out": held_out is not None,
         "share_trained_on": share,
         "note": note,
     }
@@ -152,7 +159,7 @@ def _about(
 
 def _two_classes(
     arguments: argparse.Namespace, model: "Model", outcomes: "Outcomes", source: str
-) -> tuple[dict[str, Any], Any, list[str]]:
+) -> _Evaluation:
     from taupath.models.evaluation import at_taus, pieces_of, scores_of, usual_taus
     from taupath.outcomes.cost_table import amount, cost_table
 
@@ -209,14 +216,12 @@ def _two_classes(
             "costs cross (`taupath fit --monotone` rules that out)"
         )
     lines += _constant_lines(constant, columns["tau"])
-    lines.append(
-        f"probabilities: Brier score {scores['brier']:.4f}, log-loss {scores['log_loss']:.4f}"
-    )
-    return _without_nan(found), pieces_of(rates, outcomes.walked, costs), lines
+    lines.append(_scores_line(scores))
+    return _Evaluation(_without_nan(found), pieces_of(rates, outcomes.walked, costs), lines)
 
 
 def _constant_at(model: "Model", columns: dict[str, Any]) -> list[Any]:
-    """Return for each τ the label that all rows get, those of training included, else None."""
+    """Return for each τ the label that all rows get, those of training too, or None."""
     found: list[Any] = []
     alarms, silent = columns["tp"] + columns["fp"], columns["fn"] + columns["tn"]
     for k, tau in enumerate(columns["tau"]):
@@ -228,7 +233,7 @@ def _constant_at(model: "Model", columns: dict[str, Any]) -> list[Any]:
 
 
 def _constant_lines(constant: list[Any], taus: Any) -> list[str]:
-    """Return where the model does not tell cases apart."""
+    """Return lines about the costs at which the model decides the same for all rows."""
     from taupath.outcomes.cost_table import ratio_of
 
     lines = []
@@ -244,8 +249,7 @@ def _constant_lines(constant: list[Any], taus: Any) -> list[str]:
 
 def _several_classes(
     arguments: argparse.Namespace, model: "Model", outcomes: "Outcomes"
-) -> tuple[dict[str, Any], Any, list[str]]:
-    from taupath.commands.predict import read_matrix
+) -> _Evaluation:
     from taupath.models.evaluation import of_classes, scores_of
     from taupath.outcomes.cost_table import table_lines
 
@@ -253,7 +257,7 @@ def _several_classes(
         raise Failed(f"{arguments.model} has {len(model.labels)} classes: give a --cost-matrix")
     costs = None
     if arguments.cost_matrix is not None:
-        costs = read_matrix(arguments.cost_matrix, model.labels)
+        costs = read_cost_matrix(arguments.cost_matrix, model.labels)
     found = of_classes(outcomes, costs) | scores_of(outcomes)
     labels = [str(label) for label in model.labels]
     columns = {
@@ -266,22 +270,21 @@ def _several_classes(
     decided = found["confusion"].any(axis=0)
     if decided.sum() == 1:
         lines.append(f"every row is predicted to be {labels[int(decided.argmax())]}")
-    lines.append(
-        f"probabilities: Brier score {found['brier']:.4f}, log-loss {found['log_loss']:.4f}"
-    )
-    return found | {"labels": model.labels}, None, lines
+    lines.append(_scores_line(found))
+    return _Evaluation(found | {"labels": model.labels}, {}, lines)
 
 
-def _regression(
-    arguments: argparse.Namespace, outcomes: "Outcomes"
-) -> tuple[dict[str, Any], Any, list[str]]:
+def _scores_line(scores: dict[str, Any]) -> str:
+    return f"probabilities: Brier score {scores['brier']:.4f}, log-loss {scores['log_loss']:.4f}"
+
+
+def _regression(arguments: argparse.Namespace, outcomes: "Outcomes") -> _Evaluation:
     import numpy as np
 
     from taupath.models.evaluation import QUANTILES
     from taupath.outcomes.cost_table import table_lines
 
-    unfit = (arguments.tau, arguments.cost_fp, arguments.cost_fn, arguments.cost_matrix)
-    if any(option is not None for option in unfit):
+    if costs_given(arguments):
         raise Failed(f"{arguments.model} is a regression: costs are for classifiers")
     steps = outcomes.quantiles
     assert steps is not None
@@ -304,13 +307,13 @@ def _regression(
         found["coverage"] = {str(wanted): share for wanted, share in outcomes.coverage.items()}
         shares = (f"{share:.1%} (of {wanted:.0%})" for wanted, share in outcomes.coverage.items())
         lines.append("central intervals cover " + ", ".join(shares))
-    return _without_nan(found), steps, lines
+    return _Evaluation(_without_nan(found), steps, lines)
 
 
 def _draw(arguments: argparse.Namespace, outcomes: "Outcomes") -> None:
     from pathlib import Path
 
-    from taupath.atomic import replacing
+    from taupath.atomic_files import replacing
     from taupath.display.drawing import check_matplotlib
 
     kind = Path(arguments.picture).suffix.lstrip(".").lower()
@@ -334,7 +337,7 @@ def _draw(arguments: argparse.Namespace, outcomes: "Outcomes") -> None:
 
 
 def _without_nan(found: dict[str, Any]) -> dict[str, Any]:
-    """Return the same with None where a measure is not defined: JSON knows no other way."""
+    """Return the same with None where a measure is not defined: JSON has no NaN."""
     at = {
         name: [None if value != value else float(value) for value in column]
         for name, column in found["at"].items()

@@ -4,19 +4,12 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from taupath.commands.common import (
-    Failed,
-    add_data_options,
-    certificate_lines,
-    check_output,
-    duration,
-    in_words,
-    positive_of,
-    print_json,
-    print_lines,
-    read_data,
-    text_of,
-)
+from taupath.choices import MISSING, TASKS, UNSEEN
+from taupath.commands import Failed
+from taupath.commands.files import check_output, read_data
+from taupath.commands.options import PREDICTION, add_data_options, new_command
+from taupath.commands.printing import bar, certificate_lines, print_json, print_lines, readable_size
+from taupath.progress import duration
 
 if TYPE_CHECKING:
     from taupath.models.model import Model
@@ -36,9 +29,11 @@ EXAMPLES = """examples:
 
 def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Add the command to a parser."""
-    parser = commands.add_parser(
-        "fit",
-        parents=parents,
+    parser = new_command(
+        commands,
+        parents,
+        run,
+        name="fit",
         help="train on a file, for every ratio of costs at once",
         description=(
             "Train an SVM for every ratio of misclassification costs (or, with --task regress, for "
@@ -47,7 +42,6 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
             "file holds the training data, unless --method is approximate."
         ),
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "train", metavar="TRAIN", help="LIBSVM, CSV, TSV, Parquet or .npz file, or -"
@@ -57,7 +51,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     )
     add_data_options(parser)
     data = parser.add_argument_group("data")
-    data.add_argument("--task", choices=("classify", "regress"), default="classify")
+    data.add_argument("--task", choices=TASKS, default="classify")
     data.add_argument("--target", metavar="COLUMN", help="the column to predict: name or number")
     data.add_argument(
         "--positive",
@@ -82,7 +76,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     )
     data.add_argument(
         "--missing",
-        choices=("error", "impute", "drop"),
+        choices=MISSING,
         default="error",
         help="missing cells: refused (default); filled in by the median of a numeric column and "
         "the most frequent category of a text column; or such rows are left out",
@@ -95,7 +89,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     )
     data.add_argument(
         "--unseen",
-        choices=("ignore", "error"),
+        choices=UNSEEN,
         default="ignore",
         help="categories in new data that training did not have: ignored, with a warning "
         "(default), or refused",
@@ -184,14 +178,12 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--n-jobs", type=int, metavar="N", help="number of processes, if there are several paths"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Train, say what came out, write it."""
+    """Train, write the model, print what came out."""
     check_output(arguments.output, inputs=(arguments.train,))
     _check_options(arguments)
-    from taupath.commands.progress import Bar
     from taupath.models.training import train
     from taupath.preparation import Preparation
 
@@ -209,14 +201,14 @@ def run(arguments: argparse.Namespace) -> None:
         "unseen": arguments.unseen,
     }
     preparation = Preparation.learn(table, **asked)
-    with Bar("training", arguments) as bar:
+    with bar("training", arguments) as progress:
         model, certificate = train(
             preparation.usable(table),
             preparation,
             _options(arguments),
             cv=arguments.cv,
             points=arguments.points,
-            progress=bar,
+            progress=progress,
         )
     if arguments.folds is not None or arguments.holdout is not None:
         model = _with_held_out(arguments, model, preparation.usable(table), asked)
@@ -224,8 +216,11 @@ def run(arguments: argparse.Namespace) -> None:
     trained = model.trained
     size = os.path.getsize(arguments.output)
     if arguments.json:
-        about = {"positive": positive_of(model), "why positive": preparation.why_positive or None}
-        about["notes"] = list(preparation.notes)
+        about = {
+            "positive": getattr(model, "pos_label_", None),
+            "why positive": preparation.why_positive or None,
+            "notes": list(preparation.notes),
+        }
         print_json({"model": arguments.output, "bytes": size, **about, **trained})
         return
     target = f", to predict {preparation.target!r}" if preparation.target else ""
@@ -240,20 +235,19 @@ def run(arguments: argparse.Namespace) -> None:
         paths_in_words(trained),
         *_held_out_in_words(model),
         *certificate_lines(certificate),
-        f"written to {arguments.output} ({text_of(size)})",
+        f"written to {arguments.output} ({readable_size(size)})",
     )
 
 
 def _with_held_out(
     arguments: argparse.Namespace, model: "Model", table: "Table", asked: dict[str, Any]
 ) -> "Model":
-    """Return the model with figures of rows that were held out."""
+    """Return the model with its results on held-out rows."""
     from dataclasses import replace
 
-    from taupath.commands.progress import Bar
-    from taupath.models.training import hold_out
+    from taupath.models.holding_out import hold_out
 
-    with Bar("holding rows out", arguments, unit="rows") as bar:
+    with bar("holding rows out", arguments, unit="rows") as progress:
         held_out = hold_out(
             table,
             model.preparation,
@@ -262,7 +256,7 @@ def _with_held_out(
             cv=arguments.cv,
             folds=arguments.folds,
             share=arguments.holdout,
-            progress=bar,
+            progress=progress,
         )
     about = {name: getattr(held_out, name) for name in ("folds", "share", "seconds")}
     return replace(model, trained={**model.trained, "held out": about}, held_out=held_out)
@@ -289,32 +283,41 @@ def _check_options(arguments: argparse.Namespace) -> None:
         raise Failed(
             "--tol is for approximate paths: add --method approximate or auto, or leave it out"
         )
-    if arguments.folds is not None and arguments.folds < 2:
-        raise Failed(f"--folds must be at least 2, got {arguments.folds}")
+    for name in ("folds", "cv", "conformal"):
+        n_folds = getattr(arguments, name)
+        if n_folds is not None and n_folds < 2:
+            raise Failed(f"--{name} must be at least 2, got {n_folds}")
+    if arguments.n_jobs == 0:
+        raise Failed("--n-jobs must not be 0: give a number of processes, or -1 for all processors")
     if arguments.holdout is not None and not 0.0 < arguments.holdout < 1.0:
         raise Failed(f"--holdout must lie between 0 and 1, got {arguments.holdout}")
     if arguments.flag_missing and arguments.missing != "impute":
         raise Failed("--flag-missing goes with --missing impute")
+    if arguments.task == "classify" and PREDICTION in arguments.keep_id:
+        raise Failed(
+            f"column {PREDICTION!r} cannot be kept: `taupath predict` writes its decisions under "
+            "that name"
+        )
 
 
 def _classes_in_words(preparation: "Preparation") -> list[str]:
-    """Return which classes there are, and of two which is positive and why."""
+    """Return the classes; of two, which one is positive and why."""
     classes = preparation.classes
     if classes is None:
         return []
     if len(classes) > 2:
-        return [f"classes: {in_words(classes)}"]
+        return [f"classes: {', '.join(map(str, classes[:-1]))} and {classes[-1]}"]
     return [f"positive class: {classes[1]} ({preparation.why_positive}); negative: {classes[0]}"]
 
 
 def _scaling_in_words(arguments: argparse.Namespace, preparation: "Preparation") -> list[str]:
-    """Return whether columns were standardized, and how they are not."""
+    """Return whether columns were standardized, and the option that turns it off."""
     features = getattr(preparation.columns, "features", None)
     if arguments.standardize is False or (features is None and not arguments.standardize):
         return []
     if features is None:
         return [f"standardized: {preparation.n_features} features"]
-    from taupath.tables.table import counted
+    from taupath.tables.messages import counted
 
     n_numbers = sum(feature.part == "number" for feature in features)
     if not n_numbers:
@@ -328,7 +331,7 @@ def paths_in_words(trained: dict[str, Any]) -> str:
     kind = "exact path: {} kinks" if trained["method"] == "exact" else "approximate path: {} nodes"
     return (
         f"{kind.format(trained['kinks'])} in {duration(trained['seconds'])}, "
-        f"record of {text_of(trained['record bytes'])}"
+        f"record of {readable_size(trained['record bytes'])}"
     )
 
 

@@ -6,19 +6,25 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from taupath.commands.common import (
-    Failed,
-    add_cost_options,
-    add_data_options,
+from taupath.choices import UNSEEN
+from taupath.commands import Failed
+from taupath.commands.files import (
     check_output,
     check_table_output,
     load_model,
-    positive_of,
-    print_json,
-    print_lines,
+    read_cost_matrix,
     read_data,
+)
+from taupath.commands.options import (
+    PREDICTION,
+    add_cost_options,
+    add_data_options,
+    add_model,
+    costs_given,
+    new_command,
     taus_of,
 )
+from taupath.commands.printing import bar, print_json, print_lines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
     from taupath.models.model import Model
     from taupath.tables import Table
 
-__all__ = ["add", "read_matrix"]
+__all__ = ["add"]
 
 EXAMPLES = """examples:
   taupath predict model.tau new.csv --cost-fp 1 --cost-fn 20
@@ -38,18 +44,19 @@ EXAMPLES = """examples:
 
 def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Add the command to a parser."""
-    parser = commands.add_parser(
-        "predict",
-        parents=parents,
+    parser = new_command(
+        commands,
+        parents,
+        run,
+        name="predict",
         help="make a decision for each row of a file, for the costs you give",
         description=(
             "Predict for the rows of a raw file: one row out for each row in, in their order. "
             "Columns are found by their names; columns that the model does not know are ignored."
         ),
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
+    add_model(parser)
     parser.add_argument(
         "data", metavar="DATA", help="file with the same columns as in training, or -"
     )
@@ -76,7 +83,7 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument(
         "--unseen",
-        choices=("ignore", "error"),
+        choices=UNSEEN,
         help="categories that training did not have are ignored, or refused; by default what was "
         "asked for in `fit`",
     )
@@ -98,14 +105,12 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     regression.add_argument(
         "--coverage", type=float, metavar="P", help="interval with this coverage"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Predict and write."""
     check_output(arguments.output, inputs=(arguments.model, arguments.data, arguments.cost_matrix))
     check_table_output(arguments.output)
-    from taupath.commands.progress import Bar
 
     model = load_model(arguments.model)
     keep = model.preparation.keep if arguments.keep_id is None else arguments.keep_id
@@ -115,7 +120,7 @@ def run(arguments: argparse.Namespace) -> None:
     blank = _without_prediction(arguments, model, table)
     rows = table.take(~blank) if blank.any() else table
     X = model.preparation.features(rows, arguments.unseen)
-    with Bar("predicting", arguments):
+    with bar("predicting", arguments):
         if model.task == "classify":
             columns = _decisions(arguments, model, rows, X)
         else:
@@ -134,11 +139,11 @@ def _write(
     n_rows: int,
     n_blank: int,
 ) -> None:
-    """Write the predictions, and say what is positive."""
+    """Write the predictions, and print which class is positive."""
     from taupath.tables import write_table
-    from taupath.tables.cells import printable
+    from taupath.tables.messages import printable
 
-    positive = positive_of(model)
+    positive = getattr(model, "pos_label_", None)
     found = {"rows": n_rows, "without prediction": n_blank, "positive": positive}
     if arguments.json and arguments.output == "-":
         print_json({**found, "columns": columns})
@@ -158,8 +163,8 @@ def _write(
 def _kept(
     arguments: argparse.Namespace, table: "Table", names: Sequence[str]
 ) -> "dict[str, np.ndarray]":
-    """Return the columns that go with the predictions, as they are written in the file."""
-    from taupath.tables.table import listed
+    """Return the columns to copy to the output, as they are written in the file."""
+    from taupath.tables.messages import listed
 
     absent = [name for name in names if name not in (table.names or ())]
     if absent and arguments.keep_id is not None:
@@ -174,7 +179,7 @@ def _kept(
 
 
 def _as_written(values: "np.ndarray") -> "np.ndarray":
-    """Return cells of a column as whole numbers if they are written so, else as text."""
+    """Return the cells of a column as whole numbers if all are written so, else as text."""
     import numpy as np
 
     from taupath.tables.cells import show_number
@@ -183,7 +188,7 @@ def _as_written(values: "np.ndarray") -> "np.ndarray":
     if values.dtype != object:
         cells = [None if cell != cell else show_number(cell) for cell in cells]
     texts = [cell for cell in cells if cell is not None]
-    # Other programs have 64 bits for whole numbers.
+    # Whole numbers have up to 18 digits, which fit into the 64 bits of other programs.
     if all(cell.removeprefix("-").isdecimal() and len(cell) < 19 for cell in texts) and all(
         str(int(cell)) == cell for cell in texts
     ):
@@ -196,13 +201,13 @@ def _as_written(values: "np.ndarray") -> "np.ndarray":
 def _without_prediction(
     arguments: argparse.Namespace, model: "Model", table: "Table"
 ) -> "np.ndarray":
-    """Return which rows get no prediction, since cells are missing."""
+    """Return which rows get no prediction because cells are missing."""
     import numpy as np
 
     preparation = model.preparation
     if arguments.missing == "error":
         for name in preparation.column_names or ():
-            table.column(name)  # which refuses missing cells, whatever could stand in for them
+            table.column(name)  # refuses missing cells even if the model could fill them in
     if (arguments.missing or preparation.missing) != "drop":
         return np.zeros(table.n_rows, dtype=bool)
     missing = preparation.incomplete(table)
@@ -221,7 +226,7 @@ def _without_prediction(
 
 
 def _spread(values: "np.ndarray", blank: "np.ndarray") -> "np.ndarray":
-    """Return values with an empty cell for each row that has none."""
+    """Return values for all rows, with empty cells in rows without a prediction."""
     import numpy as np
 
     if not blank.any():
@@ -246,11 +251,11 @@ def _decisions(
     if arguments.cost_matrix is not None:
         if tau is not None:
             raise Failed("give --cost-matrix or costs, not both")
-        matrix = read_matrix(arguments.cost_matrix, labels)
+        matrix = read_cost_matrix(arguments.cost_matrix, labels)
     if tau is not None and len(labels) > 2:
         raise Failed(f"{arguments.model} has {len(labels)} classes: give a --cost-matrix instead")
     codes = estimator.predict(X, tau=tau, cost_matrix=matrix)
-    columns = {"prediction": np.array(labels)[codes]}
+    columns = {PREDICTION: np.array(labels)[codes]}
     if arguments.proba:
         proba = estimator.predict_proba(X)
         columns |= {f"p({label})": proba[:, k] for k, label in enumerate(labels)}
@@ -258,8 +263,7 @@ def _decisions(
 
 
 def _quantiles(arguments: argparse.Namespace, model: "Model", X: Any) -> "dict[str, np.ndarray]":
-    unfit = (arguments.tau, arguments.cost_fp, arguments.cost_fn, arguments.cost_matrix)
-    if arguments.proba or any(option is not None for option in unfit):
+    if arguments.proba or costs_given(arguments):
         raise Failed(f"{arguments.model} is a regression: give --quantiles or --coverage")
     from taupath.tables.cells import show_number
 
@@ -273,46 +277,3 @@ def _quantiles(arguments: argparse.Namespace, model: "Model", X: Any) -> "dict[s
         interval = estimator.predict_interval(X, arguments.coverage)
         columns |= {"lower": interval[:, 0], "upper": interval[:, 1]}
     return columns
-
-
-def read_matrix(file: str, labels: list[Any]) -> "np.ndarray":
-    """Return costs in the order of the labels; columns with their names may be in any order."""
-    import numpy as np
-
-    from taupath.tables import read_table
-
-    table = read_table(file, format="csv")
-    names = table.names or []
-    wanted = [str(label) for label in labels]
-    unnamed = [f"x{k}" for k in range(1, len(labels) + 1)]
-    numeric = not any(isinstance(label, str) for label in labels)
-    if numeric and names == unnamed and table.n_rows == len(labels) + 1:
-        head = [float(table.numbers(name)[0]) for name in names]  # labels that are numbers
-        if sorted(head) == sorted(map(float, labels)):
-            names = [wanted[[float(label) for label in labels].index(value)] for value in head]
-            costs = np.column_stack([table.numbers(name)[1:] for name in unnamed])
-            return _in_order(costs, names, wanted)
-    if table.n_rows != len(labels) or len(names) != len(labels):
-        raise Failed(
-            f"{file} must have {len(labels)} rows and columns, one for each of "
-            f"{', '.join(wanted)}; it has {table.n_rows} and {len(names)}"
-        )
-    costs = np.column_stack([table.column(name) for name in names])
-    if costs.dtype.kind != "f":
-        raise Failed(f"{file} must hold numbers only, under the labels as column names")
-    if names == unnamed:  # without a header
-        names = wanted
-    elif sorted(names) != sorted(wanted):
-        raise Failed(
-            f"the columns of {file} are {', '.join(names)}; they must be the classes "
-            f"{', '.join(wanted)}"
-        )
-    return _in_order(costs, names, wanted)
-
-
-def _in_order(costs: "np.ndarray", names: list[str], wanted: list[str]) -> "np.ndarray":
-    """Return costs with rows and columns in another order of their names."""
-    import numpy as np
-
-    order = [names.index(name) for name in wanted]
-    return np.asarray(costs[np.ix_(order, order)])

@@ -4,19 +4,10 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from taupath.commands.common import (
-    Failed,
-    add_data_options,
-    add_target_option,
-    check_output,
-    duration,
-    load_model,
-    positive_of,
-    print_json,
-    print_lines,
-    read_rows,
-    text_of,
-)
+from taupath.commands import Failed
+from taupath.commands.files import check_output, load_model, read_rows
+from taupath.commands.options import add_data_options, add_model, add_target_option, new_command
+from taupath.commands.printing import bar, print_json, print_lines, readable_size
 
 if TYPE_CHECKING:
     from taupath.tables import Table
@@ -26,9 +17,11 @@ __all__ = ["add"]
 
 def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Add the command to a parser."""
-    parser = commands.add_parser(
-        "report",
-        parents=parents,
+    parser = new_command(
+        commands,
+        parents,
+        run,
+        name="report",
         help="write a web page on which anybody can try costs",
         description=(
             "Write one HTML file that shows how the model does on a file. It opens in any browser "
@@ -37,9 +30,8 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         epilog="examples:\n"
         "  taupath report model.tau test.csv -o report.html\n"
         "  taupath report model.tau test.csv --compare logistic --no-cases -o report.html",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
+    add_model(parser)
     parser.add_argument(
         "data",
         metavar="DATA",
@@ -62,13 +54,11 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     )
     add_data_options(parser)
     add_target_option(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate and write the page."""
     check_output(arguments.output, inputs=(arguments.model, arguments.data))
-    from taupath.commands.progress import Bar
 
     model = load_model(arguments.model, arguments.target)
     if model.task == "classify" and model.estimator.paths_[0].tau_range != (0.0, 1.0):
@@ -78,21 +68,22 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         table = read_rows(arguments, model, arguments.data)
         rows = table.n_rows
-        with Bar("computing", arguments):
+        with bar("computing", arguments):
             _write(arguments, model, table)
-    size, positive = os.path.getsize(arguments.output), positive_of(model)
+    size, positive = os.path.getsize(arguments.output), getattr(model, "pos_label_", None)
     if arguments.json:
         print_json({"output": arguments.output, "bytes": size, "rows": rows, "positive": positive})
         return
     if positive is not None:
         print_lines(f"positive class: {positive}")
-    print_lines(f"{arguments.output} ({text_of(size)}): open it in a browser")
+    print_lines(f"{arguments.output} ({readable_size(size)}): open it in a browser")
 
 
 def _write(arguments: argparse.Namespace, model: Any, table: "Table") -> None:
     """Write the page of the rows of a table."""
     from taupath.models.evaluation import truth_of
     from taupath.models.training import name_of
+    from taupath.models.training_record import certificate_in, provenance
     from taupath.report import write_report
 
     X, y = truth_of(model, table)
@@ -109,8 +100,8 @@ def _write(arguments: argparse.Namespace, model: Any, table: "Table") -> None:
         feature_names=preparation.feature_names,
         columns=columns or None,
         title=arguments.title or f"{os.path.basename(arguments.model)} on {name_of(table)}",
-        provenance=provenance(model),
-        certificate=certificate(model),
+        provenance=provenance(model.trained),
+        certificate=certificate_in(model.trained),
         target_name=preparation.target,
         cases=not arguments.no_cases,
         compare=_others(arguments, model),
@@ -120,6 +111,7 @@ def _write(arguments: argparse.Namespace, model: Any, table: "Table") -> None:
 
 def _write_held_out(arguments: argparse.Namespace, model: Any) -> int:
     """Write the page of the rows that were held out in training, and return how many."""
+    from taupath.models.training_record import certificate_in, provenance
     from taupath.report.writing import write_outcomes
 
     held_out = model.held_out
@@ -142,27 +134,27 @@ def _write_held_out(arguments: argparse.Namespace, model: Any) -> int:
         about=held_out.in_words().capitalize() + ".",
         target_name=model.preparation.target,
         files=_files(arguments),
-        provenance=provenance(model),
-        certificate=certificate(model),
+        provenance=provenance(model.trained),
+        certificate=certificate_in(model.trained),
     )
     return int(outcomes.n_rows)
 
 
 def _files(arguments: argparse.Namespace) -> tuple[str, str]:
-    """Return the names of model and data for commands on the page."""
+    """Return the file names that commands on the page show."""
     named = arguments.data is not None and arguments.data != "-"
     data = os.path.basename(arguments.data) if named else "data.csv"
     return os.path.basename(arguments.model), data
 
 
 def _others(arguments: argparse.Namespace, model: Any) -> dict[str, Any] | None:
-    """Return the classifiers to compare with: logistic regression of the training data."""
+    """Return the classifiers to compare with: logistic regression on the training data."""
     if arguments.compare is None:
         return None
     import numpy as np
     from sklearn.linear_model import LogisticRegression
 
-    from taupath.models.training import has_data
+    from taupath.models.certifying import has_data
 
     if model.task != "classify" or len(model.labels) != 2:
         raise Failed("--compare is for models of two classes")
@@ -174,40 +166,9 @@ def _others(arguments: argparse.Namespace, model: Any) -> dict[str, Any] | None:
         )
     positive, path = model.estimator.pos_label_, model.estimator.path_
     (negative,) = (label for label in model.estimator.classes_ if label != positive)
-    samples, weight = path._samples, path._weight
+    data, weight = path.data, path.data.weight
     weighted = len(weight) > 0 and bool(np.ptp(weight) > 0.0)
-    labels = np.where(samples.sign > 0.0, positive, negative)
+    labels = np.where(data.sign > 0.0, positive, negative)
     logistic = LogisticRegression(max_iter=10_000)
-    logistic.fit(samples.X, labels, sample_weight=weight / weight.mean() if weighted else None)
+    logistic.fit(data.X, labels, sample_weight=weight / weight.mean() if weighted else None)
     return {"logistic regression": logistic}
-
-
-def provenance(model: Any) -> dict[str, str]:
-    """Return how a model was trained, line by line."""
-    trained = model.trained
-    approximate = trained.get("method") == "approximate" and trained.get("tol") is not None
-    source = [str(trained["file"])] if "file" in trained else []
-    shown = {
-        "trained on": ", ".join([*source, f"{trained.get('rows')} rows"]),
-        "features": trained.get("features"),
-        "kernel": trained.get("kernel"),
-        "C": f"{trained['C']:g}" if "C" in trained else None,
-        "intercept": trained.get("intercept"),
-        "nodes" if approximate else "kinks": trained.get("kinks"),
-        "duality gap within": f"{trained['tol']:g}" if approximate else None,
-        "time to train": duration(trained["seconds"]) if "seconds" in trained else None,
-        "taupath": trained.get("taupath"),
-    }
-    return {name: str(value) for name, value in shown.items() if value is not None}
-
-
-def certificate(model: Any) -> Any:
-    """Return the certificate that was computed after training, None if there is none."""
-    from taupath.paths.certificate import Certificate
-
-    found = dict(model.trained.get("certificate") or {})
-    found.pop("holds", None)
-    try:
-        return Certificate(**found) if found else None
-    except TypeError:
-        return None

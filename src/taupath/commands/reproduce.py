@@ -5,25 +5,28 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["add"]
+from taupath.choices import REPRODUCED
+from taupath.commands.options import new_command
+from taupath.commands.printing import print_json
 
-WHAT = ("table1", "table2", "figure1", "figure2", "lemma", "kinks", "all")
+__all__ = ["add"]
 
 
 def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Add the command to a parser."""
-    parser = commands.add_parser(
-        "reproduce",
-        parents=parents,
+    parser = new_command(
+        commands,
+        parents,
+        run,
+        name="reproduce",
         help="reproduce the paper's tables and figures",
         description=(
             "Compute the tables and figures of Yu, Vishwanathan & Zhang (UAI 2009) again, print "
             "them next to the paper's numbers, and write CSV files and pictures."
         ),
         epilog="example:\n  taupath reproduce table2 --data data -o out",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("what", metavar="WHAT", choices=WHAT, help=", ".join(WHAT))
+    parser.add_argument("what", metavar="WHAT", choices=REPRODUCED, help=", ".join(REPRODUCED))
     parser.add_argument(
         "--data",
         metavar="DIR",
@@ -32,12 +35,10 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "-o", "--output", metavar="DIR", default="reproduced", help="folder for the results"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Compute, print, write."""
-    from taupath.commands.common import print_json
     from taupath.reproduce import run as reproduce
 
     output = Path(arguments.output)

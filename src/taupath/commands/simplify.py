@@ -4,33 +4,29 @@ import argparse
 import os
 from typing import Any
 
-from taupath.commands.common import (
-    Failed,
-    certificate_lines,
-    check_output,
-    load_model,
-    print_json,
-    print_lines,
-    text_of,
-)
+from taupath.commands import Failed
+from taupath.commands.files import check_output, load_model
+from taupath.commands.options import add_model, new_command
+from taupath.commands.printing import bar, certificate_lines, print_json, print_lines, readable_size
 
 __all__ = ["add"]
 
 
 def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Add the command to a parser."""
-    parser = commands.add_parser(
-        "simplify",
-        parents=parents,
+    parser = new_command(
+        commands,
+        parents,
+        run,
+        name="simplify",
         help="make a model smaller, within a certified tolerance",
         description=(
             "Write a smaller model: it keeps as few kinks as a tolerance for the duality gap "
             "allows, at every τ. With the linear kernel, the new file holds no training data."
         ),
         epilog="example:\n  taupath simplify model.tau -o small.tau --tol 1e-6",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
+    add_model(parser)
     parser.add_argument(
         "-o", "--output", metavar="SMALL", required=True, help="model file to write"
     )
@@ -42,19 +38,17 @@ def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         help="largest duality gap allowed, as a fraction of the objective at w = 0 and τ = ½ "
         "(default 1e-6)",
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Simplify, say what came out, write it."""
+    """Simplify, write the model, print what came out."""
     check_output(arguments.output, inputs=(arguments.model,))
-    from taupath.commands.progress import Bar
-    from taupath.models.training import has_data, simplified
+    from taupath.models.certifying import has_data, simplified
 
     model = load_model(arguments.model)
     if not has_data(model):
         raise Failed(f"{arguments.model} holds no training data: simplify the exact model instead")
-    with Bar("simplifying", arguments):
+    with bar("simplifying", arguments):
         small, certificate = simplified(model, arguments.tol)
     small.save(arguments.output)
     before, after = (os.path.getsize(file) for file in (arguments.model, arguments.output))
@@ -65,6 +59,6 @@ def run(arguments: argparse.Namespace) -> None:
     print_lines(
         f"{nodes} nodes instead of {kinks} kinks",
         *certificate_lines(certificate),
-        f"written to {arguments.output} ({text_of(after)}; "
-        f"{arguments.model} has {text_of(before)})",
+        f"written to {arguments.output} ({readable_size(after)}; "
+        f"{arguments.model} has {readable_size(before)})",
     )

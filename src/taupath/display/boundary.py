@@ -15,23 +15,24 @@ from taupath.display.drawing import (
     check_matplotlib,
     shades,
 )
-from taupath.display.inputs import (
+from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.costs import check_tau_columns
+from taupath.estimators.pipelines import last_step
+from taupath.outcomes.inputs import (
     as_frame_of,
     check_binary_classifier,
     column_names,
     columns_of,
-    last_step,
-    pos_label_of,
     positive_of,
-    positive_probability,
 )
-from taupath.estimators.classifier import QuantileSVC
-from taupath.estimators.costs import check_tau_columns
+from taupath.validation import check_integer
 
 __all__ = ["BoundaryDisplay"]
 
-# Length of a label, as part of the axes, and the distance it wants to have from the edge.
+# Length of a label, as part of the axes, and the distance that it keeps from the edge if it can.
 LABEL_ROOM = 0.12
+# Room around the samples, as part of their range.
+MARGIN = 0.06
 
 
 class BoundaryDisplay:
@@ -129,9 +130,7 @@ class BoundaryDisplay:
         several = check_tau_columns(np.atleast_1d(taus))
         if len(several) == 0:
             raise ValueError("taus is empty")
-        n_grid = grid_resolution
-        if isinstance(n_grid, bool) or not isinstance(n_grid, (int, np.integer)) or n_grid < 2:
-            raise ValueError(f"grid_resolution must be an integer > 1, got {grid_resolution!r}")
+        n_grid = check_integer(grid_resolution, "grid_resolution", least=2)
         samples = columns_of(X)
         if samples.shape[1] != 2:
             raise ValueError(
@@ -139,21 +138,14 @@ class BoundaryDisplay:
             )
         positive = None if y is None else positive_of(estimator, X, y)
         low, high = samples.min(axis=0), samples.max(axis=0)
-        room = 0.06 * np.where(high > low, high - low, 1.0)
+        room = MARGIN * np.where(high > low, high - low, 1.0)
         xx0, xx1 = np.meshgrid(
             *(np.linspace(low[k] - room[k], high[k] + room[k], n_grid) for k in (0, 1))
         )
         grid = as_frame_of(X, np.column_stack((xx0.ravel(), xx1.ravel())))
         for step in before:
             grid = step.transform(grid)
-        if model.monotone:
-            proba = positive_probability(model, grid)
-            responses = np.array([proba - tau for tau in several])
-        else:
-            towards = 1.0 if pos_label_of(model) == model.classes_[1] else -1.0
-            responses = np.array(
-                [towards * model.decision_function(grid, tau=tau) for tau in several]
-            )
+        responses = model._towards * model.decision_function(grid, taus=several).T
         display = cls(
             xx0,
             xx1,
@@ -161,7 +153,7 @@ class BoundaryDisplay:
             several,
             X=samples,
             positive=positive,
-            classes=sorted(model.classes_.tolist(), key=lambda c: c == pos_label_of(model)),
+            classes=sorted(model.classes_.tolist(), key=lambda c: c == model.pos_label_),
             feature_names=column_names(X),
         )
         return display.plot(ax=ax, **kwargs)
@@ -239,12 +231,12 @@ class BoundaryDisplay:
             if line is None:
                 continue
             others = [other for j, other in enumerate(lines) if other is not None and j != k]
-            # from other lines, all along the label; from other labels; from the edge
+            # distance from other lines, all along the label; from other labels; from the edge
             away = minimum_filter1d(_distance(line, np.concatenate(others or [written])), length)
             room = 4.0 * np.minimum(away, 0.5 * LABEL_ROOM)
             room += np.minimum(_distance(line, written), 1.5 * LABEL_ROOM)
             room += np.minimum(np.minimum(line, 1.0 - line).min(axis=1), LABEL_ROOM)
-            # of places that are about as good, one in the middle
+            # among places that are about equally good, prefer the middle
             best = int((room - 0.2 * np.linalg.norm(line - 0.5, axis=1)).argmax())
             written = np.vstack((written, line[best]))
             for text in self.contours_[k].clabel(
@@ -276,7 +268,7 @@ class BoundaryDisplay:
 
 
 def _distance(points: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return how far each point is from the closest of the others; infinity without any."""
+    """Return the distance of each point to the nearest of the others; infinity if there is none."""
     return np.asarray(
         cKDTree(others).query(points)[0] if len(others) else np.full(len(points), np.inf)
     )

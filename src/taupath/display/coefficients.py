@@ -3,22 +3,16 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 
-from taupath.display.drawing import (
-    GREY,
-    PALETTE,
-    TAU_LABEL,
-    axes_for,
-    check_matplotlib,
-    label_ends,
-)
-from taupath.display.inputs import check_binary_classifier, last_step
+from taupath.display.drawing import GREY, PALETTE, TAU_LABEL, axes_for, check_matplotlib, label_ends
 from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.pipelines import feature_names_of, last_step
 from taupath.estimators.regressor import QuantileSVR
+from taupath.outcomes.inputs import check_binary_classifier
 from taupath.paths.path import SolutionPath
+from taupath.validation import check_integer
 
-__all__ = ["CoefficientDisplay", "feature_names_of", "largest_coefficients"]
+__all__ = ["CoefficientDisplay"]
 
 
 class CoefficientDisplay:
@@ -100,9 +94,8 @@ class CoefficientDisplay:
             )
         if model.kernel != "linear":
             raise ValueError(f'kernel={model.kernel!r} has no coefficients, only "linear" has')
-        for name, number in (("max_features", max_features), ("n_labels", n_labels)):
-            if not isinstance(number, (int, np.integer)) or number < (name == "max_features"):
-                raise ValueError(f"{name} must be a number of features, got {number!r}")
+        check_integer(max_features, "max_features", least=1)
+        check_integer(n_labels, "n_labels", least=0)
         names = feature_names_of(model, before, feature_names)
         taus, coef, shown = largest_coefficients(model.path_, model.n_features_in_, max_features)
         label = TAU_LABEL if isinstance(model, QuantileSVC) else r"quantile $\tau$"
@@ -131,7 +124,7 @@ class CoefficientDisplay:
         for k, coef in enumerate(self.coef):
             style: dict[str, Any] = {"color": GREY, "linewidth": 0.7, "alpha": 0.5, "zorder": 2}
             if k < n_labels:
-                # more labels than colours: the others come again, dashed
+                # more labels than colours: use them again, dashed
                 dashed = k // len(PALETTE) % 2 == 1
                 style = {"color": PALETTE[k % len(PALETTE)], "linewidth": 1.8, "zorder": 3}
                 style |= {"linestyle": "--" if dashed else "-", "label": self.feature_names[k]}
@@ -145,8 +138,8 @@ class CoefficientDisplay:
     def _label(self, n_labels: int) -> None:
         """Write names beside the ends of their lines.
 
-        Costs that vanish leave no coefficients, so that lines may end in one point: labels then
-        lead to where, over the last tenth, the lines are furthest apart.
+        At an end where costs vanish all coefficients are 0 and lines meet. So labels lead to where,
+        over the last tenth, the lines are furthest apart.
         """
         top = self.coef[:n_labels]
         self.labels_: list[Any] = []
@@ -168,7 +161,7 @@ class CoefficientDisplay:
 def largest_coefficients(
     path: SolutionPath, n_features: int, n_shown: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the nodes, the largest coefficients there, and whose these are."""
+    """Return the nodes, the largest coefficients there, and the features that these belong to."""
     size = np.zeros(n_features)
     for _, coef in path.coefficients_at_nodes():
         np.maximum(size, np.abs(coef).max(axis=0), out=size)
@@ -176,21 +169,3 @@ def largest_coefficients(
     parts = [(taus, coef[:, shown].T) for taus, coef in path.coefficients_at_nodes()]
     taus = np.concatenate([part for part, _ in parts])
     return taus, np.concatenate([part for _, part in parts], axis=1), shown
-
-
-def feature_names_of(model: Any, before: list[Any], feature_names: Any) -> list[str]:
-    """Return the names of all features as the path knows them."""
-    n = model.n_features_in_
-    if feature_names is not None:
-        names = [str(name) for name in feature_names]
-        if len(names) != n:
-            raise ValueError(f"feature_names has {len(names)} names, the estimator {n} features")
-        return names
-    if hasattr(model, "feature_names_in_"):
-        return [str(name) for name in model.feature_names_in_]
-    if before:
-        try:
-            return [str(name) for name in before[-1].get_feature_names_out()]
-        except (AttributeError, ValueError, NotFittedError):
-            pass  # a step that knows no names
-    return [f"feature {j}" for j in range(n)]

@@ -5,18 +5,17 @@ from typing import Any, Self
 import numpy as np
 
 from taupath.display.drawing import (
-    CURVE,
     FONT_SIZE,
     GREY,
     INK,
     axes_for,
     check_matplotlib,
-    merge_style,
-    next_color,
+    draw_curve,
+    drawn_lines,
 )
-from taupath.display.inputs import name_of
-from taupath.display.rates import rates_of_estimator, rates_of_predictions
-from taupath.outcomes.rates import Rates
+from taupath.estimators.costs import check_tau_columns
+from taupath.estimators.pipelines import name_of
+from taupath.outcomes.rates import Rates, rates_of_estimator, rates_of_predictions
 
 __all__ = ["DecisionCurveDisplay"]
 
@@ -24,18 +23,18 @@ __all__ = ["DecisionCurveDisplay"]
 class DecisionCurveDisplay:
     """Net benefit against threshold probability (Vickers & Elkin 2006).
 
-    The threshold probability is τ: who would treat at a probability of τ and more says that a
-    false positive costs τ / (1 - τ) of what a true positive is worth. Net benefit is in units of
-    true positives per sample.
+    The threshold probability is τ: to treat from a probability of τ on means that a false positive
+    costs τ / (1 - τ) of what a true positive is worth. Net benefit is in units of true positives
+    per sample.
 
     Parameters
     ----------
     thresholds : ndarray of shape (n_thresholds,)
         Values of τ, below 1.
     net_benefit : ndarray of shape (n_thresholds,)
-        True positives, less τ / (1 - τ) times false positives, per sample.
+        True positives minus τ / (1 - τ) times false positives, per sample.
     treat_all : ndarray of shape (n_thresholds,)
-        The same if everything is taken for positive. For nothing it is 0.
+        The same if all samples are taken for positive. If none is, it is 0.
     estimator_name : str, optional
         What the legend says.
 
@@ -76,21 +75,10 @@ class DecisionCurveDisplay:
 
         Parameters
         ----------
-        estimator : QuantileSVC, or another classifier of two classes with `predict_proba`
-            Fitted; also as the last step of a pipeline, or in a search. The rule is that of its
-            `predict`: f_τ(x) ≥ 0, and with ``monotone=True``, as for other classifiers, a
-            probability of at least τ.
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Their labels.
+        estimator, X, y, sample_weight, pos_label
+            As in `RocDisplay.from_estimator`.
         thresholds : array-like of shape (n_thresholds,), optional
             In [0, 1); by default 0, 0.0025, ..., 0.99.
-        sample_weight : array-like of shape (n_samples,), optional
-            What each sample counts.
-        pos_label : optional
-            The positive class; by default that of the estimator, its `pos_label_`, or else the
-            larger label.
         name : str, optional
             What the legend says; by default the class of the estimator.
         ax : matplotlib Axes, optional
@@ -170,8 +158,7 @@ class DecisionCurveDisplay:
         """
         self.ax_, self.figure_ = ax, _ = axes_for(ax, type(self).__name__)
         name = self.estimator_name if name is None else name
-        defaults = {"color": next_color(ax), "linewidth": 1.8, "gid": CURVE, "zorder": 3}
-        drawn = {line.get_label(): line for line in ax.get_lines()}
+        drawn = drawn_lines(ax)
         if "treat all" in drawn:
             self.all_line_, self.none_line_ = drawn["treat all"], drawn["treat none"]
         else:
@@ -181,12 +168,9 @@ class DecisionCurveDisplay:
             self.none_line_ = ax.axhline(
                 0.0, color=INK, linewidth=1.2, linestyle=":", label="treat none"
             )
-        (self.line_,) = ax.plot(
-            self.thresholds,
-            self.net_benefit,
-            **merge_style({**defaults, "label": name or "classifier"}, kwargs),
-        )
-        # "treat all" falls without bound: what matters is above zero
+        label = name or "classifier"
+        self.line_ = draw_curve(ax, self.thresholds, self.net_benefit, kwargs, label=label)
+        # "treat all" falls without bound; the part above zero matters
         top = max(float(self.net_benefit.max()), float(self.treat_all.max()), 1e-3)
         low = max(float(self.net_benefit.min()), -0.5 * top)
         ax.set(
@@ -202,13 +186,9 @@ class DecisionCurveDisplay:
 def _check_thresholds(thresholds: Any) -> np.ndarray:
     if thresholds is None:
         return np.linspace(0.0, 0.99, 397)
-    try:
-        taus = np.asarray(thresholds, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"thresholds must hold numbers, got {thresholds!r}") from None
-    if taus.ndim != 1 or len(taus) == 0:
-        raise ValueError(f"thresholds must have one dimension, got shape {taus.shape}")
-    outside = ~((taus >= 0.0) & (taus < 1.0))  # true of NaN, too
-    if outside.any():
-        raise ValueError(f"thresholds must lie in [0, 1), got {float(taus[outside][0])!r}")
-    return np.sort(taus)
+    taus = np.sort(check_tau_columns(thresholds, "thresholds"))
+    if len(taus) == 0:
+        raise ValueError("thresholds is empty")
+    if taus[-1] == 1.0:
+        raise ValueError("thresholds must lie in [0, 1), got 1.0")
+    return taus

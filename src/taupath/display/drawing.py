@@ -1,4 +1,4 @@
-"""What the displays share when they draw: axes, colours, and labels that do not overlap."""
+"""Drawing that the displays share: axes, colours, curves, and labels that do not overlap."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -18,9 +18,9 @@ __all__ = [
     "TAU_LABEL",
     "axes_for",
     "check_matplotlib",
+    "draw_curve",
+    "drawn_lines",
     "label_ends",
-    "merge_style",
-    "next_color",
     "shades",
 ]
 
@@ -31,9 +31,11 @@ INK, GREY = "#222222", "#8c8c8c"
 
 TAU_LABEL = r"$\tau$ = cost of a false positive / (that + cost of a false negative)"
 
-# What marks the curves among the lines of an axes, for the next one to have another colour.
+# The `gid` of curves, by which they are counted: each one in the same axes has another colour.
 CURVE = "taupath curve"
 FONT_SIZE = 9
+# Height of a line of text, in units of the font size.
+LINE_HEIGHT = 1.35
 
 
 def check_matplotlib(who: str) -> None:
@@ -57,18 +59,25 @@ def axes_for(ax: Any, who: str, size: tuple[float, float] = (6.0, 4.2)) -> tuple
     return ax, ax.figure
 
 
-def merge_style(defaults: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return the style of a line: what is given, under any alias, goes before the defaults."""
+def drawn_lines(ax: Any) -> dict[str, Any]:
+    """Return the lines in these axes, by label."""
+    return {line.get_label(): line for line in ax.get_lines()}
+
+
+def draw_curve(
+    ax: Any, x: np.ndarray, y: np.ndarray, given: dict[str, Any], **defaults: Any
+) -> Any:
+    """Return a new curve, in a colour that no other one in these axes has yet.
+
+    Style that the user has given, under any alias, goes before the defaults.
+    """
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 
-    return {**defaults, **normalize_kwargs(given, Line2D)}
-
-
-def next_color(ax: Any) -> str:
-    """Return a colour that no curve in these axes has yet, as long as there are any."""
-    drawn = sum(line.get_gid() == CURVE for line in ax.get_lines())
-    return PALETTE[drawn % len(PALETTE)]
+    n_drawn = sum(line.get_gid() == CURVE for line in ax.get_lines())
+    style = {"color": PALETTE[n_drawn % len(PALETTE)], "linewidth": 1.8, "gid": CURVE, "zorder": 3}
+    (line,) = ax.plot(x, y, **(style | defaults | normalize_kwargs(given, Line2D)))
+    return line
 
 
 def shades(values: np.ndarray) -> np.ndarray:
@@ -86,16 +95,16 @@ def label_ends(
     colors: Sequence[Any],
     x_from: float | None = None,
 ) -> list[Any]:
-    """Write labels to the right of x, as close to their heights as they can be side by side.
+    """Write labels to the right of x, as close to their heights as they can be without overlap.
 
     A thin line leads to each label from its height at `x_from`, x itself by default. The limits of
     the axes have to be final.
     """
     low, high = ax.get_ylim()
     points = ax.get_window_extent().height * 72.0 / ax.figure.dpi
-    line = 1.35 * FONT_SIZE / points * (high - low)
+    line = LINE_HEIGHT * FONT_SIZE / points * (high - low)
     order = np.argsort(heights, kind="stable")
-    # Positions that increase by a line at least, with the least sum of squared shifts.
+    # positions at least one line apart, with the least sum of squared shifts
     stack = line * np.arange(len(order))
     top = max(high - (stack[-1] if len(order) else 0.0), low)
     free = IsotonicRegression(y_min=low, y_max=top)

@@ -1,4 +1,4 @@
-"""A fan of quantiles: what a quantile regression says of y, all at once."""
+"""A fan of quantiles: the distribution of y that a quantile regression predicts."""
 
 from typing import Any, Self
 
@@ -6,16 +6,12 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_consistent_length
 
-from taupath.display.drawing import (
-    INK,
-    POSITIVE,
-    axes_for,
-    check_matplotlib,
-    label_ends,
-)
-from taupath.display.inputs import as_frame_of, column_names, columns_of, last_step
+from taupath.display.drawing import INK, POSITIVE, axes_for, check_matplotlib, label_ends
+from taupath.estimators.costs import check_tau_columns
+from taupath.estimators.pipelines import last_step
 from taupath.estimators.regressor import QuantileSVR
-from taupath.validation import check_targets
+from taupath.outcomes.inputs import as_frame_of, column_names, columns_of
+from taupath.validation import check_integer, check_numbers, check_targets
 
 __all__ = ["QuantileFanDisplay"]
 
@@ -131,9 +127,7 @@ class QuantileFanDisplay:
 
         samples, names = columns_of(X), column_names(X)
         j = _column(feature, names, samples.shape[1])
-        n_grid = grid_resolution
-        if isinstance(n_grid, bool) or not isinstance(n_grid, (int, np.integer)) or n_grid < 2:
-            raise ValueError(f"grid_resolution must be an integer > 1, got {grid_resolution!r}")
+        n_grid = check_integer(grid_resolution, "grid_resolution", least=2)
         x = np.linspace(samples[:, j].min(), samples[:, j].max(), n_grid)
         grid = np.tile(np.median(samples, axis=0), (n_grid, 1))
         grid[:, j] = x
@@ -183,10 +177,7 @@ class QuantileFanDisplay:
         """
         check_matplotlib(f"{cls.__name__}.from_predictions")
         levels = _check_quantiles(quantiles)
-        try:
-            values = np.asarray(y_quantiles, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise TypeError("y_quantiles must hold numbers") from None
+        values = check_numbers(y_quantiles, "y_quantiles")
         if values.ndim != 2 or values.shape[1] != len(levels) or len(values) == 0:
             raise ValueError(
                 f"y_quantiles must have shape (n_samples, {len(levels)}), got {values.shape}"
@@ -199,7 +190,7 @@ class QuantileFanDisplay:
             order = np.argsort(values[:, middle], kind="stable")
             places = np.arange(1.0, n + 1.0)
         else:
-            given = np.asarray(x, dtype=np.float64)
+            given = check_numbers(x, "x")
             if given.shape != (n,):
                 raise ValueError(f"x must have shape ({n},), got {given.shape}")
             order = np.argsort(given, kind="stable")
@@ -261,10 +252,8 @@ class QuantileFanDisplay:
         ax.set_ylim(ax.get_ylim())
         self.labels_ = []
         if labels:
-            texts = [_say(level) for level in q]
-            self.labels_ = label_ends(
-                ax, float(self.x[-1]), self.values[-1], texts, [color] * len(q)
-            )
+            texts, end = [_say(level) for level in q], float(self.x[-1])
+            self.labels_ = label_ends(ax, end, self.values[-1], texts, [color] * len(q))
         return self
 
 
@@ -274,14 +263,9 @@ def _say(quantile: float) -> str:
 
 
 def _check_quantiles(quantiles: Any) -> np.ndarray:
-    try:
-        levels = np.asarray(quantiles, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"quantiles must hold numbers, got {quantiles!r}") from None
-    if levels.ndim != 1 or len(levels) < 2:
+    levels = check_tau_columns(quantiles, "quantiles")
+    if len(levels) < 2:
         raise ValueError(f"quantiles must be two or more, got {quantiles!r}")
-    if not ((levels >= 0.0) & (levels <= 1.0)).all():
-        raise ValueError(f"quantiles must lie in [0, 1], got {quantiles!r}")
     if not (np.diff(levels) > 0.0).all():
         raise ValueError(f"quantiles must increase, got {quantiles!r}")
     return levels

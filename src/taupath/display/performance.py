@@ -13,9 +13,8 @@ from taupath.display.drawing import (
     check_matplotlib,
     label_ends,
 )
-from taupath.display.inputs import name_of
-from taupath.display.rates import rates_of_estimator, rates_of_predictions
-from taupath.outcomes.rates import Rates
+from taupath.estimators.pipelines import name_of
+from taupath.outcomes.rates import Rates, rates_of_estimator, rates_of_predictions
 
 __all__ = ["PerformanceDisplay"]
 
@@ -84,19 +83,8 @@ class PerformanceDisplay:
 
         Parameters
         ----------
-        estimator : QuantileSVC, or another classifier of two classes with `predict_proba`
-            Fitted; also as the last step of a pipeline, or in a search. The rule is that of its
-            `predict`: f_τ(x) ≥ 0, and with ``monotone=True``, as for other classifiers, a
-            probability of at least τ.
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            What each sample counts.
-        pos_label : optional
-            The positive class; by default that of the estimator, its `pos_label_`, or else the
-            larger label.
+        estimator, X, y, sample_weight, pos_label
+            As in `RocDisplay.from_estimator`.
         name : str, optional
             Title; by default there is none.
         ax : matplotlib Axes, optional
@@ -132,16 +120,10 @@ class PerformanceDisplay:
             Labels of two classes.
         y_proba : array-like of shape (n_samples,)
             Probability of the positive class.
-        sample_weight : array-like of shape (n_samples,), optional
-            What each sample counts.
+        sample_weight, name, ax, **kwargs
+            As in `from_estimator`.
         pos_label : optional
             The positive class; by default the larger label.
-        name : str, optional
-            Title; by default there is none.
-        ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
-        **kwargs
-            Style of the three lines (`matplotlib.axes.Axes.stairs`).
 
         Returns
         -------

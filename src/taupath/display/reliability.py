@@ -5,33 +5,30 @@ from typing import Any, Self
 import numpy as np
 
 from taupath.display.drawing import (
-    CURVE,
     FONT_SIZE,
     GREY,
     INK,
     axes_for,
     check_matplotlib,
-    merge_style,
-    next_color,
+    draw_curve,
+    drawn_lines,
 )
-from taupath.display.inputs import (
+from taupath.estimators.pipelines import name_of
+from taupath.outcomes.inputs import (
     check_binary_classifier,
     check_probabilities,
     find_positive,
-    name_of,
     positive_of,
     positive_probability,
 )
-from taupath.validation import check_choice
+from taupath.outcomes.reliability import reliability_bins
 
 __all__ = ["ReliabilityDisplay"]
 
-# Where the counts are drawn, in units of the vertical axis.
+# Where the counts are drawn, in units of the vertical axis: below the curve, which begins at 0.
 BAND = (-0.28, -0.08)
-# Counts are written where there are no more bins.
+# Counts are written on up to so many bars; on more they would overlap.
 MOST_LABELS = 12
-# Standard deviations of a normal variable that 95 % lie within.
-Z_95 = 1.959963984540054
 
 
 class ReliabilityDisplay:
@@ -128,7 +125,10 @@ class ReliabilityDisplay:
         check_binary_classifier(estimator)
         positive = positive_of(estimator, X, y, pos_label)
         proba = positive_probability(estimator, X, pos_label)
-        display = cls.of(positive, proba, n_bins, strategy, name or name_of(estimator))
+        display = cls(
+            *reliability_bins(positive, proba, n_bins, strategy),
+            estimator_name=name or name_of(estimator),
+        )
         return display.plot(ax=ax, histogram=histogram, **kwargs)
 
     @classmethod
@@ -165,35 +165,8 @@ class ReliabilityDisplay:
         check_matplotlib(f"{cls.__name__}.from_predictions")
         positive = find_positive(y_true, pos_label)
         proba = check_probabilities(y_proba, len(positive))
-        display = cls.of(positive, proba, n_bins, strategy, name)
+        display = cls(*reliability_bins(positive, proba, n_bins, strategy), estimator_name=name)
         return display.plot(ax=ax, histogram=histogram, **kwargs)
-
-    @classmethod
-    def of(
-        cls, positive: np.ndarray, proba: np.ndarray, n_bins: Any, strategy: Any, name: str | None
-    ) -> Self:
-        """Return the display of checked arrays, not drawn yet."""
-        if isinstance(n_bins, bool) or not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
-            raise ValueError(f"n_bins must be a number of bins, got {n_bins!r}")
-        check_choice(strategy, "strategy", ("uniform", "quantile"))
-        edges = np.linspace(0.0, 1.0, n_bins + 1)
-        if strategy == "quantile":
-            edges = np.unique(np.quantile(proba, edges))
-        # Bins include their right end, as in `sklearn.calibration.calibration_curve`.
-        which = np.searchsorted(edges[1:-1], proba)
-        counts = np.bincount(which, minlength=max(len(edges) - 1, 1))
-        filled = counts > 0
-        n = counts[filled]
-        share = np.bincount(which, positive, minlength=len(counts))[filled] / n
-        bounds = np.column_stack((edges[:-1], edges[1:])) if len(edges) > 1 else edges[[[0, 0]]]
-        return cls(
-            share,
-            np.bincount(which, proba, minlength=len(counts))[filled] / n,
-            _wilson(share, n),
-            n,
-            bounds[filled],
-            estimator_name=name,
-        )
 
     def plot(
         self, ax: Any = None, *, name: str | None = None, histogram: bool = True, **kwargs: Any
@@ -217,17 +190,14 @@ class ReliabilityDisplay:
         """
         self.ax_, self.figure_ = ax, _ = axes_for(ax, type(self).__name__, (5.0, 5.4))
         name = self.estimator_name if name is None else name
-        color = next_color(ax)
-        drawn = {line.get_label(): line for line in ax.get_lines()}
-        if "perfectly calibrated" in drawn:
-            self.diagonal_ = drawn["perfectly calibrated"]
-        else:
+        drawn = drawn_lines(ax)
+        self.diagonal_ = drawn.get("perfectly calibrated")
+        if self.diagonal_ is None:
             (self.diagonal_,) = ax.plot(
                 [0, 1], [0, 1], color=GREY, linestyle=":", label="perfectly calibrated"
             )
-        defaults = {"color": color, "linewidth": 1.4, "marker": "o", "markersize": 5}
-        defaults |= {"gid": CURVE, "zorder": 3, "label": name or "classifier"}
-        (self.line_,) = ax.plot(self.prob_pred, self.prob_true, **merge_style(defaults, kwargs))
+        style = {"linewidth": 1.4, "marker": "o", "markersize": 5, "label": name or "classifier"}
+        self.line_ = draw_curve(ax, self.prob_pred, self.prob_true, kwargs, **style)
         color = self.line_.get_color()
         self.errorbars_ = ax.vlines(
             self.prob_pred, *self.interval.T, color=color, alpha=0.45, linewidth=1.2
@@ -266,11 +236,3 @@ class ReliabilityDisplay:
         ax.set_ylim(low, 1.02)
         ax.set_yticks(np.linspace(0.0, 1.0, 6))
         ax.spines["left"].set_bounds(0.0, 1.02)
-
-
-def _wilson(share: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Return Wilson's 95 % interval of a probability that was seen as a share of n."""
-    z2 = Z_95**2 / n
-    middle = (share + 0.5 * z2) / (1.0 + z2)
-    half = np.sqrt(share * (1.0 - share) * z2 + 0.25 * z2**2) / (1.0 + z2)
-    return np.clip(np.column_stack((middle - half, middle + half)), 0.0, 1.0)

@@ -5,22 +5,23 @@ from typing import Any, Self
 import numpy as np
 
 from taupath.display.drawing import (
-    CURVE,
     FONT_SIZE,
     GREY,
     INK,
     axes_for,
     check_matplotlib,
-    merge_style,
-    next_color,
+    draw_curve,
+    drawn_lines,
 )
-from taupath.display.inputs import name_of
-from taupath.display.rates import rates_of_estimator, rates_of_predictions
 from taupath.estimators.costs import costs_to_tau
-from taupath.outcomes.rates import Rates
+from taupath.estimators.pipelines import name_of
+from taupath.outcomes.rates import Rates, rates_of_estimator, rates_of_predictions
 from taupath.validation import check_real
 
 __all__ = ["RocDisplay"]
+
+# Relative difference of costs that are equal up to the rounding of two products and a sum.
+SAME_COST = 1e-12
 
 
 class RocDisplay:
@@ -44,7 +45,7 @@ class RocDisplay:
     Attributes
     ----------
     expected_cost : ndarray of shape (n_points,)
-        Cost per sample at each point, where costs are given: cost_fp (1 - prevalence) FPR +
+        Cost per sample at each point, if costs are given: cost_fp (1 - prevalence) FPR +
         cost_fn prevalence (1 - TPR).
     best : int
         The point where it is least; of several, the one whose τ is closest to that of the costs.
@@ -77,10 +78,8 @@ class RocDisplay:
         if tau is not None:
             per_fp, per_fn = self._rates_of_cost()
             self.expected_cost = per_fp * fpr + per_fn * (1.0 - tpr)
-            least = np.flatnonzero(
-                np.isclose(self.expected_cost, self.expected_cost.min(), rtol=1e-12, atol=0.0)
-            )
-            self.best = int(least[np.abs(taus[least] - tau).argmin()])
+            least = self.expected_cost <= self.expected_cost.min() * (1.0 + SAME_COST)
+            self.best = int(np.where(least, np.abs(taus - tau), np.inf).argmin())
 
     def _rates_of_cost(self) -> tuple[float, float]:
         """Return the cost per sample of an FPR, and of a false negative rate, of 1."""
@@ -121,7 +120,7 @@ class RocDisplay:
         prevalence : float, optional
             Share of the positive class where the costs are to be paid; by default that of y.
         sample_weight : array-like of shape (n_samples,), optional
-            What each sample counts.
+            How often each sample counts.
         pos_label : optional
             The positive class; by default that of the estimator, its `pos_label_`, or else the
             larger label.
@@ -217,16 +216,12 @@ class RocDisplay:
         name = self.estimator_name if name is None else name
         area = None if self.roc_auc is None else f"area {self.roc_auc:.3f}"
         label = ", ".join(part for part in (name, area) if part) or None
-        defaults = {"color": next_color(ax), "linewidth": 1.8, "gid": CURVE, "zorder": 3}
-        if label is not None:
-            defaults["label"] = label
-        drawn = {line.get_label(): line for line in ax.get_lines()}
-        self.chance_line_ = drawn.get("_chance")
+        self.chance_line_ = drawn_lines(ax).get("_chance")
         if self.chance_line_ is None:
             (self.chance_line_,) = ax.plot(
                 [0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":", label="_chance"
             )
-        (self.line_,) = ax.plot(self.fpr, self.tpr, **merge_style(defaults, kwargs))
+        self.line_ = draw_curve(ax, self.fpr, self.tpr, kwargs, label=label)
         ax.set(
             xlim=(-0.02, 1.02),
             ylim=(-0.02, 1.02),

@@ -1,4 +1,4 @@
-"""In which metric w is measured: the tighter, the fewer points have to be looked at.
+"""The metric that w is measured in: the tighter its bounds, the fewer points are looked at.
 
 For every invertible R, |<z_i, Δw>| ≤ ‖R⁻ᵀ z_i‖ ‖R Δw‖. With RᵀR the second moments of the rows,
 ‖R Δw‖ is the root mean square of what Δw does to the margins, and the bound is about √d times
@@ -15,17 +15,12 @@ import numpy as np
 
 from taupath._core._rows import Rows
 from taupath.engine.problem import Line
+from taupath.engine.tolerances import ABSENT_COLUMN, LENGTH_ROUNDED_UP, METRIC_RIDGE
 
 __all__ = ["Metric", "natural_metric"]
 
-# Rows at a time.
+# Rows that are made dense at a time: 8 MB with 128 columns.
 BLOCK = 8192
-# Part of the mean diagonal entry that is added to it, once columns are scaled: it keeps R far
-# from singular, and 1 + UPWARD covers what rounding can then do to a length.
-RIDGE = 1e-8
-UPWARD = 1e-6
-# Of its largest entry: the least size of a column.
-ABSENT = 1e-30
 
 
 @dataclass(frozen=True)
@@ -51,17 +46,17 @@ def natural_metric(rows: Rows, line: Line) -> Metric:
     used = (line.upper0 > line.lower0) | (line.upper1 > line.lower1)
     moments = np.zeros((size, size))
     largest = np.zeros(size)
-    # where there is only one block, it need not be made twice
+    # a single block is made once only
     only = list(_blocks(rows, line, moving)) if rows.n_rows <= BLOCK else None
     for some, block in only or _blocks(rows, line, moving):
         largest = np.maximum(largest, np.abs(block).max(axis=0))
         block = block[used[some]]
         moments += block.T @ block
     # a column that only other rows have must not become so long for those that numbers overflow
-    scale = np.maximum(np.sqrt(np.diag(moments)), ABSENT * largest)
+    scale = np.maximum(np.sqrt(np.diag(moments)), ABSENT_COLUMN * largest)
     scale[scale == 0.0] = 1.0
     moments /= np.outer(scale, scale)
-    moments.flat[:: size + 1] += RIDGE
+    moments.flat[:: size + 1] += METRIC_RIDGE
     R = np.linalg.cholesky(moments).T * scale
     inverse = np.linalg.inv(R)
     length = np.empty(rows.n_rows)
@@ -69,7 +64,7 @@ def natural_metric(rows: Rows, line: Line) -> Metric:
         length[some] = np.sqrt(np.square(block @ inverse).sum(axis=1))
     with_time = np.zeros((rows.n_cols + 1, rows.n_cols + 1))
     with_time[:size, :size] = R
-    return Metric(with_time, (1.0 + UPWARD) * length)
+    return Metric(with_time, LENGTH_ROUNDED_UP * length)
 
 
 def _blocks(rows: Rows, line: Line, moving: bool) -> Iterator[tuple[slice, np.ndarray]]:

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from taupath._core._rows import DenseRows, Rows
-from taupath._core._sparse_rows import CsrRows, PatternRows
+from taupath._core._sparse_rows import SparseRows
 
 __all__ = ["make_rows", "order_in_memory", "with_fewer_columns"]
 
@@ -49,9 +49,8 @@ def make_rows(
     if rearranged and X.shape[1] > FAR_APART:
         indices = _by_frequency(indices, X.shape[1])
     indptr = X.indptr.astype(np.intp, copy=False)
-    if np.all(X.data == 1.0):
-        return PatternRows(indices, indptr, X.shape[1], sign, bias, balanced)
-    return CsrRows(X.data, indices, indptr, X.shape[1], sign, bias, balanced)
+    data = None if np.all(X.data == 1.0) else X.data
+    return SparseRows(data, indices, indptr, X.shape[1], sign, bias, balanced)
 
 
 def _by_frequency(indices: np.ndarray, n_cols: int) -> np.ndarray:

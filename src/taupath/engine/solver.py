@@ -5,48 +5,52 @@ Degeneracy (several events at once) is the normal case: a whole class can lie on
 which events come one by one. Raising targets, never lowering them, keeps this harmless: the
 duality gap it causes is Σ (θ_i - l_i) δ u_i over the free points. With l = 0 and p = 1 that is at
 most 2 δ times the objective whatever the box, and no optimality condition is off by more than δ.
-Lowering them would cost up to Σ h_i δ u_i, which grows with C. (Kinks move by as little; what is
-promised is in the certificate.)
+Lowering them would cost up to Σ h_i δ u_i, which grows with C. (Kinks move by as little; the
+certificate says what is promised.)
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from taupath._core._factor import independent_rows
+from taupath._core._factor import independent_rows, keeps_basis
 from taupath._core._rows import Rows
 from taupath._core._walk import Walk
-from taupath.engine.meeting import Meeting, Passing
 from taupath.engine.metric import Metric, natural_metric
 from taupath.engine.problem import Line, correction, rising_targets
 from taupath.engine.status import FREE, FREE_TO_LOWER, FREE_TO_UPPER, LOWER, UPPER, Outcome
+from taupath.engine.tolerances import ABSURD_MARGIN, OUTWEIGHED, RAISE
 from taupath.engine.work import WorkDone
 from taupath.exceptions import WalkFailed
 from taupath.progress import Tell
 
-__all__ = ["COUNTED", "ORTHOGONAL_UP_TO", "RAISE", "Guess", "Record", "solve_path"]
+__all__ = ["COUNTED", "RAISE", "Guess", "Record", "solve_path"]
 
-Guess = tuple[np.ndarray, np.ndarray]
-Events = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
-
-# δ: large against rounding in a slack (1e-13 is common, 1e-12 has been seen), small against the
-# promised gap of 1e-9.
-RAISE = 1e-10
-SEED = 20090619
-# With at most so many columns the factor keeps an orthonormal basis: cheap there, and proof
-# against columns of very different scale.
-ORTHOGONAL_UP_TO = 128
-# Kinks come to a few per sample in practice; the worst case is exponential.
+# Of the random targets from which those at t = 0 rise: any seed will do, if it stays the same.
+RISE_SEED = 20090619
+# Events, beyond which a walk is given up: kinks come to a few per sample in practice, while the
+# worst case is exponential.
 EVENTS_PER_SAMPLE = 1000
-# Events of a stretch that is walked with all precautions.
+# Events walked with all precautions after something went wrong, before walking as usual again: it
+# takes many fewer to get past the difficulty.
 CAREFUL_EVENTS = 256
-# Repairs in a row that do not get the walk ahead.
-MOST_REPAIRS = 5
-# Rewinds and repairs of one path.
-MOST_TROUBLE = 200
-# Margins beyond this are no solution's.
-ABSURD = 1e100
+# Repairs in a row without progress, and rewinds and repairs of one path, after which the walk has
+# failed: one or two are usual in the hardest cases that are known.
+REPAIRS_IN_A_ROW = 5
+REWINDS_AND_REPAIRS = 200
+# Points up to which the walks of a start or a repair are over before a metric pays.
+FEW_FOR_A_METRIC = 1000
+# From so many points on, the start is guessed from the solution of a thousand: that is quick, and
+# enough to tell which points matter.
+GUESSED_FROM = 2000
+GUESSED_BY = 1000
+# Seconds between two calls of `progress`, when Ctrl-C is noticed as well; and between two looks at
+# where the other walk is.
+PAUSE = 0.1
+SHORT_PAUSE = 0.01
 # What is counted along the way.
 COUNTED = (
     "kinks",
@@ -61,15 +65,30 @@ COUNTED = (
     "sum_free",
     "max_free",
 )
-# With so few points a start or a repair is over before a metric pays.
-FEW = 1000
-# From so many points on, the start is guessed by some of them.
-GUESSED_FROM = 2000
-GUESSED_BY = 1000
-# Seconds between two looks at the keyboard and calls of `progress`.
-PAUSE = 0.1
-# And where another walk is coming.
-SHORT_PAUSE = 0.01
+
+
+class Guess(NamedTuple):
+    """An approximate solution: the status and θ of each sample."""
+
+    status: np.ndarray
+    theta: np.ndarray
+
+
+class State(NamedTuple):
+    """A solution at t: the status of every point, the free points and their θ."""
+
+    t: float
+    status: np.ndarray
+    free: np.ndarray
+    theta: np.ndarray
+
+
+class Events(NamedTuple):
+    """Some of the events of a walk: at which t, which point, from what to what."""
+
+    t: np.ndarray
+    index: np.ndarray
+    move: np.ndarray
 
 
 @dataclass
@@ -79,7 +98,7 @@ class Record:
     Attributes
     ----------
     begin, end : float
-        The stretch of t.
+        Where the walk began and ended.
     status : ndarray of int8
         Index sets at the beginning.
     free : ndarray of int32
@@ -120,10 +139,10 @@ def solve_path(
     end: float,
     order: np.ndarray | None = None,
     progress: Tell | None = None,
-    meeting: Meeting | Passing | None = None,
+    met: Callable[[float], bool] | None = None,
     guess: Guess | None = None,
 ) -> Record:
-    """Walk `line` from `begin` to `end`.
+    """Return the record of a walk on `line` from `begin` to `end`.
 
     Parameters
     ----------
@@ -138,82 +157,62 @@ def solve_path(
     progress : callable, optional
         Called as ``progress(fraction, n_events, t)`` about ten times a second; `fraction` is the
         share of the work that is done, as far as can be told.
-    meeting : Meeting, optional
-        Another walk comes from the end: this one stops where the two meet.
-    guess : pair of ndarray, optional
-        About the status and θ of each sample at `begin`; without it, the way to there is walked
-        from an end of the line.
-
-    Returns
-    -------
-    Record
-        Index sets along the way.
+    met : callable, optional
+        Called with t every now and then; the walk ends early where it returns True.
+    guess : Guess, optional
+        Near the solution at `begin`. Without it, the walk starts from an end of the line.
 
     Raises
     ------
     WalkFailed
-        Where repairs do not help or the event budget is used up.
+        If repairs do not help or the event budget is used up.
     """
-    squared_norm = rows.squared_norms()
     if order is not None:
         line = line.take(order)
-        guess = None if guess is None else (guess[0][order], guess[1][order])
-    record = _Solver(rows, squared_norm, line, begin, end, progress, meeting).solve(guess)
+        guess = guess and Guess(guess.status[order], guess.theta[order])
+    record = _Solver(rows, line, begin, end, progress, met).solve(guess)
     return record if order is None else record.in_order(order)
 
 
-@dataclass
-class _State:
-    """A solution: index sets and the free θ."""
-
-    status: np.ndarray
-    free: np.ndarray
-    theta: np.ndarray
-
-
 class _Solver:
-    """One walk in the making: pieces of it, and the counters over all pieces."""
+    """One walk in the making: its parts, and the counters over all of them."""
 
     def __init__(
         self,
         rows: Rows,
-        squared_norm: np.ndarray,
         line: Line,
         begin: float,
         end: float,
-        progress: Tell | None,
-        meeting: Meeting | Passing | None,
+        progress: Tell | None = None,
+        met: Callable[[float], bool] | None = None,
     ) -> None:
-        self.rows = rows
-        self.squared_norm = squared_norm
-        self.orthogonal = rows.n_cols <= ORTHOGONAL_UP_TO and not rows.dual
-        self.line = line
+        self.rows, self.line = rows, line
         self.begin, self.end = begin, end
-        self.progress, self.meeting = progress, meeting
+        self.progress, self.met = progress, met
         self.budget = EVENTS_PER_SAMPLE * rows.n_rows + 1000
         self.counters = dict.fromkeys(COUNTED, 0)
         self.done = WorkDone(line, begin, end)
 
     def solve(self, guess: Guess | None = None) -> Record:
-        state = None if guess is None else self._start_from(*guess)
-        if state is None:
-            state = self._start()
-        events: Events = []
-        self._walk(self.line, self.begin, self.end, state, events, "kinks")
+        state = self._start_from(guess) if guess else None
+        state = state or self._start()
+        events: list[Events] = []
+        end = self._walk(self.line, state, self.end, events, "kinks").t
         times, index, move = (np.concatenate(parts) for parts in zip(*events, strict=True))
         # a repair begins where times are not rounded up, a correction may pass an end
-        end = self.end if self.meeting is None else min(self.meeting.at, self.end)
         times = np.clip(np.maximum.accumulate(times), self.begin, end)
         return Record(self.begin, end, state.status, state.free, times, index, move, self.counters)
 
-    def _start_from(self, status: np.ndarray, theta: np.ndarray) -> _State | None:
-        """Return the solution at the beginning, near to a given one; None if that is too far."""
-        free = np.flatnonzero(status == FREE).astype(np.int32)
-        near = self._independent(self.line, self.begin, _State(status, free, theta[free]), [])
-        outcome, state = self._correct(self.line, self.begin, near, [])
+    # -- the start ------------------------------------------------------------------------------
+
+    def _start_from(self, guess: Guess) -> State | None:
+        """Return the solution at the beginning, corrected from a guess; None if that is too far."""
+        free = np.flatnonzero(guess.status == FREE).astype(np.int32)
+        near = State(self.begin, guess.status, free, guess.theta[free])
+        outcome, state = self._correct(self.line, self._independent(self.line, near, []), [])
         return state if outcome == Outcome.DONE else None
 
-    def _start(self) -> _State:
+    def _start(self) -> State:
         """Return the solution at the beginning.
 
         At an end of the line one class has empty boxes and few points of the other are on the
@@ -224,40 +223,40 @@ class _Solver:
         begin = 1.0 - self.begin if backward else self.begin
         state = self._solve_at_zero(line)
         if begin > 0.0:
-            state = self._walk(line, 0.0, begin, state, [], "start_events")
-        return state
+            state = self._walk(line, state, begin, [], "start_events")
+        return state._replace(t=self.begin)
 
-    def _solve_at_zero(self, line: Line) -> _State:
+    def _solve_at_zero(self, line: Line) -> State:
         """Return the solution at t = 0.
 
-        Where rows are to be balanced there is hardly a choice, see `_balanced_at_zero`. Otherwise,
+        With rows to be balanced there is hardly a choice, see `_balanced_at_zero`. Otherwise,
         with targets below zero θ = l = 0 is optimal; from there the targets rise to their true
         values. Only points that end up on or inside the margin become events.
         """
         if self.rows.balanced:
             return self._balanced_at_zero(line)
-        guess = self._guess_at_zero(line)
-        state = self._rise_from_nothing(line) if guess is None else guess
-        # a box that is still empty says nothing about its side; the slack does
-        w = self.rows.combine(self._theta(line, state, 0.0))
+        state = self._guess_at_zero(line) or self._rise_from_nothing(line)
+        # an empty box does not tell the side of its point; the slack does
+        w = self.rows.combine(self._theta(line, state))
         slack = self.rows.products(w) - line.target(0.0)
         empty = (line.width(0.0) <= 0.0) & (state.status != FREE)
         state.status[empty] = np.where(slack[empty] < 0.0, UPPER, LOWER)
         return state
 
-    def _rise_from_nothing(self, line: Line) -> _State:
+    def _rise_from_nothing(self, line: Line) -> State:
         """Return the solution at t = 0 by letting the targets rise from below zero."""
         n = self.rows.n_rows
-        first = -np.random.default_rng(SEED).uniform(0.5, 1.0, n)
-        none = _State(np.full(n, LOWER, dtype=np.int8), np.zeros(0, dtype=np.int32), np.zeros(0))
+        first = -np.random.default_rng(RISE_SEED).uniform(0.5, 1.0, n)
+        free = np.zeros(0, dtype=np.int32)
+        nothing = State(0.0, np.full(n, LOWER, dtype=np.int8), free, np.zeros(0))
         rising = rising_targets(line, 0.0, first)
-        return self._walk(rising, 0.0, 1.0, none, [], "start_events")
+        return self._walk(rising, nothing, 1.0, [], "start_events")._replace(t=0.0)
 
-    def _guess_at_zero(self, line: Line) -> _State | None:
-        """Return the solution at t = 0 by way of that of some points only.
+    def _guess_at_zero(self, line: Line) -> State | None:
+        """Return the solution at t = 0, guessed from some of the points and corrected.
 
-        Where θ reach their upper bounds, the others' would be guessed badly: then, or where there
-        are few points anyway, None.
+        None if there are few points anyway, or if θ reach their upper bounds: then the others'
+        would be guessed badly.
         """
         width = line.width(0.0)
         open_now = np.flatnonzero(width > 0.0)
@@ -271,17 +270,17 @@ class _Solver:
         guess = self._rise_from_nothing(few)
         if (guess.status[some] == UPPER).any():
             return None
-        theta = np.minimum(guess.theta, width[guess.free])
-        outcome, state = self._correct(line, 0.0, _State(guess.status, guess.free, theta), [])
+        near = guess._replace(theta=np.minimum(guess.theta, width[guess.free]))
+        outcome, state = self._correct(line, near, [])
         return state if outcome == Outcome.DONE else None
 
-    def _balanced_at_zero(self, line: Line) -> _State:
+    def _balanced_at_zero(self, line: Line) -> State:
         """Return the solution at t = 0 with Σ sign_i θ_i = 0, where all θ are zero.
 
         Open boxes belong to one sign only there, so none of their points can leave zero. All of
         these lie on the margin or, by their raised targets, just beyond, and the multiplier puts
-        the one with the highest target on it. Where no box is open yet, that is the point up to
-        which the points of the heavier sign, highest targets first, outweigh the lighter.
+        the one with the highest target on it. If no box is open yet, it is the point up to which
+        the points of the heavier sign, highest targets first, outweigh the lighter.
         """
         sign, target = self.rows.signs.astype(float), line.target0
         open_now = line.width(0.0) > 0.0
@@ -294,125 +293,97 @@ class _Solver:
             side = 1.0 if weight[sign > 0.0].sum() >= weight[sign < 0.0].sum() else -1.0
             heavier = np.flatnonzero(opening & (sign == side))
             heavier = heavier[np.argsort(-target[heavier], kind="stable")]
-            needed = weight[sign != side].sum()
-            reached = np.searchsorted(np.cumsum(weight[heavier]), needed * (1.0 - 1e-15))
+            needed = weight[sign != side].sum() * (1.0 - OUTWEIGHED)
+            reached = np.searchsorted(np.cumsum(weight[heavier]), needed)
             highest = heavier[min(int(reached), len(heavier) - 1)]
         slack = sign * side * target[highest] - target
         status = np.where(slack < 0.0, UPPER, LOWER).astype(np.int8)
         status[highest] = FREE
-        return _State(status, np.array([highest], dtype=np.int32), np.zeros(1))
+        return State(0.0, status, np.array([highest], dtype=np.int32), np.zeros(1))
 
-    def _walk(
-        self, line: Line, begin: float, end: float, state: _State, events: Events, name: str
-    ) -> _State:
-        """Walk from `begin` to `end`, adding to `events`; returns the solution at the end."""
-        t, repairs, careful, metric = begin, 0, False, self._metric(line)
+    # -- the walk -------------------------------------------------------------------------------
+
+    def _walk(self, line: Line, state: State, end: float, events: list[Events], name: str) -> State:
+        """Walk to `end`, adding to `events` and to counter `name`; returns the solution there."""
+        repairs, careful, metric = 0, False, self._metric(line)
         while True:
-            walk = self._new_walk(line, t, end, state, metric, careful)
-            outcome = self._run(
-                walk, report=name == "kinks", limit=CAREFUL_EVENTS if careful else None
-            )
+            walk = Walk(self.rows, line, state, end, metric, careful)
+            limit = CAREFUL_EVENTS if careful else None
+            outcome = self._run(walk, report=name == "kinks", limit=limit)
             if outcome == Outcome.DONE:
                 self._count(walk, name)
-                events.append(walk.events)
-                return _State(walk.statuses, walk.free, walk.theta_free)
-            if careful and outcome != Outcome.MORE and walk.good_events == 0:
+                events.append(Events(*walk.events))
+                return State(*walk.state())
+            if careful and outcome != Outcome.MORE and walk.n_checked_events == 0:
                 # even with all precautions: put the index sets right where it ended
-                repairs = repairs + 1 if walk.t <= t else 1
-                if repairs > MOST_REPAIRS:
+                repairs = repairs + 1 if walk.t <= state.t else 1
+                if repairs > REPAIRS_IN_A_ROW:
                     raise WalkFailed("repairs did not bring the walk ahead", walk.t)
-                t = walk.t
-                events.append(walk.events)
-                state = _State(walk.statuses, walk.free, walk.theta_free)
-                state = self._repair(line, t, state, events)
-                if t >= end:
+                events.append(Events(*walk.events))
+                state = self._repair(line, State(*walk.state()), events)
+                if state.t >= end:
                     self._count(walk, name)
                     return state
             else:
                 # back to where all points were last found on their sides; from there with all
-                # precautions if something went wrong since, as usual if a careful stretch is done
+                # precautions if something went wrong since, as usual after a careful part
                 self.counters["rewinds"] += outcome != Outcome.MORE
-                t, *good = walk.rewind()
-                state = _State(*good)
-                events.append(walk.events)
                 careful = outcome != Outcome.MORE
+                state = State(*walk.rewind())
+                events.append(Events(*walk.events))
             self._count(walk, name)
-            if self.counters["rewinds"] + self.counters["repairs"] > MOST_TROUBLE:
-                raise WalkFailed("rewinds and repairs without end", t)
+            if self.counters["rewinds"] + self.counters["repairs"] > REWINDS_AND_REPAIRS:
+                raise WalkFailed("rewinds and repairs without end", state.t)
 
-    def _repair(self, line: Line, t: float, state: _State, events: Events) -> _State:
+    def _repair(self, line: Line, state: State, events: list[Events]) -> State:
         """Return the exact solution at t, from an approximate one.
 
         Its index sets are made optimal by moving the targets, which are then walked back.
         """
-        for _ in range(MOST_REPAIRS):
+        for _ in range(REPAIRS_IN_A_ROW):
             self.counters["repairs"] += 1
-            state = self._independent(line, t, state, events)
-            outcome, state = self._correct(line, t, state, events)
+            state = self._independent(line, state, events)
+            outcome, state = self._correct(line, state, events)
             if outcome == Outcome.DONE:
                 return state
-        raise WalkFailed("a repair did not come to its end", t)
+        raise WalkFailed("a repair did not come to its end", state.t)
 
-    def _correct(
-        self, line: Line, t: float, state: _State, events: Events
-    ) -> tuple[Outcome, _State]:
+    def _correct(self, line: Line, state: State, events: list[Events]) -> tuple[Outcome, State]:
         """Move the targets to where a state is optimal, and walk them back as far as possible."""
-        margin = self.rows.products(self.rows.combine(self._theta(line, state, t)))
-        if not (np.abs(margin) < ABSURD).all():
-            raise WalkFailed("margins are out of all proportion", t)
-        back = correction(line, t, margin, state.status)
-        walk = self._new_walk(back, 0.0, 1.0, state, self._metric(back))
+        margin = self.rows.products(self.rows.combine(self._theta(line, state)))
+        if not (np.abs(margin) < ABSURD_MARGIN).all():
+            raise WalkFailed("margins are out of all proportion", state.t)
+        back = correction(line, state.t, margin, state.status)
+        walk = Walk(self.rows, back, state._replace(t=0.0), 1.0, self._metric(back))
         outcome = self._run(walk)
         self._count(walk, "start_events")
-        times, index, move = walk.events
-        events.append((np.full_like(times, t), index, move))
-        return outcome, _State(walk.statuses, walk.free, walk.theta_free)
+        found = Events(*walk.events)
+        events.append(found._replace(t=np.full_like(found.t, state.t)))
+        return outcome, State(*walk.state())._replace(t=state.t)
 
-    def _independent(self, line: Line, t: float, state: _State, events: Events) -> _State:
+    def _independent(self, line: Line, state: State, events: list[Events]) -> State:
         """Return the state with its dependent free points put to a bound, the others clipped."""
-        kept = independent_rows(self.rows, self.squared_norm, state.free, ORTHOGONAL_UP_TO)
-        lower, upper = line.lower(t), line.upper(t)
+        kept = independent_rows(self.rows, state.free)
+        lower, upper = line.lower(state.t), line.upper(state.t)
         dropped = state.free[~kept]
         to_upper = state.theta[~kept] > 0.5 * (lower[dropped] + upper[dropped])
         status = state.status.copy()
         status[dropped] = np.where(to_upper, UPPER, LOWER)
         moves = np.where(to_upper, FREE_TO_UPPER, FREE_TO_LOWER).astype(np.int8)
-        events.append((np.full(len(dropped), t), dropped, moves))
+        events.append(Events(np.full(len(dropped), state.t), dropped, moves))
         free = state.free[kept]
-        return _State(status, free, np.clip(state.theta[kept], lower[free], upper[free]))
+        return State(state.t, status, free, np.clip(state.theta[kept], lower[free], upper[free]))
 
     def _metric(self, line: Line) -> Metric | None:
         """Return how to measure lengths; None where the usual way will do."""
-        brief = self.rows.n_rows <= FEW and bool(line.target_rate.any())
-        return natural_metric(self.rows, line) if self.orthogonal and not brief else None
+        brief = self.rows.n_rows <= FEW_FOR_A_METRIC and bool(line.target_rate.any())
+        return natural_metric(self.rows, line) if keeps_basis(self.rows) and not brief else None
 
-    def _theta(self, line: Line, state: _State, t: float) -> np.ndarray:
-        theta = np.where(state.status == UPPER, line.upper(t), line.lower(t))
+    def _theta(self, line: Line, state: State) -> np.ndarray:
+        """Return θ of all points."""
+        theta = np.where(state.status == UPPER, line.upper(state.t), line.lower(state.t))
         theta[state.free] = state.theta
         return theta
-
-    def _new_walk(
-        self,
-        line: Line,
-        begin: float,
-        end: float,
-        state: _State,
-        metric: Metric | None,
-        careful: bool = False,
-    ) -> Walk:
-        return Walk(
-            self.rows,
-            self.squared_norm,
-            line,
-            begin,
-            end,
-            state.status,
-            state.free,
-            state.theta,
-            metric,
-            self.orthogonal,
-            careful,
-        )
 
     def _run(self, walk: Walk, report: bool = False, limit: int | None = None) -> Outcome:
         """Walk in portions short enough to notice Ctrl-C and to report progress."""
@@ -422,8 +393,8 @@ class _Solver:
             outcome = Outcome(walk.run(portion))
             self.rows.check()
             spent = time.monotonic() - started
-            if report and self.meeting is not None and outcome in (Outcome.MORE, Outcome.DONE):
-                if self.meeting.reached(walk.t) and outcome == Outcome.MORE:
+            if report and self.met is not None and outcome in (Outcome.MORE, Outcome.DONE):
+                if self.met(walk.t) and outcome == Outcome.MORE:
                     return Outcome(walk.look())
                 pause = SHORT_PAUSE
             if report and self.progress is not None:
@@ -442,12 +413,7 @@ class _Solver:
                 portion = max(portion // 2, 1)
 
     def _count(self, walk: Walk, events: str) -> None:
-        counters = self.counters
-        counters[events] += walk.n_events
-        counters["rows_evaluated"] += walk.n_rows_evaluated
-        counters["zero_length_steps"] += walk.n_zero_steps
-        counters["refactorizations"] += walk.n_refactorizations
-        counters["left_out"] += walk.n_left_out_total
-        counters["exchanges"] += walk.n_exchanges
-        counters["sum_free"] += walk.sum_free
-        counters["max_free"] = max(counters["max_free"], walk.max_free)
+        """Add what a walk counted, its events under the given name."""
+        for name, count in {events: walk.n_events, **walk.counters}.items():
+            self.counters[name] += count
+        self.counters["max_free"] = max(self.counters["max_free"], walk.max_free)

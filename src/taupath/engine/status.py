@@ -1,4 +1,4 @@
-"""Where a point is, and how a walk ended: the numbers of the compiled core, named."""
+"""Names for the numbers of the compiled core: where a point is, and how a walk ended."""
 
 from enum import IntEnum
 
@@ -22,8 +22,8 @@ UPPER = 2  # θ = h, slack ≤ 0: in error, L
 # moves of a free point, as they are recorded
 FREE_TO_LOWER = 2
 FREE_TO_UPPER = 3
-# What each recorded move leads from and to. The last two, from bound to bound, are made by no
-# walk: they are in records that have some of the index sets only.
+# What each recorded move leads from and to. No walk makes the last two, from bound to bound: they
+# are in records that have some of the index sets only.
 BEFORE = np.array([LOWER, UPPER, FREE, FREE, LOWER, UPPER], dtype=np.int8)
 AFTER = np.array([FREE, FREE, LOWER, UPPER, UPPER, LOWER], dtype=np.int8)
 
@@ -31,8 +31,8 @@ AFTER = np.array([FREE, FREE, LOWER, UPPER, UPPER, LOWER], dtype=np.int8)
 class Outcome(IntEnum):
     """Every way out of a call of the walk."""
 
-    DONE = 0  # the end of the stretch was reached
+    DONE = 0  # the end was reached
     MORE = 1  # the event allowance of the call is used up
-    FULL = 2  # room for more free points was made, go on
+    FULL = 2  # room for more free points was made, call again
     STALLED = 3  # too many steps of length zero in a row
     WRONG = 4  # the check of all points found one on the wrong side

@@ -1,19 +1,119 @@
-"""One line, walked by two threads."""
+"""One line, walked by two threads that meet on the way."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from taupath._core._rows import Rows
-from taupath.engine.meeting import Meeting, Passing, progress_of_two, walk_together
 from taupath.engine.problem import Line
 from taupath.engine.solver import Guess, Record, solve_path
 from taupath.progress import Tell
 
-__all__ = ["walk_in_two"]
+__all__ = ["Leg", "Meeting", "Stopped", "progress_of_two", "walk_in_two", "walk_together"]
 
-# Seams of two walks are multiples of one over this, so that 1 - t is exact there.
+# Where two walks meet, t is rounded to a multiple of one over this, so that 1 - t is exact.
 SEAM = 2.0**50
+
+
+class Leg(NamedTuple):
+    """The record of a walk, and whether it went backward along the line."""
+
+    backward: bool
+    record: Record
+
+
+class Stopped(Exception):
+    """The other walk has failed."""
+
+
+class Meeting:
+    """What one of two walks knows of the other. Either counts t from its own end.
+
+    Attributes
+    ----------
+    at : float
+        Where this walk is.
+    stop : bool
+        Whether it is to stop, since the other has failed.
+    other : Meeting
+        The other walk.
+    """
+
+    def __init__(self) -> None:
+        self.at = 0.0
+        self.stop = False
+        self.other = self
+
+    @classmethod
+    def pair(cls) -> "tuple[Meeting, Meeting]":
+        """Return both."""
+        one, two = cls(), cls()
+        one.other, two.other = two, one
+        return one, two
+
+    def reached(self, t: float) -> bool:
+        """Tell where this walk is; returns whether the other has been there."""
+        self.passing(t)
+        self.at = t
+        return t >= 1.0 - self.other.at
+
+    def passing(self, t: float) -> bool:
+        """Do the same for a walk away from the other one, which it cannot meet."""
+        if self.stop:
+            raise Stopped
+        return False
+
+
+def walk_together(walks: Sequence[Callable[[Meeting], Any]]) -> list[Any]:
+    """Run two walks at a time, the first one in this thread; returns what both return.
+
+    If one fails, the other is stopped, and the error is raised.
+    """
+    meetings = Meeting.pair()
+    found: list[Any] = [None, None]
+    errors: list[BaseException] = []
+
+    def run(k: int) -> None:
+        try:
+            found[k] = walks[k](meetings[k])
+        except Stopped:
+            pass
+        except BaseException as error:
+            errors.append(error)
+            meetings[1 - k].stop = True
+
+    thread = threading.Thread(target=run, args=(1,), name="taupath-from-the-end")
+    thread.start()
+    run(0)
+    thread.join()
+    if errors:
+        raise errors[0]
+    return found
+
+
+def progress_of_two(
+    progress: Tell | None, weights: tuple[float, float]
+) -> Callable[[int], Tell | None]:
+    """Return what walk 0 and walk 1 report to, so that `progress` hears of both.
+
+    Only the first one's thread calls it, with the weighted sum of both fractions.
+    """
+    if progress is None:
+        return lambda which: None
+    whole = progress
+    state = [(0.0, 0), (0.0, 0)]
+
+    def of(which: int) -> Tell:
+        def report(fraction: float, n_events: int, at: float | None) -> None:
+            state[which] = weights[which] * fraction, n_events
+            if which == 0:
+                whole(min(state[0][0] + state[1][0], 1.0), state[0][1] + state[1][1], None)
+
+        return report
+
+    return of
 
 
 def walk_in_two(
@@ -25,8 +125,8 @@ def walk_in_two(
     order: np.ndarray | None,
     progress: Tell | None,
     guess_at: Callable[[float], Guess] | None,
-) -> list[tuple[bool, Record]]:
-    """Walk a line from `begin` to `end`, in two threads that meet on the way.
+) -> list[Leg]:
+    """Return walks that together cover a line from `begin` to `end`, in its order.
 
     The first thread walks from `begin`. The second one begins in the middle, walks to the end, and
     then from the middle towards the first; or, if there is no guess of the middle, from the end.
@@ -38,42 +138,38 @@ def walk_in_two(
     line, begin, end, order, progress
         As for `solve_path`.
     guess_at : callable, optional
-        Returns about the status and θ of each sample at some t.
-
-    Returns
-    -------
-    list of (bool, Record)
-        Walks that together cover the way, in its order, and whether each went backward.
+        Returns a solution near that at t.
     """
     # the two meet when each has done half of the work
     report = progress_of_two(progress, (2.0, 0.0))
     back = line.reversed()
     middle = _rounded(0.5 * (begin + end))
 
-    def first(meeting: Meeting) -> list[tuple[bool, Record]]:
-        return [(False, solve_path(rows, line, begin, end, order, report(0), meeting))]
+    def first(meeting: Meeting) -> Record:
+        return solve_path(rows, line, begin, end, order, report(0), meeting.reached)
 
-    def second(meeting: Meeting) -> list[tuple[bool, Record]]:
-        own = report(1)
+    def second(meeting: Meeting) -> list[Leg]:
+        own, met = report(1), meeting.reached
         if guess_at is None:
-            return [(True, solve_path(others, back, 1 - end, 1 - begin, order, own, meeting))]
+            return [Leg(True, solve_path(others, back, 1 - end, 1 - begin, order, own, met))]
         guess = guess_at(middle)
         meeting.at = 1.0 - middle  # up to there is this thread's part
-        away = solve_path(others, line, middle, end, order, own, Passing(meeting), guess)
+        away = solve_path(others, line, middle, end, order, own, meeting.passing, guess)
         if meeting.other.at >= middle:
-            return [(False, away)]
-        towards = solve_path(others, back, 1 - middle, 1 - begin, order, own, meeting, guess)
-        return [(True, towards), (False, away)]
+            return [Leg(False, away)]
+        towards = solve_path(others, back, 1 - middle, 1 - begin, order, own, met, guess)
+        return [Leg(True, towards), Leg(False, away)]
 
-    (((_, forward),), others_walked) = walk_together((first, second))
-    backward, towards = others_walked[0]
+    forward, walked = walk_together((first, second))
+    backward, towards = walked[0]
     if not backward:
-        return [(False, forward.until(middle)), *others_walked]
+        return [Leg(False, forward.until(middle)), *walked]
     if guess_at is not None and forward.end >= middle:  # it was there before it knew of the other
-        return [(False, forward.until(middle)), *others_walked[1:]]
+        return [Leg(False, forward.until(middle)), *walked[1:]]
     seam = _rounded(forward.end)
     seam = seam if seam >= 1.0 - towards.end else forward.end
-    return [(False, forward.until(seam)), (True, towards.until(1.0 - seam)), *others_walked[1:]]
+    parts = forward.until(seam), towards.until(1.0 - seam)
+    return [Leg(False, parts[0]), Leg(True, parts[1]), *walked[1:]]
 
 
 def _rounded(t: float) -> float:

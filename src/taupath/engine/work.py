@@ -81,15 +81,15 @@ class WorkDone:
     def _early(self, walk: Walk, kinks: int) -> float:
         """Return the share of kinks, where most are before the middle."""
         if walk.t < 0.5 or not self._at_half:
-            self._at_half = KINKS_BY_MOVES * self._moved(walk.statuses) / max(kinks, 1)
+            self._at_half = KINKS_BY_MOVES * self._moved(walk.status) / max(kinks, 1)
         return self._at_half * kinks
 
     def _late(self, walk: Walk) -> float:
         """Return the share of kinks, where most are after the middle."""
         if walk.t < 0.5:
-            self._at_half = self._moved(walk.statuses)
+            self._at_half = self._moved(walk.status)
             return 2.0 * along(walk.t) * self._half
-        moved = (self._moved(walk.statuses) - self._at_half) / (1.0 - self._at_half)
+        moved = (self._moved(walk.status) - self._at_half) / (1.0 - self._at_half)
         return self._half + (1.0 - self._half) * max(moved, 0.0)
 
     def _moved(self, status: np.ndarray) -> float:

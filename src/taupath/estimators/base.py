@@ -1,4 +1,4 @@
-"""What the estimators have in common: which samples they take."""
+"""What the estimators have in common: the check of samples, files, simplified copies."""
 
 import copy
 import os
@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from taupath import upward
 from taupath.paths.path import SolutionPath
 from taupath.progress import Display
-from taupath.validation import check_verbose
+from taupath.validation import Checked, check_features, check_verbose
 
-__all__ = ["PathEstimator"]
+__all__ = ["PathEstimator", "check_samples"]
 
 
 class PathEstimator(BaseEstimator):
@@ -26,10 +26,8 @@ class PathEstimator(BaseEstimator):
     method: str
     method_: str
     verbose: int
-    # what `fit` reports to, where a caller sets it
-    _progress: Any = None
-    # fingerprints of the training rows, where a file has these instead of the data
-    _training_rows: Any = None
+    _progress: Any = None  # what `fit` reports to, if the caller sets it
+    _training_rows: Any = None  # their fingerprints, if a file has these in place of the data
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -57,13 +55,12 @@ class PathEstimator(BaseEstimator):
     def simplify(self, tol: float) -> Self:
         """Return the same estimator with as few nodes of its paths as keep gaps within `tol`.
 
-        Smaller, and with the linear kernel its file holds no training data.
+        It is smaller, and with the linear kernel its file holds no training data.
 
         Parameters
         ----------
         tol : float
-            What no duality gap shall exceed, at any τ, as part of the objective at w = 0 and
-            τ = ½.
+            Bound on the duality gap at every τ, as part of the objective at w = 0 and τ = ½.
         """
         check_is_fitted(self)
         other = copy.copy(self)
@@ -80,11 +77,10 @@ class PathEstimator(BaseEstimator):
             yield display
 
     def _all_paths(self) -> Sequence[SolutionPath]:
-        """Return all paths."""
         raise NotImplementedError
 
     def _set_paths(self, paths: Sequence[Any]) -> None:
-        """Take these for the paths, of one method, and say so."""
+        """Replace the paths, and the attributes that describe them."""
         raise NotImplementedError
 
     def _check_linear(self, name: str) -> None:
@@ -95,36 +91,44 @@ class PathEstimator(BaseEstimator):
                 f'{name} is there for kernel="linear" only, not for kernel={self.kernel!r}'
             )
 
-    def _check_training(self, X: Any, y: Any, **how: Any) -> Any:
+    def _check_training(self, X: Any, y: Any, **how: Any) -> tuple[Checked, np.ndarray]:
         """Return samples to train on, and y."""
         self._training_rows = None
-        return self._check_samples(X, y, **how)
+        if isinstance(X, Checked):  # some rows of what another estimator has checked
+            self.n_features_in_ = X.shape[1]
+            return X, y
+        return check_samples(self, X, y, exact=self.method == "exact", **how)
 
-    def _check_new(self, X: Any) -> Any:
+    def _check_new(self, X: Any) -> Checked:
         """Return samples to predict, in the form of those of `fit`."""
         check_is_fitted(self)
-        return self._check_samples(X, reset=False)
+        if isinstance(X, Checked):
+            return X
+        return check_samples(self, X, exact=self.method_ == "exact", reset=False)[0]
 
-    def _check_samples(self, X: Any, *y: Any, **how: Any) -> Any:
-        # before `fit` has chosen, `method` tells whether float32 may be of use
-        exact = getattr(self, "method_" if how.get("reset") is False else "method") == "exact"
-        dtype = np.float64 if exact else [np.float64, np.float32]
-        try:
-            return validate_data(self, X, *y, accept_sparse="csr", dtype=dtype, **how)
-        except (TypeError, ValueError) as error:
-            column = _column_without_numbers(X)
-            if column is None:
-                raise
+
+def check_samples(
+    estimator: Any, X: Any, y: Any = "no_validation", *, exact: bool, **how: Any
+) -> tuple[Checked, Any]:
+    """Return X and y, if there is one, checked. Only exact paths turn float32 into float64."""
+    how |= {"accept_sparse": "csr", "dtype": np.float64 if exact else [np.float64, np.float32]}
+    try:
+        # scikit-learn checks the form; the values are looked at once, in `check_features`
+        found = validate_data(estimator, X, y, ensure_all_finite=False, **how)
+        features, response = found if isinstance(found, tuple) else (found, None)
+        return Checked(check_features(features, single=not exact)), response
+    except (TypeError, ValueError) as error:
+        column = _column_without_numbers(X)
+        if column is not None:
             raise type(error)(
                 f"X must hold numbers only, its column {column!r} does not: {error}"
             ) from None
+        validate_data(estimator, X, y, **how)  # says the usual about NaN and infinity
+        raise
 
 
 def _column_without_numbers(X: Any) -> Any:
-    """Return the name, or number, of the first column that is not made of numbers; None if all are.
-
-    To tell the reason of an error.
-    """
+    """Return name or position of the first column that does not hold numbers, None if all do."""
     if sparse.issparse(X):
         return None
     try:

@@ -8,27 +8,36 @@ import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from taupath.approximate.node_search import choose_method
-from taupath.estimators.constant import ConstantDecisions
+from taupath.estimators.constant_decisions import ConstantDecisions
 from taupath.estimators.costs import check_tau
 from taupath.estimators.decisions import PathClassifier
-from taupath.estimators.forecast import advise
-from taupath.estimators.several import run_all
+from taupath.estimators.fit_time import advise
+from taupath.estimators.parallel import run_all
 from taupath.fitting.classification import quantile_path
-from taupath.paths.jobs import ClassificationPath
-from taupath.validation import check_choice, check_range, check_weight, check_within
+from taupath.fitting.method import choose_method
+from taupath.paths.path import SolutionPath
+from taupath.validation import (
+    DEFAULT_C,
+    Checked,
+    check_choice,
+    check_range,
+    check_weight,
+    check_within,
+    regularization_to_C,
+)
 
 __all__ = ["QuantileSVC"]
 
-DEFAULT_C = 1.0
+# Parameters that a path takes as they are.
+PASSED_ON = ("kernel", "gamma", "degree", "coef0", "intercept", "tau_range", "cache_size", "tol")
 
 
 class QuantileSVC(PathClassifier):
     """Support vector classifier for every misclassification cost at once.
 
     `fit` follows the exact solution of the asymmetric-cost SVM over τ = cost_fp / (cost_fp +
-    cost_fn), so that costs are arguments of `predict`, one for all samples or one for each, and
-    the probability of the positive class is the part of [0, 1] in which a sample is taken for
+    cost_fn). So costs are arguments of `predict`, one for all samples or one for each, and the
+    probability of the positive class is the part of [0, 1] in which a sample is predicted
     positive.
 
     Parameters
@@ -36,7 +45,7 @@ class QuantileSVC(PathClassifier):
     C : float, default=1.0
         Weight of the loss, as in `sklearn.svm.SVC`.
     lam : float, default=None
-        λ instead of C, which then is 1 / (n_samples λ).
+        λ in place of C, which then is 1 / (n_samples λ).
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="linear"
         As in `sklearn.svm.SVC`.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -49,7 +58,7 @@ class QuantileSVC(PathClassifier):
         "augmented": a constant feature, regularised like the others. "free": not regularised, as
         in `sklearn.svm.SVC`. "none": no intercept.
     tau : float, default=0.5
-        The τ of `predict` where no costs are given; two classes only. At 0.5 this is the ordinary
+        The τ of `predict` if no costs are given; two classes only. At 0.5 this is the ordinary
         SVM.
     pos_label : label, default=None
         The positive class, of two: the one that a false negative misses. `cost_fp`, `cost_fn`,
@@ -57,15 +66,15 @@ class QuantileSVC(PathClassifier):
         `classes_`, the columns of `predict_proba` and the sign of `decision_function` do not
         depend on it.
     tau_range : pair of float, default=(0.0, 1.0)
-        The part of [0, 1] that is walked. Of another τ nothing is known then, and a probability
-        beyond an end of the part is that end.
+        The part of [0, 1] that is walked. Other τ cannot be asked for, and a probability outside
+        of it is its nearest end.
     monotone : bool, default=False
         False: `predict` decides for the positive class where f_τ(x) ≥ 0, as the SVM of these costs
         does. True: where its probability is at least τ, so that a sample that is positive at some
         τ is so at every smaller one. The two differ only where boundaries of different τ cross.
     class_weight : dict or "balanced", default=None
-        Factors of the samples' costs by class. They change probabilities like other shares of the
-        classes would.
+        Factors of the samples' costs by class. They change probabilities as a change of the shares
+        of the classes does.
     multi_class : {"ovo", "ovr"}, default="ovo"
         For three classes or more: a path for each pair of classes, whose probabilities are
         coupled, or one for each class against the rest.
@@ -73,26 +82,26 @@ class QuantileSVC(PathClassifier):
         Megabytes for a kernel matrix.
     method : {"exact", "approximate", "auto"}, default="exact"
         "approximate", for the linear kernel and large data: a path whose duality gaps are at most
-        `tol` at every τ, certified. Features of float32 stay as they are. "auto" takes this from
-        20 000 samples on; `method_` says which it was.
+        `tol` at every τ, certified. Features of float32 stay as they are. "auto" chooses this from
+        20 000 samples on; `method_` says what was chosen.
     tol : float, default=1e-3
-        Of approximate paths: largest gap, as part of the objective at w = 0 and τ = ½.
+        Of approximate paths: bound on the gap, as part of the objective at w = 0 and τ = ½.
     n_jobs : int, default=None
-        Paths of several classes that are walked at a time (joblib). Of two classes, 2 or more
-        walk the path from both ends, in two threads.
+        Number of paths of several classes that are walked in parallel (joblib). For two classes, 2
+        or more walk the path from both ends, in two threads.
     verbose : int, default=0
         1 shows progress, with the time left, on a terminal or in a notebook, and before a long
-        exact fit what the approximate method would take.
+        exact fit how long the approximate method would take.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     pos_label_ : label
-        The positive class, where there are two classes.
-    path_ : ClassificationPath
-        The path, where there are two classes: f_τ(x) ≥ 0 decides for `pos_label_`.
-    paths_ : list of ClassificationPath
+        The positive class, if there are two classes.
+    path_ : SolutionPath
+        The path, if there are two classes: f_τ(x) ≥ 0 decides for `pos_label_`.
+    paths_ : list of SolutionPath
         All paths: of pairs (0, 1), (0, 2), ..., (1, 2), ... of classes, the second one positive;
         with "ovr" of each class, positive, against the rest.
     coef_, intercept_ : ndarray of shape (1, n_features), ndarray of shape (1,)
@@ -163,8 +172,6 @@ class QuantileSVC(PathClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # -- training ------------------------------------------------------------------------------
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVC":
         """Follow the path, or the paths.
 
@@ -182,40 +189,44 @@ class QuantileSVC(PathClassifier):
         self
         """
         X, y = self._check_training(X, y)
-        C = None if self.lam is not None and self.C == DEFAULT_C else self.C
         with self._watched() as progress:
-            self._follow(X, y, sample_weight, C, self.lam, progress)
+            self._follow(X, y, sample_weight, progress)
         return self
 
-    def _follow(self, X: Any, y: Any, sample_weight: Any, C: Any, lam: Any, progress: Any) -> None:
+    def _C_for(self, n_samples: int) -> float:
+        """Return the C of a path of so many samples."""
+        C = self.C
+        if self.lam is not None and C == DEFAULT_C:
+            C = DEFAULT_C  # which its copies in other processes are equal to, but are not
+        return regularization_to_C(C, self.lam, n_samples)
+
+    def _follow(self, X: Checked, y: np.ndarray, sample_weight: Any, progress: Any) -> None:
         """Follow the paths of checked samples."""
         check_classification_targets(y)
         check_choice(self.multi_class, "multi_class", ("ovo", "ovr"))
         weight = check_weight(sample_weight, X.shape[0])
-        present = np.unique(y[weight > 0.0])
-        if len(present) < 2:
+        self.classes_ = np.unique(y[weight > 0.0])
+        n_classes = len(self.classes_)
+        if n_classes < 2:
             raise ValueError(
-                f"y has one class only: {present.tolist()[0]!r}, of samples with a weight above 0; "
-                "give samples of at least two classes"
+                f"y has one class only: {self.classes_.tolist()[0]!r}, of samples with a weight "
+                "above 0; give samples of at least two classes"
             )
         if self.class_weight is not None:
             weight = weight * compute_sample_weight(self.class_weight, y)
-        self.classes_ = present
         self._set_positive()
-        check_tau(self.tau)
-        if len(present) > 2 and self.tau != 0.5:
+        tau, walked = check_tau(self.tau), check_range(self.tau_range)
+        if n_classes == 2:
+            check_within(tau, "tau", walked)
+        elif tau != 0.5:
             raise ValueError(
-                f"tau={self.tau!r} is for two classes, y has {len(present)}; "
+                f"tau={self.tau!r} is for two classes, y has {n_classes}; "
                 "give predict a cost_matrix instead"
             )
-        begin_and_end = check_range(self.tau_range)
-        if len(present) == 2:
-            check_within(self.tau, "tau", begin_and_end)
         method = choose_method(self.method, self.kernel, X.shape[0])
-        # samples of each path; None for all
         self._members = [self._members_of(y, classes) for classes, _ in self._tasks()]
         jobs = [
-            self._job(X, y, weight, members, positive) | {"C": C, "lam": lam, "method": method}
+            self._job(X, y, weight, members, positive) | {"method": method}
             for members, (_, positive) in zip(self._members, self._tasks(), strict=True)
         ]
         if len(jobs) == 1:
@@ -232,10 +243,8 @@ class QuantileSVC(PathClassifier):
                     f"pos_label={self.pos_label!r} is for two classes, y has {len(classes)}; leave "
                     "it out and give predict a cost_matrix"
                 )
-            if hasattr(self, "pos_label_"):
-                del self.pos_label_
-            return
-        if self.pos_label is None:
+            self.__dict__.pop("pos_label_", None)
+        elif self.pos_label is None:
             self.pos_label_ = classes[1]
         elif np.ndim(self.pos_label) == 0 and self.pos_label in classes:
             self.pos_label_ = classes[classes.index(self.pos_label)]
@@ -245,16 +254,15 @@ class QuantileSVC(PathClassifier):
                 f"{classes[1]!r}"
             )
 
-    def _all_paths(self) -> list[ClassificationPath]:
+    def _all_paths(self) -> list[SolutionPath]:
         return self.paths_
 
-    def _set_paths(self, paths: Sequence[ClassificationPath]) -> None:
+    def _set_paths(self, paths: Sequence[SolutionPath]) -> None:
         self.paths_ = list(paths)
         self._constant = ConstantDecisions()
+        self.__dict__.pop("path_", None)
         if len(self.classes_) == 2:
             self.path_ = self.paths_[0]
-        elif hasattr(self, "path_"):
-            del self.path_
         self.n_iter_ = np.array([path.n_kinks for path in self.paths_])
         self.method_ = self.paths_[0].method
 
@@ -273,7 +281,12 @@ class QuantileSVC(PathClassifier):
         return None if members.all() else np.flatnonzero(members)
 
     def _job(
-        self, X: Any, y: np.ndarray, weight: np.ndarray, members: np.ndarray | None, positive: int
+        self,
+        X: Checked,
+        y: np.ndarray,
+        weight: np.ndarray,
+        members: np.ndarray | None,
+        positive: int,
     ) -> dict[str, Any]:
         """Return the arguments of one path."""
         if members is not None:
@@ -282,17 +295,6 @@ class QuantileSVC(PathClassifier):
             "X": X,
             "y": (y == self.classes_[positive]).astype(int),
             "sample_weight": weight,
-            **{
-                name: getattr(self, name)
-                for name in (
-                    "kernel",
-                    "gamma",
-                    "degree",
-                    "coef0",
-                    "intercept",
-                    "tau_range",
-                    "cache_size",
-                    "tol",
-                )
-            },
+            "C": self._C_for(len(y)),
+            **{name: getattr(self, name) for name in PASSED_ON},
         }

@@ -1,5 +1,6 @@
-"""Intervals that hold what they promise: widened by what held-out samples ask for."""
+"""Prediction intervals with the coverage they state, calibrated on held-out samples."""
 
+import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,26 +9,29 @@ import numpy as np
 from sklearn.model_selection import KFold, check_cv
 
 from taupath.estimators.rearrangement import rearranged_quantiles
-from taupath.paths.jobs import RegressionPath
+from taupath.paths.path import SolutionPath
+from taupath.validation import Checked, check_integer
 
 __all__ = ["Calibration", "calibrate", "make_folds"]
 
-# Levels of intervals that are tried: those of all ranks of few samples; of many, so many evenly
-# spaced ones, and as many more, ever closer to 1, as it takes to tell large coverages apart.
+# Levels of intervals that are tried. With few samples, one for each rank. With many, EVEN_LEVELS
+# that are evenly spaced, which is 0.3 % of coverage, and TAIL_LEVELS within TAIL of 1 that get ever
+# closer to it, to tell large coverages apart.
 EVEN_LEVELS, TAIL_LEVELS, TAIL = 300, 100, 0.02
-# A sum of squares of weights gives the number of samples without weights up to this.
+# Rounding allowed for when the effective number of samples, 1 / Σ share², is cut to an integer:
+# far above its error, far below 1.
 ROUNDING = 1e-6
-# Shares of samples are the same up to rounding.
+# Shares that differ by less are equal: cumulative sums of up to 10 000 shares round by less.
 SAME_SHARE = 1e-12
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Which intervals hold which share of held-out samples.
+    """The share of held-out samples that the intervals of each level hold.
 
     The intervals of level t reach from the quantile (1-t)/2 to the quantile (1+t)/2 of the path,
     and a step further on both sides. Levels and steps grow together, so that one interval lies
-    within the next, whatever the sample.
+    within the next for every sample.
 
     Attributes
     ----------
@@ -36,7 +40,7 @@ class Calibration:
     step : ndarray of shape (n_levels,)
         How far both ends are moved outwards, in units of y; never decreasing.
     share : ndarray of shape (n_levels,)
-        Of held-out samples, by weight, that lie within; never decreasing.
+        Share of held-out samples, by weight, that lie within; never decreasing.
     n_effective : float
         Number of held-out samples; (Σ weight)² / Σ weight² if they have weights.
     """
@@ -47,9 +51,10 @@ class Calibration:
     n_effective: float
 
     def at(self, coverage: float) -> tuple[float, float]:
-        """Return level and step of the narrowest intervals with (1 + 1/n) coverage held out.
+        """Return level and step of the narrowest intervals that hold enough held-out samples.
 
-        The 1/n is for the sample to come. Where this is more than all, the step is infinite.
+        Enough is (1 + 1/n) coverage; the 1/n allows for the new sample. If this is more than all of
+        them, the step is infinite.
         """
         wanted = coverage * (1.0 + 1.0 / self.n_effective)
         if wanted > 1.0 + SAME_SHARE:
@@ -59,71 +64,61 @@ class Calibration:
 
 
 def make_folds(conformal: Any, weight: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return training and held-out samples of each fold, those without weight left out.
+    """Return training and held-out samples of each fold, without those of weight 0.
 
-    A number of folds is drawn in a fixed order, as samples may be sorted.
+    For a number of folds, samples are shuffled, as they may be sorted, by a fixed seed.
     """
     present = np.flatnonzero(weight > 0.0)
-    if isinstance(conformal, (int, np.integer)):
-        if isinstance(conformal, bool) or conformal < 2:
-            raise ValueError(f"conformal must be 2 folds or more, or None, got {conformal!r}")
-        if conformal > len(present):
+    if isinstance(conformal, numbers.Integral):
+        n_folds = check_integer(conformal, "conformal", least=2, or_else="None")
+        if n_folds > len(present):
             raise ValueError(
                 f"conformal={conformal!r} asks for more folds than there are samples, n_samples="
                 f"{len(present)} (of a weight above 0); use fewer folds"
             )
-        drawn = KFold(int(conformal), shuffle=True, random_state=0)
+        drawn = KFold(n_folds, shuffle=True, random_state=0)
         return [(present[train], present[test]) for train, test in drawn.split(present)]
     try:
         given = list(check_cv(conformal).split(np.empty((len(weight), 1))))
     except (TypeError, ValueError) as error:
         raise ValueError(
-            "conformal must be None, a number of folds, or tell the training and the held-out "
-            f"samples of each fold as cv does in scikit-learn, got {conformal!r}: {error}"
+            "conformal must be None, a number of folds, or the training and the held-out samples "
+            f"of each fold, as cv in scikit-learn, got {conformal!r}: {error}"
         ) from None
     folds = [tuple(np.intersect1d(part, present) for part in fold) for fold in given]
     if not folds or any(len(part) == 0 for fold in folds for part in fold):
         raise ValueError(
-            "conformal must tell of each fold samples (of a weight above 0) to train on and to "
+            "conformal must give for each fold samples (of a weight above 0) to train on and to "
             f"hold out, got {len(folds)} folds, not all of them with both"
         )
     return [(train, test) for train, test in folds]
 
 
 def calibrate(
-    follow: Callable[[Any, np.ndarray, np.ndarray], RegressionPath],
-    X: Any,
+    follow: Callable[[Checked, np.ndarray, np.ndarray], SolutionPath],
+    X: Checked,
     y: np.ndarray,
     weight: np.ndarray,
     folds: Sequence[tuple[np.ndarray, np.ndarray]],
+    *,
     pairwise: bool,
 ) -> Calibration:
-    """Return which intervals hold which share of samples that their path has not seen.
+    """Return the share of samples that intervals hold whose path has not seen these samples.
 
     For every level t, the step s(t) is that of conformal quantile regression (Romano, Patterson &
-    Candès 2019), with what all folds hold out in place of a second sample: the least one with
-    (1 + 1/n) t of the samples in their intervals. Intervals moved by it need not lie within each
-    other. Those moved by the largest s of all smaller levels, and by 0 at least, do; of them,
-    `Calibration.at` takes the first that covers enough.
+    Candès 2019), with the samples that all folds hold out in place of a second sample: the least
+    step with (1 + 1/n) t of the samples in their intervals. Intervals widened by s(t) need not lie
+    within each other. Those widened by the largest s of all smaller levels, and by at least 0, do;
+    `Calibration.at` takes the first of them that covers enough.
 
-    Parameters
-    ----------
-    follow : callable
-        ``follow(X, y, weight)`` returns the path of some samples.
-    X : ndarray or sparse array of shape (n_samples, n_features)
-        All samples.
-    y, weight : ndarray of shape (n_samples,)
-        Targets, and weights ≥ 0.
-    folds : sequence of pairs of ndarray
-        Samples to train on and to hold out, as `make_folds` returns them.
-    pairwise : bool
-        Whether X is a kernel matrix.
+    ``follow(X, y, weight)`` returns the path of some samples, `folds` are those of `make_folds`,
+    and `pairwise` says whether X is a kernel matrix.
     """
     held_out = np.concatenate([test for _, test in folds])
     importance = weight[held_out] / weight[held_out].sum()
     n = 1.0 / float((importance**2).sum())
     level = _levels(n)
-    # how far each sample is outside its interval of each level; inside it, less than 0
+    # how far each sample lies outside its interval of each level; negative inside
     outside = np.empty((len(held_out), len(level)))
     done = 0
     for train, test in folds:
@@ -136,13 +131,13 @@ def calibrate(
     least = _weighted_quantiles(outside, importance, wanted)
     step = np.maximum(np.maximum.accumulate(least), 0.0)
     share = np.maximum.accumulate(importance @ (outside <= step))
-    # of all samples, rounding aside
+    # all samples are a share of 1, without rounding
     share[np.all(outside <= step, axis=0)] = 1.0
     return Calibration(level, step, share, n)
 
 
 def _levels(n: float) -> np.ndarray:
-    """Return the levels to try, the last one is 1."""
+    """Return the levels to try, increasing; the last one is 1."""
     if n <= EVEN_LEVELS + TAIL_LEVELS:
         ranks = np.arange(1, int(n + ROUNDING) + 1)
         return np.append(ranks / (n + 1.0), 1.0)

@@ -1,12 +1,21 @@
-"""From what mistakes cost to the τ, or the class, that costs least."""
+"""Costs of mistakes, and the τ or the class with the least expected cost."""
 
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 
-from taupath.validation import check_weight, find_labels
+from taupath.validation import (
+    UNIT_INTERVAL,
+    check_all_within,
+    check_numbers,
+    check_weight,
+    find_labels,
+    first_not_finite,
+)
 
 __all__ = [
+    "CostScoreMixin",
     "check_cost_matrix",
     "check_costs",
     "check_tau",
@@ -19,17 +28,40 @@ __all__ = [
 ]
 
 
-def _real(value: Any, name: str) -> np.ndarray:
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number or an array of numbers, got {value!r}") from None
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite, got {value!r}")
-    return array
+def check_tau(tau: Any, name: str = "tau") -> float:
+    """Return one τ."""
+    one = check_numbers(tau, name)
+    if one.ndim > 0:
+        raise ValueError(f"{name} must be a number, got shape {one.shape}")
+    return float(check_all_within(one, name, UNIT_INTERVAL))
 
 
-def _one_or_each(array: np.ndarray, name: str, n_samples: int, advice: str = "") -> np.ndarray:
+def check_taus(
+    tau: Any, name: str, n_samples: int, walked: tuple[float, float] = UNIT_INTERVAL
+) -> np.ndarray:
+    """Return a τ for all samples (no dimension), or one for each."""
+    advice = f"; for one column per value use {name}s="
+    return check_all_within(_one_or_each(tau, name, n_samples, advice), name, walked)
+
+
+def check_tau_columns(
+    taus: Any,
+    name: str = "taus",
+    walked: tuple[float, float] = UNIT_INTERVAL,
+    each: str = "column",
+) -> np.ndarray:
+    """Return several τ, one for each column, or whatever `each` says, of what is returned."""
+    several = check_numbers(taus, name)
+    if several.ndim != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, one value per {each}, got shape {several.shape}"
+        )
+    return check_all_within(several, name, walked)
+
+
+def _one_or_each(value: Any, name: str, n_samples: int, advice: str = "") -> np.ndarray:
+    """Return a number for all samples (no dimension), or one for each."""
+    array = check_numbers(value, name)
     if array.ndim > 1 or (array.ndim == 1 and len(array) != n_samples):
         raise ValueError(
             f"{name} must be a number or have shape ({n_samples},), got shape {array.shape}: an "
@@ -38,35 +70,11 @@ def _one_or_each(array: np.ndarray, name: str, n_samples: int, advice: str = "")
     return array
 
 
-def check_tau(tau: Any, name: str = "tau") -> float:
-    """Return one τ."""
-    one = _real(tau, name)
-    if one.ndim > 0:
-        raise ValueError(f"{name} must be a number, got shape {one.shape}")
-    return float(_check_in_unit_interval(one, name))
-
-
-def check_taus(tau: Any, name: str, n_samples: int) -> np.ndarray:
-    """Return a τ for all samples (no dimension), or one for each."""
-    advice = f"; for one column per value use {name}s="
-    return _check_in_unit_interval(_one_or_each(_real(tau, name), name, n_samples, advice), name)
-
-
-def check_tau_columns(taus: Any, name: str = "taus") -> np.ndarray:
-    """Return several τ, one for each column."""
-    several = _real(taus, name)
-    if several.ndim != 1:
-        raise ValueError(
-            f"{name} must be one-dimensional, one value per column, got shape {several.shape}"
-        )
-    return _check_in_unit_interval(several, name)
-
-
-def _check_in_unit_interval(taus: np.ndarray, name: str) -> np.ndarray:
-    outside = (taus < 0.0) | (taus > 1.0)
-    if outside.any():
-        raise ValueError(f"{name} must lie in [0, 1], got {float(taus[outside].flat[0])!r}")
-    return taus
+def _check_finite(costs: np.ndarray, name: str) -> np.ndarray:
+    at = first_not_finite(costs)
+    if at is not None:
+        raise ValueError(f"{name} must be finite, got {float(costs[at])!r}")
+    return costs
 
 
 def check_costs(cost_fp: Any, cost_fn: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
@@ -76,33 +84,25 @@ def check_costs(cost_fp: Any, cost_fn: Any, n_samples: int) -> tuple[np.ndarray,
         raise ValueError(f"cost_fp and cost_fn go together, {missing} is missing")
     costs = []
     for name, cost in (("cost_fp", cost_fp), ("cost_fn", cost_fn)):
-        costs.append(_one_or_each(_real(cost, name), name, n_samples))
+        costs.append(_check_finite(_one_or_each(cost, name, n_samples), name))
         if (costs[-1] < 0.0).any():
             raise ValueError(f"{name} must not be negative, got {float(costs[-1].min())!r}")
     return costs[0], costs[1]
 
 
 def costs_to_tau(cost_fp: Any, cost_fn: Any, n_samples: int) -> np.ndarray:
-    """Return τ = cost_fp / (cost_fp + cost_fn): one for all samples, or one for each.
-
-    Parameters
-    ----------
-    cost_fp, cost_fn : float or array-like of shape (n_samples,)
-        What a false positive (a false alarm) and a false negative (a miss) cost.
-    n_samples : int
-        How many there are.
-    """
+    """Return τ = cost_fp / (cost_fp + cost_fn): one for all samples, or one for each."""
     fp, fn = check_costs(cost_fp, cost_fn, n_samples)
     largest = np.maximum(fp, fn)
     if (largest == 0.0).any():
-        raise ValueError("cost_fp and cost_fn are both 0: then every decision is as good")
+        raise ValueError("cost_fp and cost_fn are both 0, so that no decision costs anything")
     fp, fn = fp / largest, fn / largest
     return np.asarray(fp / (fp + fn))
 
 
 def check_cost_matrix(cost_matrix: Any, n_samples: int, n_classes: int) -> np.ndarray:
     """Return a matrix for all samples, or one for each."""
-    costs = _real(cost_matrix, "cost_matrix")
+    costs = _check_finite(check_numbers(cost_matrix, "cost_matrix"), "cost_matrix")
     one, each = (n_classes, n_classes), (n_samples, n_classes, n_classes)
     if costs.shape not in (one, each):
         raise ValueError(
@@ -113,22 +113,18 @@ def check_cost_matrix(cost_matrix: Any, n_samples: int, n_classes: int) -> np.nd
 
 
 def matrix_to_costs(costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what a false positive and a false negative cost more than the right decision.
+    """Return how much more a false positive and a false negative cost than the right decision.
 
-    Of matrices for two classes, rows for the true one and columns for the predicted one.
+    The matrices are of two classes: rows for the true one, columns for the predicted one.
     """
     return costs[..., 0, 1] - costs[..., 0, 0], costs[..., 1, 0] - costs[..., 1, 1]
 
 
 def least_cost_class(proba: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    """Return the column of a cost matrix with the least expected cost, for each sample.
+    """Return the class with the least expected cost, for each sample.
 
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-        Probabilities of the classes.
-    costs : ndarray of shape (n_classes, n_classes) or (n_samples, n_classes, n_classes)
-        [i, j] is the cost of predicting class j where i is true.
+    `proba` has a column for each class. [i, j] of `costs`, which is one matrix or one for each
+    sample, is the cost of predicting class j where i is true.
     """
     expected = np.einsum("ni,...ij->nj" if costs.ndim == 2 else "ni,nij->nj", proba, costs)
     return np.asarray(expected.argmin(axis=1))
@@ -143,21 +139,7 @@ def negative_cost(
     cost_fn: Any,
     sample_weight: Any = None,
 ) -> float:
-    """Return minus the mean cost of decisions between two classes: the larger, the better.
-
-    Parameters
-    ----------
-    y, predicted : array-like of shape (n_samples,)
-        True labels, and those decided for.
-    classes : ndarray of shape (2,)
-        The labels.
-    pos_label : label
-        The positive one.
-    cost_fp, cost_fn : float or array-like of shape (n_samples,)
-        What a false positive (a false alarm) and a false negative (a miss) cost.
-    sample_weight : array-like of shape (n_samples,), optional
-        What each sample counts.
-    """
+    """Return minus the mean cost of predicted labels, given the true ones of two classes."""
     labels, present = find_labels(y, len(predicted))
     unknown = present[~np.isin(present, classes)].tolist()
     if unknown:
@@ -169,3 +151,40 @@ def negative_cost(
     truth, alarm = labels == pos_label, predicted == pos_label
     cost = np.where(alarm & ~truth, cost_fp, 0.0) + np.where(truth & ~alarm, cost_fn, 0.0)
     return -float(np.average(cost, weights=weight))
+
+
+class CostScoreMixin(ClassifierMixin):
+    """The `score` of classifiers that can be judged by costs."""
+
+    classes_: np.ndarray
+    pos_label_: Any
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, cost_fp: Any = None, cost_fn: Any = None
+    ) -> float:
+        """Return the accuracy of `predict`, or with costs minus the mean cost of a decision.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each sample in the mean.
+        cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
+            What a false positive and a false negative cost. Decisions are those of `predict` at
+            these costs; a `FrozenClassifier` decides at its own τ. Two classes only.
+
+        Returns
+        -------
+        float
+        """
+        if cost_fp is None and cost_fn is None:
+            return float(super().score(X, y, sample_weight))
+        predicted = self._predict_to_score(X, cost_fp, cost_fn)
+        classes, positive = self.classes_, self.pos_label_
+        return negative_cost(y, predicted, classes, positive, cost_fp, cost_fn, sample_weight)
+
+    def _predict_to_score(self, X: Any, cost_fp: Any, cost_fn: Any) -> np.ndarray:
+        raise NotImplementedError

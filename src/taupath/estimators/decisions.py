@@ -1,4 +1,4 @@
-"""What a fitted classifier answers: labels for costs of your choice, probabilities, one τ alone."""
+"""Predictions of a fitted classifier: labels for given costs, probabilities, one τ by itself."""
 
 import warnings
 from collections.abc import Sequence
@@ -6,12 +6,12 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from taupath.estimators.base import PathEstimator
-from taupath.estimators.constant import ConstantDecisions
+from taupath.estimators.constant_decisions import ConstantDecisions
 from taupath.estimators.costs import (
+    CostScoreMixin,
     check_cost_matrix,
     check_tau,
     check_tau_columns,
@@ -19,30 +19,29 @@ from taupath.estimators.costs import (
     costs_to_tau,
     least_cost_class,
     matrix_to_costs,
-    negative_cost,
 )
-from taupath.estimators.coupling import couple_pairs, normalize_rest
-from taupath.estimators.frozen import FrozenClassifier
+from taupath.estimators.frozen_classifier import FrozenClassifier
+from taupath.estimators.multiclass import couple_pairs, normalize_rest
 from taupath.exceptions import ConstantDecisionWarning
-from taupath.paths.jobs import ClassificationPath
-from taupath.validation import check_within
+from taupath.paths.path import SolutionPath
+from taupath.validation import Checked, check_all_within
 
 __all__ = ["PathClassifier"]
 
 
-class PathClassifier(ClassifierMixin, PathEstimator):
-    """A classifier that knows a path, or several; how they came about, its subclass knows."""
+class PathClassifier(CostScoreMixin, PathEstimator):
+    """A classifier that has one path or several; subclasses fit them."""
 
     tau: float
     monotone: bool
     multi_class: str
     classes_: np.ndarray
     pos_label_: Any
-    path_: ClassificationPath
-    paths_: list[ClassificationPath]
+    path_: SolutionPath
+    paths_: list[SolutionPath]
     _members: list[np.ndarray | None]  # training samples of each path; None for all
     _constant: ConstantDecisions  # of `path_`
-    _names: Sequence[Any] | None = None  # what users call the classes, where these are codes
+    _names: Sequence[Any] | None = None  # names of the classes, where `classes_` are codes
 
     @property
     def _positive(self) -> int:
@@ -51,11 +50,16 @@ class PathClassifier(ClassifierMixin, PathEstimator):
 
     @property
     def _towards(self) -> float:
-        """The factor that makes functions of paths point to ``classes_[1]``, of two classes."""
+        """The sign by which the function of a path is above 0 for ``classes_[1]``."""
         return -1.0 if len(self.classes_) == 2 and self._positive == 0 else 1.0
 
+    def _check_two_classes(self) -> None:
+        check_is_fitted(self)
+        if len(self.classes_) > 2:
+            raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
+
     def _columns(self, X: Any, members: np.ndarray | None) -> Any:
-        """Return X as the path of these training samples takes it."""
+        """Return X for the path of these training samples: of a kernel matrix, their columns."""
         return X if members is None or self.kernel != "precomputed" else X[:, members]
 
     # -- decisions -----------------------------------------------------------------------------
@@ -97,19 +101,16 @@ class PathClassifier(ClassifierMixin, PathEstimator):
         Warns
         -----
         ConstantDecisionWarning
-            If all samples get the same label at one τ, and all training samples do, too.
+            If one τ gives all samples the same label, and all training samples, too.
         """
         X = self._check_new(X)
-        given = [
-            name
-            for name, value in (
-                ("tau", tau),
-                ("taus", taus),
-                ("cost_fp and cost_fn", cost_fp if cost_fp is not None else cost_fn),
-                ("cost_matrix", cost_matrix),
-            )
-            if value is not None
-        ]
+        asked = {
+            "tau": tau,
+            "taus": taus,
+            "cost_fp and cost_fn": cost_fp if cost_fp is not None else cost_fn,
+            "cost_matrix": cost_matrix,
+        }
+        given = [name for name, value in asked.items() if value is not None]
         if len(given) > 1:
             raise ValueError(
                 f"give one of tau, taus, costs and cost_matrix, got {' and '.join(given)}"
@@ -124,18 +125,27 @@ class PathClassifier(ClassifierMixin, PathEstimator):
         if taus is not None:
             return self._labels(self._decide_columns(X, taus) >= 0.0)
         if given == ["cost_fp and cost_fn"]:
-            each = costs_to_tau(cost_fp, cost_fn, n)
+            each = self._tau_of_costs(cost_fp, cost_fn, n)
         else:
-            each = check_taus(self.tau if tau is None else tau, "tau", n)
+            each = self._check_taus(tau, n)
         positive = self._decide(X, each) >= 0.0
         if each.ndim == 0 and (positive.all() or not positive.any()):
             self._warn_of_constant(float(each))
         return self._labels(positive)
 
     def _predict_for_costs(self, X: Any, cost_fp: Any, cost_fn: Any) -> np.ndarray:
-        """Return what `predict` does, of two classes and without a word if it is constant."""
+        """Return what `predict` does, for two classes and without a `ConstantDecisionWarning`."""
         X = self._check_new(X)
-        return self._labels(self._decide(X, costs_to_tau(cost_fp, cost_fn, X.shape[0])) >= 0.0)
+        taus = self._tau_of_costs(cost_fp, cost_fn, X.shape[0])
+        return self._labels(self._decide(X, taus) >= 0.0)
+
+    def _check_taus(self, tau: Any, n_samples: int) -> np.ndarray:
+        """Return the τ of all samples or of each, those of the constructor for None."""
+        return check_taus(self.tau if tau is None else tau, "tau", n_samples, self.path_.tau_range)
+
+    def _tau_of_costs(self, cost_fp: Any, cost_fn: Any, n_samples: int) -> np.ndarray:
+        taus = costs_to_tau(cost_fp, cost_fn, n_samples)
+        return check_all_within(taus, "tau", self.path_.tau_range)
 
     def _constant_at(self, tau: float) -> Any:
         """Return the label that all training samples get at τ, None if they differ."""
@@ -144,7 +154,7 @@ class PathClassifier(ClassifierMixin, PathEstimator):
 
     def _warn_of_constant(self, tau: float) -> None:
         if not 0.0 < tau < 1.0:
-            return  # one of the mistakes costs nothing: then this is right
+            return  # one of the mistakes costs nothing: the same label for all is right
         label = self._constant_at(tau)
         if label is not None:
             shown = np.asarray(label).item() if self._names is None else self._names[int(label)]
@@ -160,9 +170,11 @@ class PathClassifier(ClassifierMixin, PathEstimator):
         """Return the label of each decision for or against the positive class."""
         return np.asarray(self.classes_[np.where(positive, self._positive, 1 - self._positive)])
 
-    def _decide(self, X: Any, taus: np.ndarray) -> np.ndarray:
-        """Return for each sample what tells, by its sign, whether it is positive at its τ."""
-        self._check_walked(taus)
+    def _decide(self, X: Checked, taus: np.ndarray) -> np.ndarray:
+        """Return for each sample a number that is ≥ 0 where it is positive at its τ.
+
+        `taus` are checked, as those of the other methods that follow.
+        """
         if self.monotone:
             return np.asarray(self._proba(X)[:, self._positive] - taus)
         X = self._columns(X, self._members[0])
@@ -170,20 +182,15 @@ class PathClassifier(ClassifierMixin, PathEstimator):
             return np.asarray(self.path_.decision_function(X, float(taus)))
         return np.asarray(self.path_.decide_each(X, taus))
 
-    def _decide_columns(self, X: Any, taus: Any) -> np.ndarray:
-        """Return the same with a column for each τ."""
-        taus = check_tau_columns(taus)
-        self._check_walked(taus)
+    def _decide_columns(self, X: Checked, taus: Any) -> np.ndarray:
+        """Return the same with a column for each τ; these are checked here."""
+        taus = check_tau_columns(taus, walked=self.path_.tau_range)
         if self.monotone:
             return np.asarray(np.subtract.outer(self._proba(X)[:, self._positive], taus))
         X = self._columns(X, self._members[0])
         return np.asarray(self.path_.decision_function(X, taus=taus))
 
-    def _check_walked(self, taus: np.ndarray) -> None:
-        for end in (taus.min(), taus.max()) if taus.size else ():
-            check_within(float(end), "tau", self.path_.tau_range)
-
-    def _predict_by_matrix(self, X: Any, costs: np.ndarray) -> np.ndarray:
+    def _predict_by_matrix(self, X: Checked, costs: np.ndarray) -> np.ndarray:
         if len(self.classes_) > 2:
             return np.asarray(self.classes_[least_cost_class(self._proba(X), costs)])
         ordered = costs if self._positive == 1 else costs[..., ::-1, ::-1]
@@ -192,7 +199,7 @@ class PathClassifier(ClassifierMixin, PathEstimator):
         positive = cost_fp <= 0.0
         usual = (cost_fp >= 0.0) & (cost_fn >= 0.0) & (np.maximum(cost_fp, cost_fn) > 0.0)
         if usual.any():
-            taus = costs_to_tau(cost_fp[usual], cost_fn[usual], int(usual.sum()))
+            taus = self._tau_of_costs(cost_fp[usual], cost_fn[usual], int(usual.sum()))
             taus = taus[0] if costs.ndim == 2 else taus
             positive[usual] = self._decide(X[usual], np.asarray(taus)) >= 0.0
         mixed = (cost_fp < 0.0) & (cost_fn < 0.0)
@@ -221,20 +228,19 @@ class PathClassifier(ClassifierMixin, PathEstimator):
         -------
         ndarray of shape (n_samples,), (n_samples, n_taus) or (n_samples, n_classes)
             f_τ(x), or -f_τ(x) where `pos_label_` is ``classes_[0]``; with ``monotone=True`` the
-            probability of the positive class less τ in place of f_τ(x). For three classes or
-            more, what `predict` compares: the probabilities.
+            probability of the positive class minus τ in place of f_τ(x). For three classes or
+            more, the probabilities, which `predict` compares.
         """
         X = self._check_new(X)
         if len(self.classes_) > 2:
             if tau is not None or taus is not None:
-                raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
+                self._check_two_classes()
             return self._proba(X)
         if tau is not None and taus is not None:
             raise ValueError("give tau or taus, not both")
         if taus is not None:
             return self._towards * self._decide_columns(X, taus)
-        each = check_taus(self.tau if tau is None else tau, "tau", X.shape[0])
-        return self._towards * self._decide(X, each)
+        return self._towards * self._decide(X, self._check_taus(tau, X.shape[0]))
 
     # -- probabilities -------------------------------------------------------------------------
 
@@ -262,8 +268,8 @@ class PathClassifier(ClassifierMixin, PathEstimator):
     def predict_proba_interval(self, X: Any) -> np.ndarray:
         """Return the first and the last τ where a sample's prediction changes.
 
-        Both are the probability of the positive class, where boundaries of different τ do not
-        cross at this sample; how far they are apart says how much they do.
+        Where boundaries of different τ do not cross at this sample, both are the probability of
+        the positive class; their distance says how much boundaries do cross.
 
         Parameters
         ----------
@@ -279,8 +285,8 @@ class PathClassifier(ClassifierMixin, PathEstimator):
         X = self._check_new(X)
         if len(self.classes_) > 2 and self.multi_class == "ovo":
             raise ValueError(
-                'pairs of classes have no interval in common; use multi_class="ovr" for one of '
-                "each class against the rest"
+                'pairs of classes have no interval in common; use multi_class="ovr", which has one '
+                "for each class against the rest"
             )
         found = [
             path.crossings(self._columns(X, members))
@@ -289,7 +295,7 @@ class PathClassifier(ClassifierMixin, PathEstimator):
         intervals = [np.column_stack((each.first, each.last)) for each in found]
         return intervals[0] if len(intervals) == 1 else np.stack(intervals, axis=1)
 
-    def _proba(self, X: Any) -> np.ndarray:
+    def _proba(self, X: Checked) -> np.ndarray:
         k = len(self.classes_)
         positive = [
             path.tau_range[0] + path.crossings(self._columns(X, members)).length
@@ -305,7 +311,7 @@ class PathClassifier(ClassifierMixin, PathEstimator):
             pairwise[:, j, i], pairwise[:, i, j] = p, 1.0 - p
         return couple_pairs(pairwise)
 
-    # -- one classifier of all -----------------------------------------------------------------
+    # -- one τ by itself -----------------------------------------------------------------------
 
     def at(self, tau: float) -> FrozenClassifier:
         """Return the classifier of one τ by itself, without the path. Two classes only.
@@ -313,7 +319,7 @@ class PathClassifier(ClassifierMixin, PathEstimator):
         Parameters
         ----------
         tau : float
-            Whose classifier to return.
+            Within the walked range.
 
         Returns
         -------
@@ -322,9 +328,7 @@ class PathClassifier(ClassifierMixin, PathEstimator):
             as it would without). It has `coef_` and `intercept_`, or support vectors, and can be
             saved; it has no `predict_proba`, which takes the whole path.
         """
-        check_is_fitted(self)
-        if len(self.classes_) > 2:
-            raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
+        self._check_two_classes()
         tau = check_tau(tau)
         intercept, parts = self.path_.parts(tau)
         if self._members[0] is not None and "support" in parts:
@@ -357,32 +361,5 @@ class PathClassifier(ClassifierMixin, PathEstimator):
         self._check_linear("intercept_")
         return self._towards * np.array([path.intercept(self.tau) for path in self.paths_])
 
-    # -- how good they are ---------------------------------------------------------------------
-
-    def score(
-        self, X: Any, y: Any, sample_weight: Any = None, cost_fp: Any = None, cost_fn: Any = None
-    ) -> float:
-        """Return the accuracy of `predict`, or with costs minus the mean cost of a decision.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            What each sample counts.
-        cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
-            What a false positive and a false negative cost. Decisions are those of `predict` at
-            these costs, and the score is minus what they cost on average. Two classes only.
-
-        Returns
-        -------
-        float
-        """
-        if cost_fp is None and cost_fn is None:
-            return float(super().score(X, y, sample_weight))
-        predicted = self.predict(X, cost_fp=cost_fp, cost_fn=cost_fn)
-        return negative_cost(
-            y, predicted, self.classes_, self.pos_label_, cost_fp, cost_fn, sample_weight
-        )
+    def _predict_to_score(self, X: Any, cost_fp: Any, cost_fn: Any) -> np.ndarray:
+        return self.predict(X, cost_fp=cost_fp, cost_fn=cost_fn)

@@ -1,57 +1,45 @@
-"""Quantile functions that increase: those of a path, their values put in order."""
-
-from typing import Any
+"""Quantiles that do not cross: the increasing rearrangement of a path's functions."""
 
 import numpy as np
 
 from taupath.paths.path import SolutionPath
-from taupath.validation import slices
+from taupath.validation import Checked, slices
 
 __all__ = ["increasing_rearrangement", "rearranged_quantiles"]
 
-# Where f jumps, the quantile is any value in between: the lower end is taken, as of a little less.
-LESS = 1e-12
-# A value is the quantile it should be if that holds up to so much of y, or of [0, 1].
+# Quantiles are lowered by this much, so that where f jumps, the lower end is returned. Large beside
+# the rounding of τ, small beside the distance of kinks.
+BELOW = 1e-12
+# f_q(x) is accepted as the q-quantile if a share q of the values lies below it up to this much in
+# y (relative to 1 + |y|) and in q: ten times `BELOW`, and large beside rounding.
 SAME = 1e-11
-# Pieces of a function that rise by less, of all that it rises, are flat up to rounding.
+# Pieces of a function that rise by less than this part of its whole range are flat: that is the
+# rounding of their ends.
 FLAT = 1e-15
-# Gaps that pieces of a function are spread over at a time.
+# Pairs of a piece and a gap between nodes that are summed up at a time: 8 MB an array.
 GAPS_AT_A_TIME = 1_000_000
-# For more quantiles than these, values at all kinks are looked at without asking first.
+# Up to so many quantiles, it is cheaper to test f_q(x) first than to sort the values at all kinks.
 FEW_QUANTILES = 16
-# Samples at a time whose values at all kinks are looked at.
+# Samples whose values at all kinks are computed at a time, to bound memory.
 ROWS_AT_A_TIME = 256
 
 
-def rearranged_quantiles(path: SolutionPath, X: Any, quantiles: np.ndarray) -> np.ndarray:
+def rearranged_quantiles(path: SolutionPath, X: Checked, quantiles: np.ndarray) -> np.ndarray:
     """Return the increasing rearrangement of τ → f_τ(x) at some quantiles.
 
     The q-quantile of the values f_τ(x), τ uniform on [0, 1]. Where f_τ(x) increases with τ it is
-    f_q(x) itself; otherwise values are sorted (Chernozhukov, Fernández-Val & Galichon 2010).
-
-    Parameters
-    ----------
-    path : SolutionPath
-        Over all of [0, 1].
-    X : ndarray or sparse array of shape (n_samples, n_features)
-        Samples.
-    quantiles : ndarray of shape (n_quantiles,)
-        In [0, 1].
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_quantiles)
-        Never decreasing from a quantile to a larger one.
+    f_q(x) itself; otherwise values are sorted (Chernozhukov, Fernández-Val & Galichon 2010). The
+    path is over all of [0, 1]. A column for each quantile, never decreasing from one to a larger.
     """
-    quantiles = np.maximum(quantiles - LESS, 0.0)
+    quantiles = np.maximum(quantiles - BELOW, 0.0)
     if len(quantiles) <= FEW_QUANTILES:
         found = path.decision_function(X, quantiles)
-        off = np.zeros(X.shape[0], dtype=bool)
+        wrong = np.zeros(X.shape[0], dtype=bool)
         for k, q in enumerate(quantiles):
             step = SAME * (1.0 + np.abs(found[:, k]))
-            off |= path.crossings(X, found[:, k] + step).length > 1.0 - q + SAME
-            off |= path.crossings(X, found[:, k] - step).length < 1.0 - q - SAME
-        rows = np.flatnonzero(off)
+            wrong |= path.crossings(X, found[:, k] + step).length > 1.0 - q + SAME
+            wrong |= path.crossings(X, found[:, k] - step).length < 1.0 - q - SAME
+        rows = np.flatnonzero(wrong)
     else:
         found = np.empty((X.shape[0], len(quantiles)))
         rows = np.arange(X.shape[0])
@@ -59,38 +47,22 @@ def rearranged_quantiles(path: SolutionPath, X: Any, quantiles: np.ndarray) -> n
         taus, values = path.values_at_nodes(X[rows[some]])
         for i, row in zip(rows[some], values, strict=True):
             found[i] = sorted_quantiles(taus, row, quantiles)
-    # what is left are last digits
+    # only the last digits may still decrease
     order = np.argsort(quantiles, kind="stable")
     found[:, order] = np.maximum.accumulate(found[:, order], axis=1)
     return np.asarray(found)
 
 
 def sorted_quantiles(taus: np.ndarray, values: np.ndarray, quantiles: np.ndarray) -> np.ndarray:
-    """Return quantiles of the values of a piecewise linear function of a uniform τ.
-
-    Parameters
-    ----------
-    taus, values : ndarray of shape (n_nodes,)
-        The function at its nodes; a τ that is there twice is a jump.
-    quantiles : ndarray
-        In [0, 1].
-    """
+    """Return some quantiles of the values of a piecewise linear function of a uniform τ."""
     return np.asarray(np.interp(quantiles, *increasing_rearrangement(taus, values)))
 
 
 def increasing_rearrangement(taus: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return all quantiles of the values of a piecewise linear function of a uniform τ.
+    """Return the quantile function of the values of a piecewise linear function of a uniform τ.
 
-    Parameters
-    ----------
-    taus, values : ndarray of shape (n_nodes,)
-        As for `sorted_quantiles`.
-
-    Returns
-    -------
-    levels, quantiles : ndarray
-        The quantile function is linear between these levels, from 0 to 1; its values there never
-        decrease.
+    The latter is given at its nodes; a τ that is there twice is a jump. The former is linear
+    between the returned levels, from 0 to 1, and its values there never decrease.
     """
     width = np.diff(taus)
     low, high = np.minimum(values[:-1], values[1:]), np.maximum(values[:-1], values[1:])
@@ -110,12 +82,12 @@ def increasing_rearrangement(taus: np.ndarray, values: np.ndarray) -> tuple[np.n
 def _sum_between(begin: np.ndarray, end: np.ndarray, rate: np.ndarray, n_ends: int) -> np.ndarray:
     """Return for each gap between neighbouring ends the sum of the rates of pieces across it.
 
-    Rates may differ by many orders of magnitude, so they are added only, never taken away again.
+    Rates differ by many orders of magnitude, so they are added up and never subtracted again.
     """
     total = np.zeros(n_ends - 1)
     gaps = end - begin
     first = np.append(0, np.cumsum(gaps))
-    # as many pieces at a time as have no more than so many gaps together, and one at least
+    # as many pieces at a time as span GAPS_AT_A_TIME gaps together, and one at least
     k = 0
     while k < len(gaps):
         last = max(int(np.searchsorted(first, first[k] + GAPS_AT_A_TIME, side="right")) - 1, k + 1)

@@ -9,29 +9,40 @@ from sklearn.metrics import d2_pinball_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from taupath.approximate.node_search import choose_method
 from taupath.estimators.base import PathEstimator
 from taupath.estimators.conformal import Calibration, calibrate, make_folds
-from taupath.estimators.forecast import advise
+from taupath.estimators.fit_time import advise
 from taupath.estimators.rearrangement import rearranged_quantiles
+from taupath.fitting.method import choose_method
 from taupath.fitting.regression import quantile_regression_path
-from taupath.paths.jobs import RegressionPath
+from taupath.paths.path import SolutionPath
 from taupath.progress import share_of
-from taupath.validation import check_real, check_weight, slices
+from taupath.validation import (
+    UNIT_INTERVAL,
+    Checked,
+    check_all_within,
+    check_integer,
+    check_numbers,
+    check_real,
+    check_weight,
+    slices,
+)
 
 __all__ = ["QuantileSVR"]
 
-# For more draws than these, functions are computed at all kinks.
+# Up to so many draws per sample, solving for each τ is cheaper than values at all kinks.
 FEW_DRAWS = 8
-# Samples at a time, then.
+# Samples whose values at all kinks are computed at a time, to bound memory.
 ROWS_AT_A_TIME = 256
+# Parameters that a path takes as they are.
+PASSED_ON = ("C", "kernel", "gamma", "degree", "coef0", "intercept", "cache_size", "tol")
 
 
 class QuantileSVR(RegressorMixin, PathEstimator):
     """Kernel quantile regression for every quantile at once.
 
-    `fit` follows the exact solution over the quantile, so that quantiles, intervals and whole
-    distributions are asked for afterwards. Where fitted quantiles cross, they are rearranged: the
+    `fit` follows the exact solution over the quantile, so that any quantile, interval or whole
+    distribution can be asked for afterwards. Where fitted quantiles cross, they are rearranged: the
     predicted quantile function of each sample is the increasing one with the same values.
 
     Parameters
@@ -50,15 +61,15 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         "free": not regularised, as in `sklearn.svm.SVR`. "augmented": a constant feature,
         regularised like the others. "none": no intercept.
     quantile : float, default=0.5
-        What `predict` returns where nothing else is asked for.
+        What `predict` returns if no other quantile is asked for.
     conformal : int, cross-validation generator or iterable, default=None
-        Of how many folds, held out in turn, `predict_interval` learns how far intervals must be
-        moved to hold their share of samples that were not trained on: paths that follow their
-        training samples closely have intervals that are too narrow. 10 is a good number; each
-        fold takes as long as the path itself, or longer. Folds are drawn in a fixed order; for
-        groups, time or a single held-out part, tell the samples of each fold as `cv` does in
-        scikit-learn. None: intervals are those of the path. Nothing else changes: quantiles,
-        `cdf`, `sample` and `score` are those of the path in any case.
+        Number of folds, held out in turn, from which `predict_interval` learns how much wider
+        intervals must be to hold their share of new samples: paths that follow their training
+        samples closely have intervals that are too narrow. 10 is a good number; each fold takes
+        as long as the path itself, or longer. The shuffling of samples is fixed; for groups, time
+        series or a single held-out part, give the samples of each fold as for `cv` in
+        scikit-learn. None: intervals are those of the path. Quantiles, `cdf`, `sample` and
+        `score` are those of the path in any case.
     cache_size : float, default=1000.0
         Megabytes for a kernel matrix.
     method, tol, verbose
@@ -66,10 +77,10 @@ class QuantileSVR(RegressorMixin, PathEstimator):
 
     Attributes
     ----------
-    path_ : RegressionPath
+    path_ : SolutionPath
         The path, of all samples.
     calibration_ : Calibration or None
-        Which intervals hold which share of held-out samples: `level`, `step`, `share`.
+        The share of held-out samples that intervals hold: `level`, `step`, `share`.
     coef_, intercept_ : ndarray of shape (n_features,), float
         Of the linear kernel, at `quantile`.
     method_ : str
@@ -148,14 +159,14 @@ class QuantileSVR(RegressorMixin, PathEstimator):
             if folds:
                 parts = iter([share_of(progress, k / n, 1.0 / n) for k in range(n - 1)])
                 self.calibration_ = calibrate(
-                    lambda *of: quantile_regression_path(
-                        **self._job(method, *of), progress=next(parts)
+                    lambda *data: quantile_regression_path(
+                        **self._job(method, *data), progress=next(parts)
                     ),
                     X,
                     y,
                     weight,
                     folds,
-                    self.kernel == "precomputed",
+                    pairwise=self.kernel == "precomputed",
                 )
                 progress = share_of(progress, (n - 1) / n, 1.0 / n)
             job = self._job(method, X, y, weight)
@@ -163,17 +174,16 @@ class QuantileSVR(RegressorMixin, PathEstimator):
             self._set_paths([quantile_regression_path(**job, progress=progress)])
         return self
 
-    def _all_paths(self) -> list[RegressionPath]:
+    def _all_paths(self) -> list[SolutionPath]:
         return [self.path_]
 
-    def _set_paths(self, paths: Sequence[RegressionPath]) -> None:
+    def _set_paths(self, paths: Sequence[SolutionPath]) -> None:
         (self.path_,) = paths
         self.n_iter_, self.method_ = self.path_.n_kinks, self.path_.method
 
-    def _job(self, method: str, X: Any, y: np.ndarray, weight: np.ndarray) -> dict[str, Any]:
-        """Return the arguments of the path of checked samples."""
-        names = ("C", "kernel", "gamma", "degree", "coef0", "intercept", "cache_size", "tol")
-        own = {name: getattr(self, name) for name in names}
+    def _job(self, method: str, X: Checked, y: np.ndarray, weight: np.ndarray) -> dict[str, Any]:
+        """Return the arguments of the path of some samples."""
+        own = {name: getattr(self, name) for name in PASSED_ON}
         return {"X": X, "y": y, "sample_weight": weight, "method": method, **own}
 
     @property
@@ -212,33 +222,33 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         return found[:, 0] if quantiles.ndim == 0 else found
 
     def predict_interval(self, X: Any, coverage: float = 0.8) -> np.ndarray:
-        """Predict an interval that `coverage` of y should lie in.
+        """Predict an interval that holds y with probability `coverage`.
 
-        Where C is so large that the path follows its training samples closely, fewer of what is to
-        come do; with `conformal` they do. Intervals of a smaller coverage lie within those of a
-        larger one.
+        If C is so large that the path follows its training samples closely, intervals hold fewer of
+        the new ones, unless `conformal` is given. Intervals of a smaller coverage lie within those
+        of a larger one.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples.
         coverage : float, default=0.8
-            As much probability remains on either side, by the path.
+            By the path, the same probability remains on either side.
 
         Returns
         -------
         ndarray of shape (n_samples, 2)
             The quantiles (1 - coverage) / 2 and (1 + coverage) / 2. With `conformal`, those of
             another coverage, and a step further on both sides; infinite for coverages above
-            n / (n + 1), of which n held-out samples tell nothing.
+            n / (n + 1), about which n held-out samples say nothing.
 
         Notes
         -----
         `conformal` is conformalised quantile regression (Romano, Patterson & Candès 2019), with
         scores pooled over folds in place of a second sample, and the path of all samples in place
-        of theirs. Its coverage is right as far as that path predicts as well as those of the folds
-        do: slightly more than asked for, as a rule, since it has seen more samples, and the more
-        so the fewer the folds are. For finite samples this is no bound.
+        of theirs. Its coverage is right if that path predicts as well as those of the folds. As a
+        rule coverage is slightly larger, since the path has seen more samples, and the more so the
+        fewer folds there are. For finite samples this is not a guarantee.
         """
         number = check_real(coverage, "coverage")
         if not 0.0 < number < 1.0:
@@ -286,8 +296,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         ndarray of shape (n_samples, n)
         """
         X = self._check_new(X)
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-            raise ValueError(f"n must be a number of values to draw, got {n!r}")
+        n = check_integer(n, "n", least=0)
         taus = check_random_state(random_state).uniform(size=(X.shape[0], n))
         drawn = np.empty((X.shape[0], n))
         if n <= FEW_DRAWS:
@@ -314,15 +323,9 @@ class QuantileSVR(RegressorMixin, PathEstimator):
 
 def _check_quantiles(quantile: Any) -> np.ndarray:
     """Return one quantile (no dimension) or several."""
-    try:
-        quantiles = np.asarray(quantile, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"quantile must be a number, or several, got {quantile!r}") from None
+    quantiles = check_numbers(quantile, "quantile")
     if quantiles.ndim > 1:
         raise ValueError(
             f"quantile must be a number or have one dimension, got shape {quantiles.shape}"
         )
-    outside = ~((quantiles >= 0.0) & (quantiles <= 1.0))  # true of NaN, too
-    if outside.any():
-        raise ValueError(f"quantile must lie in [0, 1], got {float(quantiles[outside].flat[0])!r}")
-    return quantiles
+    return check_all_within(quantiles, "quantile", UNIT_INTERVAL)

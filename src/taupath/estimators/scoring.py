@@ -1,4 +1,4 @@
-"""Scores in money: what the decisions of a classifier cost."""
+"""Scorers for scikit-learn: minus the mean cost of a classifier's decisions."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from taupath.estimators.costs import costs_to_tau, negative_cost
 from taupath.estimators.decisions import PathClassifier
-from taupath.estimators.steps import last_step, pos_label_of
+from taupath.estimators.pipelines import last_step, pos_label_of
 
 __all__ = ["make_cost_scorer"]
 
@@ -25,7 +25,7 @@ def make_cost_scorer(
     ----------
     cost_fp, cost_fn : float, optional
         What a false positive (a false alarm) and a false negative (a miss) cost. Leave them out
-        where each sample has costs of its own, and have these routed, see below.
+        if each sample has costs of its own, and have these routed, see below.
     pos_label : label, optional
         The positive class; by default that of the classifier, its `pos_label_`, or else the
         larger label.
@@ -37,11 +37,11 @@ def make_cost_scorer(
 
     Notes
     -----
-    What is scored are the decisions for these costs: `predict` of a `QuantileSVC`, also as the
-    last step of a pipeline, with `cost_fp` and `cost_fn`; of another classifier of two classes,
-    positive where its probability is at least cost_fp / (cost_fp + cost_fn), so that the two can
-    be compared; of one without `predict_proba`, whatever it predicts. A search tries models that
-    decide the same for all samples, and here none of them warns of it.
+    Scored are the decisions for these costs. A `QuantileSVC`, also as the last step of a pipeline,
+    decides as its `predict` with `cost_fp` and `cost_fn`. Another classifier of two classes decides
+    for the positive one where its probability is at least cost_fp / (cost_fp + cost_fn), so that
+    the two can be compared; one without `predict_proba` decides as its `predict`. No
+    `ConstantDecisionWarning` is given: a search tries many models, some of them constant.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class CostScorer(BaseEstimator):
         The positive class.
     """
 
-    # what `score` takes can be routed to it, but for its first argument
+    # metadata routing takes every argument of `score` but the estimator
     __metadata_request__score = {"estimator": UNUSED}  # noqa: RUF012  # as scikit-learn reads it
 
     def __init__(self, cost_fp: Any = None, cost_fn: Any = None, *, pos_label: Any = None) -> None:
@@ -108,7 +108,7 @@ class CostScorer(BaseEstimator):
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,), optional
-            What each sample counts.
+            Weight of each sample in the mean.
         cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
             In place of those of the constructor.
         """

@@ -4,22 +4,20 @@ import inspect
 import math
 import numbers
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
-from taupath.approximate.node_search import choose_method
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.costs import check_tau_columns
-from taupath.estimators.several import run_all
+from taupath.estimators.parallel import run_all
+from taupath.fitting.method import choose_method
 from taupath.progress import share_of
-from taupath.validation import check_C, check_weight
+from taupath.validation import Checked, check_C, check_integer, check_weight
 
 __all__ = ["QuantileSVCCV"]
 
@@ -39,19 +37,18 @@ class QuantileSVCCV(QuantileSVC):
     Parameters
     ----------
     Cs : iterable of float or int, default=10
-        Values of C to choose from, or how many, between 1e-4 and 1e4 on a logarithmic scale.
+        Values of C to choose from, or their number, between 1e-4 and 1e4 on a logarithmic scale.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn; for an integer, folds are stratified.
     scoring : str or callable, default=None
-        What to choose C by, as in scikit-learn: the name of a score, or a scorer such as
-        `make_cost_scorer` returns. The mean over held-out samples is to be large. None: the Brier
-        score.
+        Score by which C is chosen, as in scikit-learn: its name, or a scorer as returned by
+        `make_cost_scorer`. The mean over held-out samples is maximised. None: the Brier score.
     kernel, gamma, degree, coef0, intercept, tau, pos_label, tau_range, monotone
         As in `QuantileSVC`.
     class_weight, multi_class, cache_size, method, tol
-        As in `QuantileSVC`. Paths of folds are what the path of all samples is.
+        As in `QuantileSVC`. Paths of folds are found by the same method as that of all samples.
     n_jobs : int, default=None
-        Paths that are walked at a time (joblib).
+        Number of paths that are walked in parallel (joblib).
     verbose : int, default=0
         1 shows progress, with the time left, on a terminal or in a notebook.
 
@@ -65,7 +62,7 @@ class QuantileSVCCV(QuantileSVC):
         Mean squared distance of held-out probabilities to the truth, summed over classes and
         halved.
     scores_ : ndarray of shape (n_Cs, n_folds)
-        Where `scoring` is given, the scores of held-out samples.
+        If `scoring` is given, the scores of held-out samples.
     probabilities_ : list of ndarray
         For two classes: the probability of the positive class of all held-out samples, fold after
         fold, for each C.
@@ -138,39 +135,39 @@ class QuantileSVCCV(QuantileSVC):
         check_classification_targets(y)
         weight = check_weight(sample_weight, X.shape[0])
         self.Cs_ = self._check_Cs()
-        folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
-        single = QuantileSVC(
-            **{
-                name: value
-                for name, value in self.get_params(deep=False).items()
-                if name not in ("Cs", "cv", "scoring")
-            }
-        ).set_params(
-            n_jobs=None, verbose=0, method=choose_method(self.method, self.kernel, X.shape[0])
-        )
+        folds = self._check_cv(X, y)
+        method = choose_method(self.method, self.kernel, X.shape[0])
+        own = {"Cs", "cv", "scoring"}
+        shared = {k: v for k, v in self.get_params(deep=False).items() if k not in own}
+        single = QuantileSVC(**shared).set_params(n_jobs=None, verbose=0, method=method)
         score = None
         if self.scoring is not None:
             score = _Score(check_scoring(single, self.scoring), sample_weight is not None)
-        n = len(self.Cs_) * len(folds)
-        done = n / (n + 1.0)  # then one path more
-        common = {"single": single, "X": X, "y": y, "weight": weight, "score": score}
+        # Fold after fold, for the sake of progress: paths of large C take longer, and every fold
+        # takes about the same time.
+        data = _Data(X, y, weight)
+        jobs = [
+            {"single": single, "C": float(C), "data": data, "fold": fold, "score": score}
+            for fold in folds
+            for C in self.Cs_
+        ]
+        done = len(jobs) / (len(jobs) + 1.0)  # the path of all samples is one more
         with self._watched() as progress:
-            held_out = self._hold_out(common, folds, share_of(progress, 0.0, done))
-            self._choose(held_out, weight, folds)
-            self._follow(X, y, sample_weight, self.C_, None, share_of(progress, done, 1.0 - done))
-        tests = np.concatenate([test for _, test in folds])
+            found = run_all(_held_out, jobs, self.n_jobs, share_of(progress, 0.0, done))
+            by_C = [found[c :: len(self.Cs_)] for c in range(len(self.Cs_))]
+            self._choose(by_C, np.array([weight[fold.test].sum() for fold in folds]))
+            self._follow(X, y, sample_weight, share_of(progress, done, 1.0 - done))
+        tests = np.concatenate([fold.test for fold in folds])
         self._truth, self._test_weight = y[tests], weight[tests]
+        self.__dict__.pop("probabilities_", None)
         if len(self.classes_) == 2:
-            k = len(folds)
             self.probabilities_ = [
-                np.concatenate(
-                    [each.proba[:, self._positive] for each in held_out[c * k : (c + 1) * k]]
-                )
-                for c in range(len(self.Cs_))
+                np.concatenate([each.proba[:, self._positive] for each in own]) for own in by_C
             ]
-        elif hasattr(self, "probabilities_"):
-            del self.probabilities_
         return self
+
+    def _C_for(self, n_samples: int) -> float:
+        return self.C_
 
     def loss(self, tau: Any) -> np.ndarray:
         """Return the mean loss of held-out samples, exactly, for any τ. Two classes only.
@@ -184,19 +181,14 @@ class QuantileSVCCV(QuantileSVC):
         -------
         ndarray of shape (n_Cs,) or (n_Cs, n_taus)
         """
-        check_is_fitted(self)
-        if len(self.classes_) > 2:
-            raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
+        self._check_two_classes()
         taus = check_tau_columns(np.atleast_1d(tau), "tau")
-        positive = self._truth == self.pos_label_
-        weight = self._test_weight
+        positive, weight = self._truth == self.pos_label_, self._test_weight
         losses = np.empty((len(self.Cs_), len(taus)))
         for row, proba in zip(losses, self.probabilities_, strict=True):
-            # sorted probabilities tell, for any τ, who is below it
             missed = _weight_below(proba[positive], weight[positive], taus)
-            alarms = weight[~positive].sum() - _weight_below(
-                proba[~positive], weight[~positive], taus
-            )
+            cleared = _weight_below(proba[~positive], weight[~positive], taus)
+            alarms = weight[~positive].sum() - cleared
             row[:] = (2.0 * (1.0 - taus) * missed + 2.0 * taus * alarms) / weight.sum()
         return losses[:, 0] if np.ndim(tau) == 0 else losses
 
@@ -215,42 +207,25 @@ class QuantileSVCCV(QuantileSVC):
         best = self.Cs_[self.loss(tau).argmin(axis=0)]
         return float(best) if np.ndim(tau) == 0 else best
 
-    def _hold_out(
-        self, common: dict[str, Any], folds: Sequence[tuple[np.ndarray, np.ndarray]], progress: Any
-    ) -> "list[_HeldOut]":
-        """Return what comes of every C, and of every fold with it."""
-        # fold after fold: paths of large C take longer, and those of a fold make up a fair share
-        jobs = [
-            common | {"C": float(C), "train": train, "test": test}
-            for train, test in folds
-            for C in self.Cs_
-        ]
-        found = run_all(_held_out, jobs, self.n_jobs, progress)
-        k = len(self.Cs_)
-        return [found[fold * k + c] for c in range(k) for fold in range(len(folds))]
-
-    def _choose(
-        self,
-        held_out: "Sequence[_HeldOut]",
-        weight: np.ndarray,
-        folds: Sequence[tuple[np.ndarray, np.ndarray]],
-    ) -> None:
-        """Choose the C with the least loss of held-out samples."""
-        self.brier_ = np.array([each.brier for each in held_out]).reshape(-1, len(folds))
+    def _choose(self, by_C: "Sequence[Sequence[_HeldOut]]", weight_of_folds: np.ndarray) -> None:
+        """Choose the C with the least mean loss of held-out samples."""
+        self.brier_ = np.array([[fold.brier for fold in own] for own in by_C])
         losses = self.brier_
+        self.__dict__.pop("scores_", None)
         if self.scoring is not None:
-            self.scores_ = np.array([each.score for each in held_out]).reshape(-1, len(folds))
+            self.scores_ = np.array([[fold.score for fold in own] for own in by_C])
             losses = -self.scores_
-        elif hasattr(self, "scores_"):
-            del self.scores_
-        sizes = np.array([weight[test].sum() for _, test in folds])
-        self.C_ = float(self.Cs_[(losses @ sizes).argmin()])
+        self.C_ = float(self.Cs_[(losses @ weight_of_folds).argmin()])
+
+    def _check_cv(self, X: Checked, y: np.ndarray) -> "list[_Fold]":
+        if isinstance(self.cv, numbers.Integral):
+            check_integer(self.cv, "cv", least=2)
+        folds = check_cv(self.cv, y, classifier=True).split(X.features, y)
+        return [_Fold(train, test) for train, test in folds]
 
     def _check_Cs(self) -> np.ndarray:
         if isinstance(self.Cs, (int, np.integer)):
-            if self.Cs < 1:
-                raise ValueError(f"Cs must be at least 1, got {self.Cs}")
-            return np.logspace(-4.0, 4.0, int(self.Cs))
+            return np.logspace(-4.0, 4.0, check_integer(self.Cs, "Cs", least=1))
         Cs = np.unique([check_C(C, "Cs") for C in self.Cs])
         if len(Cs) == 0:
             raise ValueError("Cs is empty")
@@ -258,7 +233,7 @@ class QuantileSVCCV(QuantileSVC):
 
 
 class _Score:
-    """A scorer, which is given weights if there are any and if it takes them."""
+    """A scorer; weights are passed on if there are any and if it takes them."""
 
     def __init__(self, scorer: Callable[..., Any], weighted: bool) -> None:
         takes = inspect.signature(scorer).parameters.values()
@@ -272,8 +247,18 @@ class _Score:
         return float(found)
 
 
-@dataclass(frozen=True)
-class _HeldOut:
+class _Data(NamedTuple):
+    X: Checked
+    y: np.ndarray
+    weight: np.ndarray
+
+
+class _Fold(NamedTuple):
+    train: np.ndarray
+    test: np.ndarray
+
+
+class _HeldOut(NamedTuple):
     """Probabilities of held-out samples, their Brier score, and their score if asked for."""
 
     proba: np.ndarray
@@ -284,16 +269,13 @@ class _HeldOut:
 def _held_out(
     single: QuantileSVC,
     C: float,
-    X: Any,
-    y: np.ndarray,
-    weight: np.ndarray,
+    data: _Data,
+    fold: _Fold,
     score: _Score | None,
-    train: np.ndarray,
-    test: np.ndarray,
     progress: Any = None,
 ) -> _HeldOut:
-    """Return what a model of the other samples says of held-out ones."""
-    pairwise = single.kernel == "precomputed"
+    """Fit a model to all folds but one, and return its predictions for that one."""
+    (X, y, weight), (train, test) = data, fold
     missing = np.setdiff1d(y[weight > 0.0], y[train][weight[train] > 0.0])
     if len(missing) > 0:
         raise ValueError(
@@ -302,15 +284,16 @@ def _held_out(
         )
     model = clone(single).set_params(C=C)
     model._progress = progress
-    model.fit(X[train][:, train] if pairwise else X[train], y[train], weight[train])
-    held_out = X[test][:, train] if pairwise else X[test]
+    columns = train if single.kernel == "precomputed" else slice(None)
+    model.fit(X[train][:, columns], y[train], weight[train])
+    held_out = X[test][:, columns]
     proba = model.predict_proba(held_out)
     truth = y[test][:, np.newaxis] == model.classes_
     squares = 0.5 * ((proba - truth) ** 2).sum(axis=1)
     return _HeldOut(
         proba,
         float(np.average(squares, weights=weight[test])),
-        None if score is None else score(model, held_out, y[test], weight[test]),
+        None if score is None else score(model, held_out.features, y[test], weight[test]),
     )
 
 

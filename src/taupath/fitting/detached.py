@@ -1,42 +1,31 @@
-"""Paths without training data: decision functions at nodes, and what was certified of them."""
+"""Solutions without training data: decision functions at nodes, and what was certified of them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from taupath.approximate.all_rows import Place
-from taupath.approximate.dual_point import Shares
-from taupath.approximate.gap_bound import Boxes, Continuum, SampleLosses
-from taupath.approximate.interpolation import Chords, Lines
+from taupath.approximate.all_rows import Iterate
+from taupath.approximate.dual_point import DualPoint
+from taupath.approximate.interpolation import Interpolation, NodeList
 from taupath.approximate.node import Node, Smoothing
-from taupath.approximate.node_search import make_continuum
-from taupath.approximate.path import (
-    ApproximateClassificationPath,
-    ApproximatePath,
-    ApproximateRegressionPath,
-    ByFunctions,
-)
-from taupath.approximate.simplify import (
-    Thinned,
-    simplified,
-)
-from taupath.approximate.training_data import AbsentSamples, StoredSamples
-from taupath.engine.problem import quantile_classification, quantile_regression
-from taupath.fitting.classification import Labels, quantile_path, regularization_path
-from taupath.fitting.regression import quantile_regression_path
+from taupath.approximate.simplify import AtKinks
+from taupath.approximate.solutions import AtNodes, Certified, gap_bound_on
+from taupath.approximate.training_data import AbsentData, StoredData
+from taupath.fitting.walks import walk_classification, walk_regression, walk_regularization
 from taupath.paths.certificate import Certificate
-from taupath.paths.intercept import Intercept, make_intercept
-from taupath.paths.jobs import ClassificationPath, RegressionPath, RegularizationPath
-from taupath.paths.path import SolutionPath
-from taupath.paths.training_data import Solution
-from taupath.validation import check_features, check_targets, check_weight
+from taupath.paths.intercept import make_intercept
+from taupath.paths.jobs import Job, QuantileClassification, QuantileRegression, Regularization
+from taupath.paths.training_data import (
+    LinearData,
+    Solution,
+    Sweep,
+    TrainingData,
+)
+from taupath.paths.walked import Walked
+from taupath.validation import check_features
 
-__all__ = [
-    "DetachedClassificationPath",
-    "DetachedPath",
-    "DetachedRegressionPath",
-    "DetachedRegularizationPath",
-]
+__all__ = ["FunctionsOnly"]
 
 NEEDED = (
     "this path was stored without its training data, which this takes: give them to "
@@ -44,206 +33,108 @@ NEEDED = (
 )
 
 
-class DetachedPath(ByFunctions):
-    """An approximate or a simplified path of the linear kernel without its training data.
+class FunctionsOnly(Certified):
+    """Decision functions of an approximate or a simplified path with the linear kernel.
 
-    It predicts as it did with them. What is computed from the data (`alpha`, `index_sets`, gaps)
-    takes `attach`.
+    They predict as they did with the training data. What is computed from these takes `attach`.
 
-    Attributes
+    Parameters
     ----------
+    job : Job
+        What was solved.
+    data : AbsentData
+        What is known of the training data.
+    functions : Interpolation
+        The decision functions.
+    counters : dict
+        What it took to find them.
+    tol : float
+        What no gap exceeds.
     stated : Certificate
-        What was certified when there were data. `certify` computes it again, from data.
+        What was certified when there were data.
+    smoothings : list of Smoothing or None
+        What makes θ from w and data; None for a path that was simplified from an exact one.
     """
+
+    stated: Certificate
 
     def __init__(
         self,
-        samples: AbsentSamples,
-        lines: Lines,
+        job: Job,
+        data: AbsentData,
+        functions: Interpolation,
+        counters: dict[str, int],
         tol: float,
         stated: Certificate,
         smoothings: list[Smoothing] | None,
-        **about: Any,
     ) -> None:
-        self._samples, self._stretches = samples, [lines]
-        self.taus, self.counters = lines.nodes, lines.counters
-        self.taus.flags.writeable = False
-        self.tol, self.stated, self._smoothings = tol, stated, smoothings
-        self.__dict__.update(about)  # what the path is asked for with: C, classes, ...
-
-    def __repr__(self) -> str:
-        return super().__repr__()[:-1] + ", without training data>"
+        super().__init__(job, data, functions.taus, counters)
+        self.functions, self.smoothings = functions, smoothings
+        self.tol, self.stated = tol, stated
 
     @property
     def nbytes(self) -> int:
         """Bytes of the nodes and of what is kept of them."""
-        return super().nbytes + sum(8 + each.centre.nbytes for each in self._smoothings or ())
+        of_smoothings = sum(8 + each.centre.nbytes for each in self.smoothings or ())
+        return self.functions.nbytes + of_smoothings
 
-    def _solution(self, value: float) -> Solution:
+    def function(self, value: float) -> Solution:
+        """Return the decision function, by w only."""
+        return self.functions.function(value)
+
+    def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
+        """Return the decision functions at the nodes first, ..., last - 1."""
+        return self.functions.sweep(first, last, with_theta)
+
+    def _refuse(self, *given: Any, **named: Any) -> Any:
+        """Refuse: this takes training data."""
         raise ValueError(NEEDED)
 
-    def _continuum(self) -> Continuum:
-        raise ValueError(NEEDED)
+    solution = measure = session = end = take = _refuse
+    gap_bound = property(_refuse)
 
-    def certify(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Certificate:
-        """Bound the gap of every solution of the path, from the data that are given.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            What the path was trained on. Of other data with as many rows it is certified how far
-            from optimal the path is for these.
-
-        Returns
-        -------
-        Certificate
-            As that of an `ApproximatePath`. The primal side is this path; θ are found from the
-            data.
-        """
-        if y is None:
-            raise ValueError(NEEDED)
-        return self.attach(X, y, sample_weight).certify()
-
-    def attach(self, X: Any, y: Any, sample_weight: Any = None) -> ApproximatePath:
-        """Return the path with its training data.
-
-        For a simplified path the exact one is walked again, for its θ.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            What the path was trained on.
-
-        Returns
-        -------
-        ApproximatePath
-            The same functions, with everything that takes data.
-        """
-        X = check_features(X, single=True)
-        if X.shape != self._samples.shape:
-            n, d = self._samples.shape
+    def attach(self, X: Any, y: Any, sample_weight: Any) -> Certified:
+        """Return the same functions with their training data, and θ found from these."""
+        X = check_features(X, single=self.smoothings is not None)
+        if X.shape != self.data.shape:
+            n, d = self.data.shape
             raise ValueError(
                 f"the path was trained on {n} samples with {d} features, X has "
                 f"{X.shape[0]} with {X.shape[1]}"
             )
-        constant = make_intercept(self._samples.constant.kind, X)
-        w = self._stretches[0].w.copy()
+        constant = make_intercept(self.data.constant.kind, X)
+        w = self.functions.w.copy()
         if constant.bias:  # of a free intercept, it depends on X
-            w[:, -1] *= self._samples.constant.bias / constant.bias
-        if self._smoothings is not None:
-            return self._chords_on(X, y, sample_weight, constant, w)
-        source = self._walk(X, y, sample_weight)
-        path = simplified(source, self.taus, self.tol)
-        path._stretches = [_Kept(source, self.taus, w)]
-        return path
+            w[:, -1] *= self.data.constant.bias / constant.bias
+        responses = self.job.responses(y, X.shape[0], sample_weight)
+        if self.smoothings is not None:
+            return self._at_nodes(StoredData(X, responses, constant), w, self.smoothings)
+        source = WALK[self.job.kind](self.job, LinearData(X, responses, constant), self.range)
+        return AtKinks(source, self.kinks, self.tol, w)
 
-    def _walk(self, X: Any, y: Any, sample_weight: Any) -> SolutionPath:
-        """Return the exact path on these data."""
-        raise NotImplementedError
-
-    def _asked(self, sample_weight: Any) -> dict[str, Any]:
-        """Return what any path is asked for with."""
-        return {"intercept": self._samples.constant.kind, "sample_weight": sample_weight}
-
-    def _chords_on(
-        self, X: Any, y: Any, sample_weight: Any, constant: Intercept, w: np.ndarray
-    ) -> ApproximatePath:
-        """Return the path whose θ are made from w."""
-        raise NotImplementedError
-
-    def _chords(
-        self,
-        samples: StoredSamples,
-        target: np.ndarray,
-        weight: np.ndarray,
-        boxes: Boxes,
-        w: np.ndarray,
-    ) -> Chords:
-        assert self._smoothings is not None
-        free, part = samples.constant.free, samples.part(target, weight)
-        facts, losses = part.facts(), SampleLosses(target, weight, part.sign)
-        continuum = make_continuum(facts, losses, boxes, free)
-        shares = Shares(facts, continuum, free) if free else None
+    def _at_nodes(self, data: StoredData, w: np.ndarray, smoothings: list[Smoothing]) -> AtNodes:
+        """Return the nodes whose θ are made from w and these data."""
+        gap_bound, free, part = gap_bound_on(self.job, data), data.constant.free, data.row_sums()
+        summary = part.summary()
         nodes = []
-        for tau, w_k, smoothing in zip(self.taus.tolist(), w, self._smoothings, strict=True):
+        for tau, w_k, smoothing in zip(self.kinks.tolist(), w, smoothings, strict=True):
             node = Node(tau, w_k, smoothing, 0.0, np.ones(2))
-            if shares is not None:  # of these very data: θ that are not in balance bound nothing
-                place = Place(w_k, part.points.products(w_k))
-                shares.update(part.update(place.margin, smoothing, afresh=True))
-                node, *_ = shares.judge(tau, place, smoothing)
+            if free:  # of these very data: θ that are not in balance bound nothing
+                place = Iterate(w_k, part.rows.products(w_k))
+                sums = part.update(place.margin, smoothing, afresh=True)
+                node = DualPoint(summary, gap_bound, sums).evaluate(tau, place, smoothing).node
             nodes.append(node)
-        return Chords(samples, continuum, losses, nodes, self.counters)
+        node_list = NodeList(nodes, data.constant.bias)
+        return AtNodes(self.job, data, node_list, self.counters, self.tol, gap_bound)
 
 
-class _Kept(Thinned):
-    """θ of a path that was walked again, and w as they were stored."""
-
-    def __init__(self, source: SolutionPath, nodes: np.ndarray, w: np.ndarray) -> None:
-        super().__init__(source, nodes)
-        self._w = dict(zip(nodes.tolist(), w, strict=True))
-
-    def at(self, node: float) -> Solution:
-        """Return the solution at a node."""
-        status, theta, _, multiplier = super().at(node)
-        return status, theta, self._w[node], multiplier
+def _walk_over_C(job: Any, data: TrainingData, walked: tuple[float, float]) -> Walked:
+    return walk_regularization(job, data)
 
 
-class DetachedClassificationPath(DetachedPath, ClassificationPath):
-    """The asymmetric-cost SVM for every τ, without training data."""
-
-    def _labels(self, X: Any, y: Any, sample_weight: Any) -> Labels:
-        return _same_classes(Labels(X, y, sample_weight), self.classes)
-
-    def _walk(self, X: Any, y: Any, sample_weight: Any) -> SolutionPath:
-        self._labels(X, y, sample_weight)
-        return quantile_path(X, y, C=self.C, tau_range=self.tau_range, **self._asked(sample_weight))
-
-    def _chords_on(
-        self, X: Any, y: Any, sample_weight: Any, constant: Intercept, w: np.ndarray
-    ) -> ApproximatePath:
-        labels = self._labels(X, y, sample_weight)
-        line = quantile_classification(labels.positive, labels.weight, self.C)
-        samples = StoredSamples(X, labels.sign, constant)
-        boxes = Boxes.of_classification(self.C)
-        chords = self._chords(samples, line.target0, labels.weight, boxes, w)
-        return ApproximateClassificationPath(
-            samples, line, labels.weight, [chords], labels.classes, C=self.C, tol=self.tol
-        )
-
-
-class DetachedRegularizationPath(DetachedPath, RegularizationPath):
-    """The SVM for every C up to a largest one, without training data."""
-
-    def _walk(self, X: Any, y: Any, sample_weight: Any) -> SolutionPath:
-        _same_classes(Labels(X, y, sample_weight), self.classes)
-        C_max = self.tau_range[1]
-        return regularization_path(X, y, self.tau, C_max=C_max, **self._asked(sample_weight))
-
-
-class DetachedRegressionPath(DetachedPath, RegressionPath):
-    """Quantile regression for every τ, without training data."""
-
-    def _walk(self, X: Any, y: Any, sample_weight: Any) -> SolutionPath:
-        walked = self.tau_range
-        return quantile_regression_path(
-            X, y, C=self.C, tau_range=walked, **self._asked(sample_weight)
-        )
-
-    def _chords_on(
-        self, X: Any, y: Any, sample_weight: Any, constant: Intercept, w: np.ndarray
-    ) -> ApproximatePath:
-        targets = check_targets(y, X.shape[0])
-        weight = check_weight(sample_weight, len(targets))
-        line = quantile_regression(targets, weight, self.C)
-        samples = StoredSamples(X, np.ones(len(targets)), constant)
-        chords = self._chords(samples, targets, weight, Boxes.of_regression(self.C), w)
-        return ApproximateRegressionPath(samples, line, weight, [chords], C=self.C, tol=self.tol)
-
-
-def _same_classes(labels: Labels, classes: np.ndarray) -> Labels:
-    if not np.array_equal(labels.classes, classes):
-        raise ValueError(
-            f"y has the classes {labels.classes.tolist()}, the path was trained on "
-            f"{classes.tolist()}"
-        )
-    return labels
+# How the exact solutions of each job are found again.
+WALK: dict[str, Callable[[Any, TrainingData, tuple[float, float]], Walked]] = {
+    QuantileClassification.kind: walk_classification,
+    Regularization.kind: _walk_over_C,
+    QuantileRegression.kind: walk_regression,
+}

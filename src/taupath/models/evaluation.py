@@ -5,15 +5,13 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
-from taupath.display.rates import rates_of_estimator
-from taupath.estimators.costs import check_taus, costs_to_tau
+from taupath.estimators.costs import check_tau_columns, costs_to_tau
+from taupath.estimators.pipelines import last_step
 from taupath.estimators.regressor import QuantileSVR
-from taupath.estimators.steps import last_step
 from taupath.models.model import Model
 from taupath.outcomes.held_out import Outcomes, at_quantiles
-from taupath.outcomes.rates import Rates
+from taupath.outcomes.rates import Rates, rates_of_estimator
 from taupath.tables import Table, TableError
-from taupath.validation import check_within
 
 __all__ = [
     "QUANTILES",
@@ -27,22 +25,9 @@ __all__ = [
     "usual_taus",
 ]
 
-# What a miss costs, and what a false alarm, in the rows of a table.
-RATIOS = (
-    (100, 1),
-    (50, 1),
-    (20, 1),
-    (10, 1),
-    (5, 1),
-    (2, 1),
-    (1, 1),
-    (1, 2),
-    (1, 5),
-    (1, 10),
-    (1, 20),
-    (1, 50),
-    (1, 100),
-)
+# How many false alarms a miss costs, in the rows of a table; beyond 1, the same the other way
+# round.
+RATIOS = (100, 50, 20, 10, 5, 2, 1)
 # Quantiles that a table shows.
 QUANTILES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
@@ -112,7 +97,7 @@ def evaluate(
     if isinstance(last, QuantileSVR):
         if cost_fp is not None or cost_fn is not None:
             raise ValueError("costs are for classifiers, this is a regression: give taus only")
-        quantiles = _check_list(QUANTILES if taus is None else taus)
+        quantiles = check_tau_columns(QUANTILES if taus is None else taus, each="row")
         predicted = model.predict(X, quantile=quantiles)
         return at_quantiles(np.asarray(y, dtype=float), predicted, quantiles, sample_weight)
     costs = None
@@ -122,24 +107,15 @@ def evaluate(
         taus = [asked] if taus is None else taus
     rates = rates_of_estimator(model, X, y, sample_weight)
     walked = last.path_.tau_range if hasattr(last, "path_") else (0.0, 1.0)
-    if taus is None:
-        taus = usual_taus(walked)
-    taus = _check_list(taus)
-    for tau in taus:
-        check_within(float(tau), "taus", walked)
+    taus = usual_taus(walked) if taus is None else taus
+    taus = check_tau_columns(taus, walked=walked, each="row")
     return at_taus(rates, taus, costs)
 
 
 def usual_taus(walked: tuple[float, float]) -> list[float]:
-    """Return the τ of a table, as far as they are known."""
-    taus = (alarm / (alarm + miss) for miss, alarm in RATIOS)
+    """Return the τ of a table that lie within the walked range."""
+    taus = [*(1 / (1 + ratio) for ratio in RATIOS), *(r / (r + 1) for r in RATIOS[-2::-1])]
     return [tau for tau in taus if walked[0] <= tau <= walked[1]]
-
-
-def _check_list(taus: Any) -> np.ndarray:
-    if np.ndim(taus) != 1:
-        raise ValueError(f"taus must have one dimension, got shape {np.shape(taus)}")
-    return check_taus(taus, "taus", len(taus))
 
 
 def truth_of(model: Model, table: Table) -> tuple[Any, np.ndarray]:

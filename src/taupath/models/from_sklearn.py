@@ -1,7 +1,6 @@
 """Fitted estimators and scikit-learn pipelines as models of raw data."""
 
 import copy
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.regressor import QuantileSVR
 from taupath.models.model import Model
+from taupath.models.training_record import training_record
 from taupath.preparation import Preparation
 from taupath.preparation.columns import ColumnFeatures
 from taupath.preparation.matrices import MatrixFeatures
@@ -23,14 +23,9 @@ __all__ = ["model_of"]
 def model_of(fitted: Pipeline | QuantileSVC | QuantileSVR) -> Model:
     """Return the model of raw data that a fitted pipeline, or an estimator alone, is.
 
-    Its columns are those that `fit` was given; without names a pipeline's are called x1, x2, …,
-    as those of a file without header, and an estimator takes a matrix. Which column holds the
-    truth it does not know.
-
-    Raises
-    ------
-    ValueError
-        If a step cannot be stored. The message names it.
+    Its columns are those that `fit` was given. Without names, those of a pipeline are called x1,
+    x2, …, as in a file without header, and an estimator takes a matrix. The model does not know
+    which column holds the truth. A `ValueError` names the step that cannot be stored.
     """
     check_is_fitted(fitted)
     steps, (name, estimator) = _flat(fitted)
@@ -50,7 +45,7 @@ def model_of(fitted: Pipeline | QuantileSVC | QuantileSVR) -> Model:
     names, n_columns = _columns(steps, estimator)
     columns: ColumnFeatures | MatrixFeatures
     if names is None and not steps:
-        X = getattr(estimator._all_paths()[0]._samples, "X", None)
+        X = getattr(estimator._all_paths()[0].data, "X", None)
         columns = MatrixFeatures(n_columns, sp.issparse(X))
     else:
         columns = translated(steps, names or [f"x{j}" for j in range(1, n_columns + 1)])
@@ -66,7 +61,7 @@ def model_of(fitted: Pipeline | QuantileSVC | QuantileSVR) -> Model:
         preparation = Preparation("regress", None, None, columns)
         estimator = copy.copy(estimator)
     vars(estimator).pop("feature_names_in_", None)  # the names of raw columns are the model's
-    return Model(estimator, preparation, _trained(estimator))
+    return Model(estimator, preparation, training_record(estimator, _n_rows(estimator)))
 
 
 def _flat(fitted: Any) -> tuple[list[tuple[str, Any]], tuple[str | None, Any]]:
@@ -107,21 +102,10 @@ def _with_codes(estimator: QuantileSVC) -> tuple[QuantileSVC, list[Any]]:
     return coded, labels
 
 
-def _trained(estimator: QuantileSVC | QuantileSVR) -> dict[str, Any]:
-    """Return what is known of the training."""
-    paths = estimator._all_paths()
-    rows = sum(path._samples.shape[0] for path in paths)
-    if isinstance(estimator, QuantileSVC):  # each row has a part in so many paths
-        k = len(estimator.classes_)
-        rows //= k if estimator.multi_class == "ovr" and k > 2 else k - 1
-    return {
-        "rows": rows,
-        "features": int(estimator.n_features_in_),
-        "C": float(paths[0].C),
-        "kernel": estimator.kernel,
-        "intercept": estimator.intercept,
-        "method": estimator.method_,
-        "tol": estimator.tol if estimator.method_ == "approximate" else None,
-        "kinks": int(np.sum(estimator.n_iter_)),
-        "taupath": version("taupath"),
-    }
+def _n_rows(estimator: QuantileSVC | QuantileSVR) -> int:
+    """Return the number of training rows."""
+    rows = sum(path.data.shape[0] for path in estimator._all_paths())
+    if isinstance(estimator, QuantileSVR):
+        return rows
+    k = len(estimator.classes_)  # each row is in k paths (one against the rest), or in k - 1
+    return rows // (k if estimator.multi_class == "ovr" and k > 2 else k - 1)

@@ -15,7 +15,7 @@ from taupath.outcomes.held_out import HeldOut
 from taupath.preparation import Preparation
 from taupath.tables import Table, TableError, as_table
 from taupath.tables.frames import is_table
-from taupath.tables.table import listed
+from taupath.tables.messages import listed
 from taupath.validation import check_features
 
 __all__ = ["Model"]
@@ -48,7 +48,7 @@ class Model:
     trained : dict
         How it was trained, for people to read.
     held_out : HeldOut or None
-        How models of some rows did on the others, where that was asked for at training.
+        Results of models of some rows on the others, if training was asked for them.
     classes_ : ndarray of shape (n_classes,)
         The labels of a classifier as the file had them, sorted.
     pos_label_ : label
@@ -313,7 +313,7 @@ class Model:
         return as_table(columns)
 
     def _in_its_terms(self, given: dict[str, Any], table: Table) -> dict[str, Any]:
-        """Return arguments with columns in place of their names, and matrices in its order."""
+        """Return arguments for the estimator: columns for their names, matrices in its order."""
         found = {
             name: table.numbers(value) if isinstance(value, str) else value
             for name, value in given.items()

@@ -1,11 +1,11 @@
-"""Tables for people: what happens at each price of a miss, and how a table is set in text."""
+"""Tables as text: numbers of mistakes and their cost at each price of a miss."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 __all__ = ["amount", "cost_table", "ratio_of", "table_lines"]
 
-# What the four kinds of cases are called.
+# Names of true positives, false negatives, true negatives and false positives.
 NAMES = ("found", "missed", "cleared", "false alarms")
 
 
@@ -15,19 +15,19 @@ def cost_table(
     marked: Any = None,
     names: Sequence[str] = NAMES,
 ) -> list[str]:
-    """Return what happens at each price of a miss, line by line.
+    """Return a table of mistakes and costs, with a line for each price of a miss.
 
     Parameters
     ----------
     columns : mapping
         What `taupath.evaluate` returns.
     own_costs : bool
-        Whether each line has costs of its own: then what deciding without a model costs differs
-        from line to line, and is shown.
+        Whether each line has costs of its own. The cost without a model then differs from line to
+        line, and is shown.
     marked : sequence of bool, optional
         Which lines begin with a star.
     names : sequence of str
-        What to call true positives, false negatives, true negatives and false positives.
+        In place of `NAMES`.
     """
     found, missed, cleared, alarms = names
     n_positive, n_negative = columns["tp"] + columns["fn"], columns["tn"] + columns["fp"]
@@ -48,7 +48,7 @@ def cost_table(
 
 
 def ratio_of(tau: float) -> str:
-    """Return what a miss and a false alarm cost at τ, the cheaper one as 1."""
+    """Return the ratio of the costs of a miss and of a false alarm at τ, the smaller one as 1."""
     if tau in (0.0, 1.0):
         return "1 : 0" if tau == 0.0 else "0 : 1"
     miss = (1.0 - tau) / tau
@@ -60,7 +60,7 @@ def _shares(part: Any, whole: Any) -> list[str]:
 
 
 def amount(cost: float) -> str:
-    """Return a cost as people write it: never with an exponent for being large."""
+    """Return a cost as text; large ones have no exponent."""
     return f"{cost:.0f}" if abs(cost) >= 1000.0 else f"{cost:.4g}"
 
 
@@ -69,7 +69,7 @@ def _saved(cost: Any, without: Any) -> list[str]:
 
 
 def table_lines(columns: Mapping[str, tuple[Any, str]], marked: Any = None) -> list[str]:
-    """Return a table, its columns flush right; marked rows begin with a star."""
+    """Return the lines of a table, columns aligned to the right; marked rows begin with a star."""
     cells = [
         [name, *("–" if value != value else form.format(value) for value in values)]
         for name, (values, form) in columns.items()

@@ -1,4 +1,4 @@
-"""How predictions turned out: the truth beside what a model says of each row at every τ."""
+"""Outcomes of predictions: the truth beside the predictions of a model at every τ."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,30 +19,31 @@ from taupath.paths.crossings import Changes
 
 __all__ = ["HeldOut", "Outcomes", "at_quantiles", "joined", "outcomes_of"]
 
-# Quantiles whose losses are kept.
+# Quantiles whose losses are kept: every per cent, so that tables of any of them can be made.
 QUANTILES = np.round(np.linspace(0.01, 0.99, 99), 2)
-# Central intervals whose coverage is counted.
+# Coverages of the central intervals that are judged.
 COVERAGES = (0.5, 0.8, 0.9)
 
 
 @dataclass(frozen=True)
 class Outcomes:
-    """The truth, and what was predicted, without the features.
+    """The truth and the predictions for some rows, without their features.
 
     Attributes
     ----------
     truth : ndarray of shape (n_samples,)
-        Of two classes whether a row is positive, of several the place of its class, else numbers.
+        For two classes whether a row is positive, for several the position of its class, for a
+        regression its number.
     walked : pair of float
-        The part of [0, 1] that is known.
+        The walked range of τ.
     changes : Changes, optional
-        Of two classes: decisions at every τ, as in `Rates`.
+        For two classes: decisions at every τ, as in `Rates`.
     proba : ndarray of shape (n_samples, n_classes), optional
-        Of several classes.
+        For several classes.
     quantiles : dict of ndarray, optional
-        Of a regression: loss, D² and the share of the truth below, quantile by quantile.
+        For a regression: loss, D² and the share of the truth below, quantile by quantile.
     coverage : dict from float to float, optional
-        Of a regression: the share of the truth in central intervals of some coverages.
+        For a regression: the share of the truth in central intervals, by their nominal coverage.
     """
 
     truth: np.ndarray
@@ -60,10 +61,10 @@ class Outcomes:
     def rates(self) -> Rates:
         """Return true and false positives at every τ, for two classes."""
         assert self.changes is not None
-        return Rates(self.truth, np.ones(self.n_rows), *self.changes)
+        return Rates(self.truth, np.ones(self.n_rows), self.changes)
 
     def probabilities(self) -> np.ndarray:
-        """Return the probability of each class, of two the positive one last."""
+        """Return the probability of each class; of two classes the positive one is last."""
         if self.proba is not None:
             return self.proba
         assert self.changes is not None
@@ -71,7 +72,7 @@ class Outcomes:
         return np.column_stack((1.0 - positive, positive))
 
     def decided(self, cost_matrix: Any = None) -> np.ndarray:
-        """Return the place of the class that is predicted, of several classes."""
+        """Return the position of the predicted class, for several classes."""
         assert self.proba is not None
         if cost_matrix is None:
             return np.asarray(self.proba.argmax(axis=1))
@@ -80,18 +81,18 @@ class Outcomes:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Outcomes for rows that were held out when the model that judges them was trained.
+    """Outcomes for rows that were held out when the model that predicts them was trained.
 
     Attributes
     ----------
     outcomes : Outcomes
-        In no particular order: a row cannot be told by its place.
+        Sorted by their values, so that no row can be recognised by its position.
     folds : int
         Number of folds, each of which was held out once; 0 for a single part.
     share : float
         Share of the rows that were held out at a time.
     seconds : float
-        How long it took.
+        Time that it took.
     """
 
     outcomes: Outcomes
@@ -100,7 +101,7 @@ class HeldOut:
     seconds: float
 
     def in_words(self) -> str:
-        """Return what was done."""
+        """Return a sentence that says what was done."""
         n = self.outcomes.n_rows
         if self.folds:
             return (
@@ -114,7 +115,7 @@ class HeldOut:
 
 
 def outcomes_of(estimator: Any, X: Any, y: np.ndarray) -> Outcomes:
-    """Return how a model does on rows; y has labels that the estimator knows, or numbers."""
+    """Return the outcomes of an estimator; y holds labels that it knows, or numbers."""
     walked = estimator._all_paths()[0].tau_range
     if isinstance(estimator, QuantileSVR):
         grid = QUANTILES[(walked[0] <= QUANTILES) & (walked[1] >= QUANTILES)]
@@ -150,7 +151,7 @@ def at_quantiles(
 
 
 def _covered(estimator: QuantileSVR, X: Any, y: np.ndarray) -> dict[float, float] | None:
-    """Return how often central intervals hold the truth, None where quantiles are missing."""
+    """Return how often central intervals hold the truth, None if some quantiles are missing."""
     if estimator.path_.tau_range != (0.0, 1.0):
         return None
     found = {}
@@ -161,7 +162,7 @@ def _covered(estimator: QuantileSVR, X: Any, y: np.ndarray) -> dict[float, float
 
 
 def joined(parts: Sequence[Outcomes]) -> Outcomes:
-    """Return the outcomes of several models for rows of their own, in another order than theirs."""
+    """Return the outcomes of several models, each for its own rows, sorted by their values."""
     truth, walked = np.concatenate([part.truth for part in parts]), parts[0].walked
     sizes = np.array([part.n_rows for part in parts])
     if parts[0].quantiles is not None:
@@ -190,24 +191,17 @@ def _joined_quantiles(parts: Sequence[Outcomes], truth: np.ndarray, sizes: np.nd
         np.average([table[name] for table in tables], axis=0, weights=sizes)
         for name in ("pinball", "below")
     )
-    # D² is 1 - loss / loss of the best constant, which follows from the D² of any constant
+    # D² is 1 - loss / least loss of a constant; the latter follows from the D² of any constant
     constant = np.full(len(truth), truth.max() + 1.0)
     known = at_quantiles(truth, np.tile(constant[:, np.newaxis], len(quantiles)), quantiles)
     least = known["pinball"] / (1.0 - known["d2"])
+    coverages = [part.coverage for part in parts if part.coverage]
     coverage = None
-    if parts[0].coverage is not None:
+    if coverages:
         coverage = {
-            wanted: float(
-                np.average(
-                    [part.coverage[wanted] for part in parts if part.coverage], weights=sizes
-                )
-            )
-            for wanted in parts[0].coverage
+            wanted: float(np.average([each[wanted] for each in coverages], weights=sizes))
+            for wanted in coverages[0]
         }
-    columns = {
-        "quantile": quantiles,
-        "pinball": pinball,
-        "d2": 1.0 - pinball / least,
-        "below": below,
-    }
+    d2 = 1.0 - pinball / least
+    columns = {"quantile": quantiles, "pinball": pinball, "d2": d2, "below": below}
     return Outcomes(np.sort(truth), parts[0].walked, quantiles=columns, coverage=coverage)

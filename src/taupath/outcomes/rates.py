@@ -1,40 +1,46 @@
-"""True and false positives as functions of τ, exactly: they are steps, and all steps are found."""
+"""True and false positives as exact step functions of τ."""
 
 from typing import Any
 
 import numpy as np
 
 from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.pipelines import last_step
+from taupath.outcomes.inputs import (
+    check_binary_classifier,
+    check_probabilities,
+    find_positive,
+    positive_of,
+    positive_probability,
+    weights_of,
+)
 from taupath.paths.crossings import Changes, Crossings
 
-__all__ = ["Rates", "changes_of_probabilities", "probabilities_of_changes", "sign_changes"]
+__all__ = [
+    "Rates",
+    "changes_of_probabilities",
+    "probabilities_of_changes",
+    "rates_of_estimator",
+    "rates_of_predictions",
+    "sign_changes",
+]
 
 
 class Rates:
-    """How many samples of either class are taken for positive, at every τ in [0, 1].
+    """Numbers of true and of false positives at every τ in [0, 1].
 
     Parameters
     ----------
     positive : ndarray of bool of shape (n_samples,)
         The truth.
     weight : ndarray of shape (n_samples,)
-        What each sample counts.
-    begin : ndarray of bool of shape (n_samples,)
-        Whether a sample is taken for positive at τ = 0.
-    who, when, change : ndarray of shape (n_changes,)
-        A sample whose prediction changes, after which τ, and to what: 1 for positive, -1 for
-        negative.
+        How often each sample counts.
+    changes : Changes
+        The predictions at τ = 0, and all their changes.
     """
 
-    def __init__(
-        self,
-        positive: np.ndarray,
-        weight: np.ndarray,
-        begin: np.ndarray,
-        who: np.ndarray,
-        when: np.ndarray,
-        change: np.ndarray,
-    ) -> None:
+    def __init__(self, positive: np.ndarray, weight: np.ndarray, changes: Changes) -> None:
+        begin, who, when, change = changes
         self.n_positive = float(weight[positive].sum())
         self.n_negative = float(weight[~positive].sum())
         self._when, which = np.unique(when, return_inverse=True)
@@ -58,7 +64,7 @@ class Rates:
         return self._counts[0][steps], self._counts[1][steps]
 
     def pieces(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the τ where they change, 0 and 1 included, and the two numbers in between."""
+        """Return the τ of all steps, with 0 and 1, and the two numbers between them."""
         inside = (self._when > 0.0) & (self._when < 1.0)
         steps = np.searchsorted(self._when, 0.0, side="right") + np.arange(inside.sum() + 1)
         edges = np.concatenate(([0.0], self._when[inside], [1.0]))
@@ -74,35 +80,24 @@ def changes_of_probabilities(proba: np.ndarray) -> Changes:
 def probabilities_of_changes(
     changes: Changes, walked: tuple[float, float] = (0.0, 1.0)
 ) -> np.ndarray:
-    """Return the length of {τ : positive} of each sample, all τ before `walked` included."""
+    """Return the length of {τ : positive} for each sample, including all τ below `walked`."""
     begin, who, when, change = changes
     first, last = walked
     at_end = begin + np.bincount(who, change, minlength=len(begin))
-    # each fall ends a piece, each rise begins one
+    # a change to negative ends a piece, a change to positive begins one
     pieces = np.bincount(who, change * np.clip(when, first, last), minlength=len(begin))
     return np.clip(first - first * begin - pieces + last * at_end, first, last)
 
 
 def sign_changes(model: QuantileSVC, X: Any, found: Crossings | None = None) -> Changes:
-    """Return which samples have f_τ(x) ≥ 0 at τ = 0, and all changes of that.
+    """Return all changes of the sign of f_τ(x), for a model of two classes and checked samples.
 
-    Parameters
-    ----------
-    model : QuantileSVC
-        Of two classes.
-    X : ndarray or sparse array of shape (n_samples, n_features)
-        Samples, checked.
-    found : Crossings, optional
-        Of these samples, if they are known.
-
-    Returns
-    -------
-    Changes
+    `found` are the crossings of these samples, if the caller knows them.
     """
     path, X = model.path_, model._columns(X, model._members[0])
     if found is None:
         found = path.crossings(X)
-    # Most samples change once, from positive to negative: nothing else to be found for these.
+    # Most samples change once, from positive to negative, and their crossings say when.
     begin = found.first > path.tau_range[0]
     once = found.first >= found.last
     falls = np.flatnonzero(once & begin)
@@ -115,3 +110,32 @@ def sign_changes(model: QuantileSVC, X: Any, found: Crossings | None = None) -> 
         when.append(all_changes.when)
         change.append(all_changes.change)
     return Changes(begin, np.concatenate(who), np.concatenate(when), np.concatenate(change))
+
+
+def rates_of_predictions(
+    y_true: Any, y_proba: Any, sample_weight: Any = None, pos_label: Any = None
+) -> Rates:
+    """Return the rates of the rule: positive where the probability is at least τ."""
+    positive = find_positive(y_true, pos_label)
+    proba = check_probabilities(y_proba, len(positive))
+    return Rates(positive, weights_of(sample_weight, positive), changes_of_probabilities(proba))
+
+
+def rates_of_estimator(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, pos_label: Any = None
+) -> Rates:
+    """Return the rates of the predictions of a classifier at each τ.
+
+    A `QuantileSVC` decides as its `predict`; other classifiers, for the positive class where its
+    probability is at least τ.
+    """
+    check_binary_classifier(estimator)
+    positive = positive_of(estimator, X, y, pos_label)
+    weight = weights_of(sample_weight, positive)
+    model, before = last_step(estimator)
+    if not isinstance(model, QuantileSVC) or model.monotone:
+        proba = positive_probability(estimator, X, pos_label)
+        return Rates(positive, weight, changes_of_probabilities(proba))
+    for step in before:
+        X = step.transform(X)
+    return Rates(positive, weight, sign_changes(model, model._check_new(X)))

@@ -6,7 +6,7 @@ import numpy as np
 
 from taupath.engine.problem import Line
 
-__all__ = ["Certificate", "Measure", "measure"]
+__all__ = ["Certificate", "Measure", "complementarity_gap", "measure"]
 
 # A dual variable this close to its bound, as part of its box, is at the bound.
 AT_BOUND = 1e-12
@@ -139,3 +139,16 @@ def measure(
         visible = max(visible, (unit / longest) ** 2)
     gap = (primal - dual) / max(primal, VANISHING * visible, TINY)
     return Measure(gap, kkt, primal, dual)
+
+
+def complementarity_gap(
+    theta: np.ndarray, margin: np.ndarray, line: Line, t: float, target: np.ndarray
+) -> tuple[float, float]:
+    """Return duality gap and primal objective of θ and w = Σ θ_i z_i with these margins.
+
+    The gap is Σ max((h_i - θ_i)(p_i - m_i), (l_i - θ_i)(p_i - m_i)), without cancellation.
+    """
+    lower, upper = line.lower(t), line.upper(t)
+    short = target - margin
+    gap = np.maximum((upper - theta) * short, (lower - theta) * short).sum()
+    return float(gap), float(gap + target @ theta - 0.5 * (theta @ margin))

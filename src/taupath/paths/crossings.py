@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from taupath._core._crossings import Table
+from taupath._core._crossings import NodeFunctions
 
 __all__ = ["Changes", "Crossings", "Functions", "KeptFunctions", "Tracks", "find_crossings"]
 
@@ -152,8 +152,8 @@ class Tracks:
 
     def _table(
         self, nodes: np.ndarray, coef: np.ndarray, constant: np.ndarray, linear: bool
-    ) -> Table:
-        return Table(
+    ) -> NodeFunctions:
+        return NodeFunctions(
             self.taus[nodes],
             np.ascontiguousarray(coef),
             np.ascontiguousarray(constant),
@@ -235,7 +235,7 @@ class Tracks:
             coef, constant = part.coef, part.constant
         return np.asarray(features @ coef.T + constant)
 
-    def inside(self, k: int) -> Table:
+    def inside(self, k: int) -> NodeFunctions:
         """Return the functions at all nodes from edge k to the next."""
         nodes = np.arange(self.edges[k], self.edges[k + 1] + 1)
         part = self._sweep(int(nodes[0]), int(nodes[-1]) + 1)
@@ -295,13 +295,16 @@ def find_crossings(
     length, first, last = np.zeros(n), np.full(n, taus[-1]), np.full(n, taus[0])
     undecided = np.zeros((n, len(tracks.edges)), dtype=np.uint8)
 
-    def search(table: Table, rows: np.ndarray) -> None:
-        found = (rows.astype(np.int32), norm, level, length, first, last, undecided)
-        if isinstance(features, np.ndarray):
-            table.search(np.ascontiguousarray(features), *found)
-        else:
-            indices, indptr = (a.astype(np.int32) for a in (features.indices, features.indptr))
-            table.search_sparse(features.data, indices, indptr, *found)
+    if isinstance(features, np.ndarray):
+        data, indices = np.ascontiguousarray(features).ravel(), None
+        indptr = np.arange(n + 1) * features.shape[1]
+    else:
+        data, indices, indptr = features.data, features.indices.astype(np.int32), features.indptr
+    stored = data, indices, indptr.astype(np.intp)
+
+    def search(functions: NodeFunctions, rows: np.ndarray) -> None:
+        found = norm, level, length, first, last, undecided
+        functions.search(*stored, rows.astype(np.int32), *found)
 
     search(tracks.table, np.arange(n))
     for k in np.flatnonzero(undecided.any(axis=0)):

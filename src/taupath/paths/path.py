@@ -1,16 +1,14 @@
 """A whole path of solutions: recover any of them, and certify all."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from taupath import upward
-from taupath.engine.problem import Line
-from taupath.engine.status import FREE, LOWER, UPPER
-from taupath.paths.certificate import Certificate, Measure
+from taupath.paths.certificate import Certificate
 from taupath.paths.crossings import (
     Changes,
     Crossings,
@@ -19,72 +17,70 @@ from taupath.paths.crossings import (
     Tracks,
     find_crossings,
 )
-from taupath.paths.training_data import Samples, Solution
-from taupath.paths.walked import Rest, Stretch
-from taupath.validation import check_levels, check_within, one_or_several, slices
+from taupath.paths.solutions import Solutions
+from taupath.paths.training_data import Solution
+from taupath.validation import check_levels, one_or_several, slices
 
 __all__ = ["SolutionPath"]
 
-# So many τ, each for some samples, are solved for one by one.
+# Up to this many different τ in `decide_each` are solved for one by one: that is less work than
+# the functions at all nodes.
 FEW_TAUS = 32
 # Samples at a time whose decision functions are looked at for all τ; fewer where their kernel with
-# the training samples takes more bytes than these.
+# the training samples takes more than so many bytes.
 ROWS_AT_A_TIME = 32768
 BYTES_AT_A_TIME = 64e6
 
 
 class SolutionPath:
-    """Solutions for every value of a parameter within a stretch.
+    """Solutions for every value of a parameter, made by `quantile_path` and its like.
 
-    What it keeps are the kinks and the index sets between them; each solution is computed from
-    these and the training data when it is asked for, so it carries no error from the walk.
+    The parameter is τ, or C for `regularization_path`. An exact path keeps its kinks and the index
+    sets between them; each solution is computed from these and the training data when it is asked
+    for, so it carries no error from the walk. An approximate path keeps solutions at nodes, between
+    which w and α are interpolated linearly; its gaps are certified at all values of the parameter.
+    From Dask collections, training data stay on their cluster, and what has an entry for each
+    sample is a Dask array.
+
+    Parameters
+    ----------
+    solutions : Solutions
+        The solutions of a job on training data.
 
     Attributes
     ----------
-    taus : ndarray
-        The kinks, increasing; the first and the last are the ends of the stretch.
-    method : str
-        "exact".
-    counters : dict
-        What the walk did: ``kinks`` (events on the path), ``start_events``, ``rows_evaluated``,
-        ``zero_length_steps``, ``refactorizations``, ``rewinds`` (stretches walked again with more
-        care), ``repairs``, ``left_out`` and ``exchanges`` (points found dependent on the free
-        ones), ``sum_free`` and ``max_free`` (size of the free set).
+    job : Job
+        What is solved along the path.
+    data : TrainingData
+        On what.
+    solutions : Solutions
+        How they were found and what is kept of them.
     """
 
-    method = "exact"
-    _parameter = "tau"
-    _symbol = "τ"
-
-    def __init__(
-        self,
-        samples: Samples,
-        line: Line,
-        weight: np.ndarray,
-        stretches: Sequence[Rest | Stretch],
-    ) -> None:
-        self._samples, self._line, self._stretches = samples, line, stretches
-        self._weight = weight
-        self.taus = np.concatenate([stretch.kinks[k > 0 :] for k, stretch in enumerate(stretches)])
-        self.taus.flags.writeable = False
-        self.counters = dict(stretches[0].counters)
-        for stretch in stretches[1:]:
-            for name, count in stretch.counters.items():
-                before = self.counters[name]
-                self.counters[name] = max(before, count) if name == "max_free" else before + count
+    def __init__(self, solutions: Solutions) -> None:
+        self.solutions = solutions
+        self.job, self.data = solutions.job, solutions.data
 
     def __repr__(self) -> str:
-        n, d = self._samples.shape
-        begin, end = self.tau_range
+        n, d = self.data.shape
+        (begin, end), job, solutions = self.tau_range, self.job, self.solutions
+        within = "" if solutions.tol is None else f", gaps within {solutions.tol:g}"
+        without = "" if self.has_data else ", without training data"
         return (
-            f"<{type(self).__name__} of {n} samples and {d} features, {self._settings()}: "
-            f"{self.n_kinks} kinks over {self._symbol} in [{begin:g}, {end:g}]>"
+            f"<SolutionPath of {solutions.method} {job.kind}, {n} samples and {d} features, "
+            f"{job.settings}: {self.n_kinks} {solutions.noun} over {job.symbol} in "
+            f"[{begin:g}, {end:g}]{within}{without}>"
         )
 
     @property
+    def taus(self) -> np.ndarray:
+        """The kinks, or the nodes of an approximate path, increasing, ends included."""
+        return self.solutions.kinks
+
+    @property
     def tau_range(self) -> tuple[float, float]:
-        """The stretch that was walked."""
-        return float(self.taus[0]), float(self.taus[-1])
+        """The first and the last value of the parameter."""
+        return self.solutions.range
 
     @property
     def n_kinks(self) -> int:
@@ -94,17 +90,86 @@ class SolutionPath:
     @property
     def nbytes(self) -> int:
         """Bytes of the record: kinks and index sets. The training data are not counted."""
-        return self.taus.nbytes + sum(stretch.nbytes for stretch in self._stretches)
+        return self.solutions.nbytes
+
+    @property
+    def method(self) -> str:
+        """Either "exact" or "approximate"."""
+        return self.solutions.method
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What it took to find the path.
+
+        Of an exact path: ``kinks`` (events on the path), ``start_events``, ``rows_evaluated``,
+        ``zero_length_steps``, ``refactorizations``, ``rewinds`` (pieces walked again with more
+        care), ``repairs``, ``left_out`` and ``exchanges`` (points found dependent on the free
+        ones), ``sum_free`` and ``max_free`` (size of the free set). Of an approximate path:
+        ``nodes``, ``newton_steps``, ``row_visits`` (rows multiplied or added, in all), ``halved``
+        (steps that were found to be too long); on a cluster also ``partitions``, ``rounds``,
+        ``bytes_sent`` and ``bytes_received``.
+        """
+        return self.solutions.counters
+
+    @property
+    def has_data(self) -> bool:
+        """Whether training data are known, so that gaps and α can be computed."""
+        return self.solutions.stated is None
+
+    # -- what only some paths have -------------------------------------------------------------
+
+    @property
+    def C(self) -> float:
+        """Weight of the loss, 1 / (n λ) for classification. None over C."""
+        return float(self._own("C"))
+
+    @property
+    def lam(self) -> float:
+        """λ = 1 / (n C), of a classification path over τ."""
+        return float(self._own("lam")(self.data.shape[0]))
+
+    @property
+    def classes(self) -> np.ndarray:
+        """The two labels of a classification path; the second one is positive."""
+        return np.asarray(self._own("classes"))
+
+    @property
+    def tau(self) -> float:
+        """The τ of all solutions of a path over C."""
+        return float(self._own("tau"))
+
+    @property
+    def Cs(self) -> np.ndarray:
+        """The kinks of a path over C, increasing, from 0 to C_max."""
+        self._own("C_max")
+        return self.taus
+
+    @property
+    def tol(self) -> float:
+        """What no gap of an approximate path exceeds."""
+        return float(self._own("tol"))
+
+    @property
+    def stated(self) -> Certificate:
+        """What was certified of a path that was stored without its training data."""
+        found: Certificate = self._own("stated")
+        return found
+
+    def _own(self, name: str) -> Any:
+        found = getattr(self.job, name, getattr(self.solutions, name, None))
+        if found is None:
+            raise AttributeError(f"{self!r} has no attribute {name!r}")
+        return found
 
     # -- solutions -----------------------------------------------------------------------------
 
-    def alpha(self, tau: float) -> np.ndarray:
+    def alpha(self, tau: float) -> Any:
         """Return the dual solution.
 
         Parameters
         ----------
         tau : float
-            Within the walked stretch.
+            Within `tau_range`.
 
         Returns
         -------
@@ -112,32 +177,25 @@ class SolutionPath:
             α: for classification in the paper's scale, 0 ≤ α_i ≤ c_i(τ); for regression
             C (τ - 1) ≤ α_i ≤ C τ.
         """
-        tau = self._check(tau)
-        status, theta, _, _ = self._solution(tau)
-        return self._to_alpha(status, theta, tau)
+        return self.solutions.alpha(self.solutions.check(tau))
 
-    def index_sets(self, tau: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def index_sets(self, tau: float) -> tuple[Any, Any, Any]:
         """Return L, M, R: samples in error, on the margin, and well classified.
 
         For regression: above the quantile, on it, and below. At a kink these are the sets just
         after it.
         """
-        status, *_ = self._solution(self._check(tau))
-        return (
-            np.flatnonzero(status == UPPER),
-            np.flatnonzero(status == FREE),
-            np.flatnonzero(status == LOWER),
-        )
+        return self.solutions.index_sets(self.solutions.check(tau))
 
     def coef(self, tau: float) -> np.ndarray:
         """Return the weights of the features, shape (n_features,), for the linear kernel."""
-        return self._samples.coef(self._function(self._check(tau)))
+        return self.data.coef(self._function(tau))
 
     def intercept(self, tau: float) -> float:
         """Return the intercept."""
-        return self._samples.intercept(self._function(self._check(tau)))
+        return self.data.intercept(self._function(tau))
 
-    def decision_function(self, X: Any, tau: Any = None, *, taus: Any = None) -> np.ndarray:
+    def decision_function(self, X: Any, tau: Any = None, *, taus: Any = None) -> Any:
         """Return f_τ(x); the positive class is decided for where it is ≥ 0.
 
         For regression f_τ(x) is the τ-quantile.
@@ -156,14 +214,7 @@ class SolutionPath:
         ndarray of shape (n_samples,) or (n_samples, n_taus)
             One column for each τ where several are asked for.
         """
-        X = self._samples.check_new(X)
-        asked = one_or_several(tau, taus, self._parameter)
-        if np.ndim(asked) == 0:
-            return self._samples.decide(X, self._function(self._check(asked)))
-        decisions = np.empty((X.shape[0], len(asked)))
-        for k in np.argsort(asked, kind="stable"):  # neighbours on the path share their factor
-            decisions[:, k] = self._samples.decide(X, self._function(self._check(asked[k])))
-        return decisions
+        return self.solutions.decisions(X, one_or_several(tau, taus, self.job.parameter))
 
     def decide_each(self, X: Any, tau: Any) -> np.ndarray:
         """Return f_τ(x) with a τ for each sample.
@@ -179,24 +230,24 @@ class SolutionPath:
         -------
         ndarray of shape (n_samples,)
         """
-        X = self._samples.check_new(X)
+        X = self.data.check_new(X)
         taus = np.asarray(tau, dtype=np.float64)
         if taus.shape != (X.shape[0],):
             raise ValueError(
-                f"{self._parameter} must have shape ({X.shape[0]},), one value per row, got "
+                f"{self.job.parameter} must have shape ({X.shape[0]},), one value per row, got "
                 f"{taus.shape}; for one column per value use decision_function with taus="
             )
         decisions = np.empty(X.shape[0])
         several, which = np.unique(taus, return_inverse=True)
         for value in (several[0], several[-1]) if len(several) else ():
-            self._check(float(value))
+            self.solutions.check(float(value))
         if len(several) <= FEW_TAUS or not self._tracks.complete:
             for k, value in enumerate(several):
                 own = np.flatnonzero(which == k)
-                decisions[own] = self._samples.decide(X[own], self._function(float(value)))
+                decisions[own] = self.data.decide(X[own], self._function(value))
             return decisions
         for some in self._row_blocks(X.shape[0]):
-            features = self._samples.features(X[some])
+            features = self.data.features(X[some])
             decisions[some] = self._tracks.values(features, taus[some])
         return decisions
 
@@ -206,8 +257,8 @@ class SolutionPath:
         ``coef`` for the linear kernel; otherwise ``kernel``, ``support``, ``support_vectors`` and
         ``dual_coef``.
         """
-        solution = self._function(self._check(tau))
-        return self._samples.intercept(solution), self._samples.parts(solution)
+        solution = self._function(tau)
+        return self.data.intercept(solution), self.data.parts(solution)
 
     def crossings(self, X: Any, level: Any = 0.0) -> Crossings:
         """Return for each sample where f_τ(x) ≥ level, exactly and for all τ of the stretch.
@@ -225,13 +276,13 @@ class SolutionPath:
             ``length`` of {τ : f_τ(x) ≥ level}, which for a classifier is the estimated probability
             of the positive class, and the ``first`` and ``last`` τ where that changes.
         """
-        X = self._samples.check_new(X)
+        X = self.data.check_new(X)
         levels = check_levels(level, X.shape[0])
         parts = [
             find_crossings(
                 self._tracks,
-                self._samples.features(X[some]),
-                self._samples.norms(X[some]),
+                self.data.features(X[some]),
+                self.data.norms(X[some]),
                 levels[some],
             )
             for some in self._row_blocks(X.shape[0])
@@ -255,10 +306,10 @@ class SolutionPath:
         -------
         Changes
         """
-        X = self._samples.check_new(X)
+        X = self.data.check_new(X)
         found = []
         for some in self._row_blocks(X.shape[0]):
-            features, norms = self._samples.features(X[some]), self._samples.norms(X[some])
+            features, norms = self.data.features(X[some]), self.data.norms(X[some])
             found.append((some.start, self._tracks.changes(features, norms)))
         return Changes.joined(found)
 
@@ -276,7 +327,7 @@ class SolutionPath:
         -------
         ndarray of shape (n_nodes,), ndarray of shape (n_samples, n_nodes)
         """
-        features = self._samples.features(self._samples.check_new(X))
+        features = self.data.features(self.data.check_new(X))
         return self._tracks.taus, self._tracks.all_values(features)
 
     @property
@@ -286,11 +337,11 @@ class SolutionPath:
 
     def kept_functions(self, X: Any) -> KeptFunctions:
         """Return f_τ(x) at the kept nodes and in between, without solving for any τ."""
-        return KeptFunctions(self._tracks, self._samples.features(self._samples.check_new(X)))
+        return KeptFunctions(self._tracks, self.data.features(self.data.check_new(X)))
 
     def coefficients_at_kept(self, which: Any = slice(None), columns: Any = None) -> np.ndarray:
         """Return the weights of the features, or of some, at the kept nodes, or at some."""
-        return self._samples.weights(self._tracks.coef[which], columns)
+        return self.data.weights(self._tracks.coef[which], columns)
 
     def coefficients_at_nodes(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield nodes and the weights of the features there, some nodes at a time.
@@ -302,57 +353,35 @@ class SolutionPath:
         ndarray of shape (n_nodes,), ndarray of shape (n_nodes, n_features)
         """
         tracks = self._tracks
-        at_a_time = max(int(BYTES_AT_A_TIME // (8 * self._samples.shape[1])), 1)
+        at_a_time = max(int(BYTES_AT_A_TIME // (8 * self.data.shape[1])), 1)
         for some in slices(len(tracks.taus), at_a_time):
             if tracks.complete:
                 coef = tracks.coef[some]
             else:
                 coef = self._functions(some.start, some.stop).coef
-            yield tracks.taus[some], self._samples.weights(coef)
+            yield tracks.taus[some], self.data.weights(coef)
 
     def _row_blocks(self, n_rows: int) -> list[slice]:
         most = ROWS_AT_A_TIME
-        if self._samples.by_theta:
-            most = min(most, max(int(BYTES_AT_A_TIME // (8 * self._samples.shape[0])), 1))
+        if self.data.by_theta:
+            most = min(most, max(int(BYTES_AT_A_TIME // (8 * self.data.shape[0])), 1))
         return slices(n_rows, most)
 
     @cached_property
     def _tracks(self) -> Tracks:
-        samples = self._samples
-        width = samples.shape[0] if samples.by_theta else samples.shape[1]
-        nodes = np.concatenate([stretch.nodes for stretch in self._stretches])
-        return Tracks(nodes, self._functions, width, max(samples.shape))
+        n_samples, n_features = self.data.shape
+        width = n_samples if self.data.by_theta else n_features
+        return Tracks(self.solutions.nodes, self._functions, width, max(n_samples, n_features))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_tracks"}
 
     def _functions(self, first: int, last: int) -> Functions:
         """Return the decision functions at the nodes first, ..., last - 1."""
-        swept = []
-        for stretch in self._stretches:
-            begin, end = max(first, 0), min(last, len(stretch.nodes))
-            if begin < end:
-                swept.append(stretch.sweep(begin, end, self._samples.by_theta))
-            first, last = first - len(stretch.nodes), last - len(stretch.nodes)
-        if len(swept) == 1:
-            return self._samples.functions(*swept[0])
-        thetas = [theta for _, theta, _ in swept if theta is not None]
-        # where widths differ, some stretches are at rest: zero but for the constant, which is last
-        narrowest = min(w.shape[1] for w, _, _ in swept)
-        return self._samples.functions(
-            np.concatenate([w[:, -narrowest:] for w, _, _ in swept]),
-            np.concatenate(thetas) if thetas else None,
-            np.concatenate([multiplier for _, _, multiplier in swept]),
-        )
+        return self.data.functions(self.solutions.sweep(first, last, self.data.by_theta))
 
-    def _check(self, value: Any) -> float:
-        return check_within(value, self._parameter, self.tau_range)
-
-    def _solution(self, value: float) -> Solution:
-        for stretch in self._stretches[:-1]:
-            if value < stretch.kinks[-1]:
-                return stretch.solution(value)
-        return self._stretches[-1].solution(value)
+    def _function(self, tau: Any) -> Solution:
+        return self.solutions.function(self.solutions.check(tau))
 
     def simplify(self, tol: float) -> "SolutionPath":
         """Return a path through as few of the nodes as keep its gaps within `tol`.
@@ -369,28 +398,10 @@ class SolutionPath:
         Returns
         -------
         SolutionPath
-            An `ApproximatePath`; its `certify` bounds the gaps at all τ.
+            An approximate one; its `certify` bounds the gaps at all τ.
         """
-        return upward.simplify(self, tol)
-
-    def _function(self, value: float) -> Solution:
-        """Return a solution of which nothing but the decision function is going to be used."""
-        return self._solution(value)
-
-    # -- what differs from job to job ----------------------------------------------------------
-
-    def _settings(self) -> str:
-        raise NotImplementedError
-
-    def _to_alpha(self, status: np.ndarray, theta: np.ndarray, value: float) -> np.ndarray:
-        raise NotImplementedError
-
-    def _to_theta(self, alpha: np.ndarray, value: float) -> np.ndarray:
-        raise NotImplementedError
-
-    def _to_t(self, value: float) -> float:
-        """Return where on its line the path is."""
-        return value
+        path: SolutionPath = upward.simplify(self, tol)
+        return path
 
     # -- files ---------------------------------------------------------------------------------
 
@@ -414,8 +425,12 @@ class SolutionPath:
     # -- certificates --------------------------------------------------------------------------
 
     def duality_gap(self, tau: float) -> float:
-        """Return primal minus dual objective at τ as part of the primal, from the data."""
-        return self._measure(self._check(tau)).gap
+        """Return primal minus dual objective at τ, from the data.
+
+        As part of the primal objective; for an approximate path, of the objective at w = 0 and
+        τ = ½ (of a path over C: at C_max), where that of every solution is at most twice as much.
+        """
+        return self.solutions.measure(self.solutions.check(tau)).gap
 
     def kkt_violation(self, tau: float) -> float:
         """Return the largest violation of an optimality condition at τ, from the data.
@@ -424,46 +439,56 @@ class SolutionPath:
         or how far it is from zero for one strictly between. For regression in units of the
         largest |y|: the same of y - f(x).
         """
-        return self._measure(self._check(tau)).kkt
+        return self.solutions.measure(self.solutions.check(tau)).kkt
 
-    def _measure(self, value: float) -> Measure:
-        status, theta, w, multiplier = self._solution(value)
-        theta = self._to_theta(self._to_alpha(status, theta, value), value)
-        return self._samples.measure((status, theta, w, multiplier), self._line, self._to_t(value))
-
-    def certify(self, max_points: int | None = 4000) -> Certificate:
+    def certify(
+        self, max_points: Any = 4000, y: Any = None, sample_weight: Any = None, *, X: Any = None
+    ) -> Certificate:
         """Measure gap and optimality conditions along the whole path, from the data.
 
         Between two kinks the solution is linear and the index sets are fixed, so violations are
-        largest at a kink.
+        largest at a kink. For an approximate path, the gap between two nodes is a quadratic, apart
+        from samples that pass the margin, and these are bounded from above: the certificate holds
+        for all τ, not only for some that were looked at, and includes what rounding can do.
 
         Parameters
         ----------
         max_points : int or None
             Check all kinks and all midpoints between kinks, or, where that is more than
-            `max_points`, as many, evenly chosen among them. None for all of them.
+            `max_points`, as many, evenly chosen among them. None for all of them. Of approximate
+            paths, all nodes are looked at.
+        X, y, sample_weight
+            For a path that was stored without its training data: what it was trained on, also as
+            ``certify(X, y, sample_weight)``. With other data of as many rows, the certificate says
+            how far from optimal the path is for these.
 
         Returns
         -------
         Certificate
-            The worst gap and the worst violation, with the τ where they occur.
+            The worst gap and the worst violation, with the τ where they occur. For an approximate
+            path, `worst_gap` bounds the gaps at all τ, in the units of `duality_gap`; `worst_kkt`
+            is the largest violation at a node.
         """
-        points = np.concatenate((self.taus, 0.5 * (self.taus[1:] + self.taus[:-1])))
-        points = np.unique(points)
-        complete = max_points is None or len(points) <= max_points
-        if max_points is not None and not complete:
-            if max_points < 2:
-                raise ValueError(f"max_points must be at least 2, got {max_points}")
-            points = points[np.linspace(0, len(points) - 1, max_points).astype(int)]
-        measures = [self._measure(float(tau)) for tau in points]
-        gaps = np.array([m.gap for m in measures])
-        kkts = np.array([m.kkt for m in measures])
-        gap, kkt = int(gaps.argmax()), int(kkts.argmax())
-        return Certificate(
-            worst_gap=float(gaps[gap]),
-            tau_gap=float(points[gap]),
-            worst_kkt=float(kkts[kkt]),
-            tau_kkt=float(points[kkt]),
-            n_checked=len(points),
-            complete=bool(complete),
-        )
+        if y is None:
+            return self.solutions.certify(max_points)
+        given = max_points if X is None else X
+        return self.attach(given, y, sample_weight).certify()
+
+    def attach(self, X: Any, y: Any, sample_weight: Any = None) -> "SolutionPath":
+        """Return a path that was stored without its training data, with these data.
+
+        For a simplified path the exact one is walked again, for its α. A pickled path of a Dask
+        cluster gets its rows back.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            What the path was trained on.
+
+        Returns
+        -------
+        SolutionPath
+            The same functions, with everything that takes data.
+        """
+        solutions = self.solutions.attach(X, y, sample_weight)
+        return self if solutions is self.solutions else SolutionPath(solutions)

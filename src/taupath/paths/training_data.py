@@ -1,63 +1,115 @@
-"""Training samples: what turns dual solutions into decision functions, and judges them."""
+"""Training data: what turns dual solutions into decision functions, and judges them."""
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from taupath._core._kernel_rows import CachedRows, MatrixRows
 from taupath._core._rows import Rows
 from taupath.engine.problem import Line
 from taupath.engine.rows import make_rows, order_in_memory, with_fewer_columns
 from taupath.paths.certificate import Measure, measure
 from taupath.paths.crossings import Functions
-from taupath.paths.intercept import Intercept, fixed_intercept, free_intercept, make_intercept
-from taupath.paths.kernels import (
-    Kernel,
-    check_square,
-    check_symmetric,
-    clipped,
-    is_indefinite,
-    low_rank_factor,
-    make_kernel,
-    warn_of_indefinite,
-)
-from taupath.validation import check_new_features, check_positive, slices
+from taupath.paths.intercept import Intercept
+from taupath.paths.kernels import Kernel
+from taupath.validation import check_new_features
 
 __all__ = [
-    "KernelSamples",
-    "LinearSamples",
-    "Samples",
+    "LinearData",
+    "Points",
+    "Responses",
     "Solution",
-    "make_samples",
+    "Sweep",
+    "TrainingData",
 ]
 
+# Keeps divisors above zero without changing any other number.
 TINY = float(np.finfo(np.float64).tiny)
-MEGABYTE = 1e6
-# Rows of a kernel matrix that have to be at hand.
-FEWEST_ROWS = 100
-# Samples, up to which those with more features than these have functions made of θ: at all nodes,
-# of which there are about two a sample, they take no more than `crossings.KEPT`.
+# Up to this many samples, and fewer than features, decision functions are kept as θ instead of w:
+# at all nodes, about two per sample, they then take no more than `crossings.KEPT`.
 MOST_BY_THETA = 4000
-# Dimensions, of a kernel matrix that has few, in which vectors are used instead of it.
-MOST_COLUMNS = 512
-# Samples at a time where the kernel matrix is not kept.
-DIAGONAL_BLOCK = 256
-# Samples that are looked at to see whether a kernel matrix is positive semidefinite.
-LOOKED_AT = 1000
 
 
-# Status, θ, w, and the multiplier of the balance where there is one.
-Solution = tuple[np.ndarray, np.ndarray, np.ndarray, float]
+class Solution(NamedTuple):
+    """A solution at one value of the parameter.
+
+    Attributes
+    ----------
+    status : ndarray of int8, shape (n_samples,)
+        Index sets.
+    theta : ndarray of shape (n_samples,)
+        Dual solution.
+    w : ndarray
+        Σ θ_i z_i, in the coordinates of the rows.
+    multiplier : float
+        That of Σ sign_i θ_i = 0, where the intercept is free.
+    """
+
+    status: np.ndarray
+    theta: np.ndarray
+    w: np.ndarray
+    multiplier: float
 
 
-class Samples(ABC):
-    """Samples x_i with signs, whose rows are z_i = sign_i [φ(x_i), bias]."""
+class Sweep(NamedTuple):
+    """Solutions at several nodes in a row: w, θ where asked for, and the multiplier."""
 
-    def __init__(self, X: Any, sign: np.ndarray, intercept: Intercept) -> None:
-        self.X, self.sign, self.constant = X, sign, intercept
+    w: np.ndarray
+    theta: np.ndarray | None
+    multiplier: np.ndarray
+
+
+class Points(NamedTuple):
+    """Margins <z_i, w>, and w and v = Σ θ_i z_i as pairs of vectors.
+
+    The first of one pair times the second of another is an inner product. A free intercept, which
+    costs nothing, is left out of them.
+    """
+
+    margin: np.ndarray
+    w: tuple[np.ndarray, np.ndarray]
+    v: tuple[np.ndarray, np.ndarray]
+
+
+class Responses(NamedTuple):
+    """What is asked of each sample: the sign of its row, its target p, and its weight."""
+
+    sign: np.ndarray
+    target: np.ndarray
+    weight: np.ndarray
+
+
+class TrainingData(ABC):
+    """Samples x_i with signs, targets and weights; their rows are z_i = sign_i [φ(x_i), bias]."""
+
+    kernel: Kernel | None = None  # the linear one
+    budget = 0.0  # bytes for a kernel matrix
+    indefinite = False
+
+    def __init__(self, X: Any, responses: Responses, constant: Intercept) -> None:
+        self.X, self.responses, self.constant = X, responses, constant
+
+    @property
+    def sign(self) -> np.ndarray:
+        """+1 or -1 for each sample."""
+        return self.responses.sign
+
+    @property
+    def target(self) -> np.ndarray:
+        """Target p of each sample."""
+        return self.responses.target
+
+    @property
+    def weight(self) -> np.ndarray:
+        """Factor of each sample's box."""
+        return self.responses.weight
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether X holds the samples."""
+        return True
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -73,6 +125,12 @@ class Samples(ABC):
     @abstractmethod
     def rows(self) -> Rows:
         """The z_i."""
+
+    @property
+    def most_free(self) -> int:
+        """How many points can be free at a time."""
+        n_samples, n_features = self.shape
+        return min(n_samples, n_features + 1)
 
     @abstractmethod
     def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
@@ -116,9 +174,7 @@ class Samples(ABC):
         return self.rows
 
     @abstractmethod
-    def functions(
-        self, w: np.ndarray, theta: np.ndarray | None, multiplier: np.ndarray
-    ) -> Functions:
+    def functions(self, swept: Sweep) -> Functions:
         """Return the decision functions of several solutions in a row."""
 
     def features(self, X: Any) -> Any:
@@ -134,10 +190,18 @@ class Samples(ABC):
         """Return ‖φ(x)‖ of each row of checked X, infinity where it is not known."""
 
     @abstractmethod
+    def squared_norms(self) -> np.ndarray:
+        """Return ‖φ(x_i)‖² of the training samples."""
+
+    @abstractmethod
+    def points(self, solution: Solution) -> Points:
+        """Return the primal and the dual point of a solution, from the data."""
+
+    @abstractmethod
     def measure(self, solution: Solution, line: Line, t: float) -> Measure:
         """Judge a solution of the line at t, from the data."""
 
-    def _imbalance(self, theta: np.ndarray, line: Line, t: float) -> float:
+    def imbalance(self, theta: np.ndarray, line: Line, t: float) -> float:
         """Return how far Σ sign_i θ_i is from zero, where it has to be.
 
         As part of its terms, or of a box.
@@ -148,23 +212,10 @@ class Samples(ABC):
         return abs(float(self.sign @ theta)) / terms
 
 
-class LinearSamples(Samples):
-    """Features used as they are; w is at hand.
-
-    `response` is what samples are to be told apart by.
-    """
+class LinearData(TrainingData):
+    """Features used as they are; w is at hand."""
 
     X: "np.ndarray | sp.csr_array"
-
-    def __init__(
-        self,
-        X: "np.ndarray | sp.csr_array",
-        sign: np.ndarray,
-        intercept: Intercept,
-        response: np.ndarray,
-    ) -> None:
-        super().__init__(X, sign, intercept)
-        self._response = response
 
     @cached_property
     def rows(self) -> Rows:
@@ -173,7 +224,8 @@ class LinearSamples(Samples):
 
     def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
         """Return rows that lie in memory as a walk likes them, and their order."""
-        order = order_in_memory(self.X, self.sign, self._response)
+        told_apart_by = self.sign if (self.sign < 0.0).any() else self.target
+        order = order_in_memory(self.X, self.sign, told_apart_by)
         bias, free = self.constant.bias, self.constant.free
         if order is None:
             return make_rows(self.X, self.sign, bias, balanced=free, rearranged=True), None
@@ -181,11 +233,11 @@ class LinearSamples(Samples):
 
     def coef(self, solution: Solution) -> np.ndarray:
         """Return the weights of the features."""
-        return solution[2][: self.X.shape[1]].copy()
+        return solution.w[: self.X.shape[1]].copy()
 
     def intercept(self, solution: Solution) -> float:
         """Return the constant part of the decision function."""
-        return float(self.constant.bias * solution[2][-1]) if self.constant.bias else 0.0
+        return float(self.constant.bias * solution.w[-1]) if self.constant.bias else 0.0
 
     def parts(self, solution: Solution) -> dict[str, Any]:
         """Return the weights of the features."""
@@ -209,11 +261,9 @@ class LinearSamples(Samples):
         X = with_fewer_columns(self.X)
         return make_rows(X, self.sign, self.constant.bias, balanced=self.constant.free)
 
-    def functions(
-        self, w: np.ndarray, theta: np.ndarray | None, multiplier: np.ndarray
-    ) -> Functions:
+    def functions(self, swept: Sweep) -> Functions:
         """Return the decision functions of several solutions in a row."""
-        bias = self.constant.bias
+        w, theta, bias = swept.w, swept.theta, self.constant.bias
         proper = w[:, :-1] if bias else w
         constant = bias * w[:, -1] if bias else np.zeros(len(w))
         moved = np.diff(proper, axis=0)
@@ -240,9 +290,23 @@ class LinearSamples(Samples):
         squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
         return np.asarray(np.sqrt(np.asarray(squares, dtype=float).ravel()))
 
+    def squared_norms(self) -> np.ndarray:
+        """Return ‖x_i‖² of the training samples."""
+        return np.asarray(self.norms(self.X) ** 2)
+
+    def points(self, solution: Solution) -> Points:
+        """Return the primal and the dual point of a solution, from the data."""
+        w, signed = solution.w, self.sign * solution.theta
+        v = self.X.T @ signed
+        if self.constant.free:
+            w = w[:-1]
+        elif self.constant.bias:
+            v = np.append(v, self.constant.bias * signed.sum())
+        return Points(self.sign * self.decide(self.X, solution), (w, w), (v, v))
+
     def measure(self, solution: Solution, line: Line, t: float) -> Measure:
         """Judge w and θ, each from its own numbers, and how well w = Σ θ_i z_i holds."""
-        _, theta, w, _ = solution
+        theta, w = solution.theta, solution.w
         signed = self.sign * theta
         summed, terms = self.X.T @ signed, abs(self.X).T @ np.abs(signed)
         if self.constant.free:
@@ -255,221 +319,6 @@ class LinearSamples(Samples):
         longest = max(float(abs(self.X).max()), self.constant.bias, TINY)
         unit = (float(np.abs(line.target0).max()) or 1.0) / longest
         off = float(np.abs(w - summed).max()) / max(float(terms.max()), unit)
-        off = max(off, self._imbalance(theta, line, t))
+        off = max(off, self.imbalance(theta, line, t))
         squared = float(w @ w), float(summed @ summed)
         return measure(theta, margin, line, t, *squared, off, longest)
-
-
-class KernelSamples(Samples):
-    """Samples seen through a kernel; `X` holds features or, where precomputed, the kernel.
-
-    The kernel matrix is kept if it takes no more than `budget` bytes. Otherwise its rows are
-    computed when they are needed, and as many as that are kept.
-    """
-
-    def __init__(
-        self, X: Any, sign: np.ndarray, intercept: Intercept, kernel: Kernel, budget: float
-    ) -> None:
-        super().__init__(X, sign, intercept)
-        self.kernel, self.budget = kernel, budget
-        self.indefinite = False
-        row = 8 * X.shape[0]
-        self._in_memory = row * X.shape[0] <= budget
-        self._n_slots = int(budget // row)
-        if not self._in_memory and self._n_slots < FEWEST_ROWS:
-            raise ValueError(
-                f"cache_size={budget / MEGABYTE:g} (MB) holds {self._n_slots} rows of the kernel "
-                f"matrix of {X.shape[0]} samples, {FEWEST_ROWS} are needed: give at least "
-                f"{FEWEST_ROWS * row / MEGABYTE:.3g}"
-            )
-
-    @cached_property
-    def matrix(self) -> np.ndarray:
-        """k(x_i, x_j), where it is kept."""
-        return np.ascontiguousarray(self._between(slice(None), slice(None)))
-
-    @cached_property
-    def diagonal(self) -> np.ndarray:
-        """k(x_i, x_i)."""
-        if self._in_memory:
-            return self.matrix.diagonal().copy()
-        parts = slices(self.shape[0], DIAGONAL_BLOCK)
-        return np.concatenate([self._between(some, some).diagonal() for some in parts])
-
-    def examine(self) -> None:
-        """Refuse a kernel that is not symmetric; warn of one that is not positive semidefinite."""
-        if not self.kernel.known:
-            whole = self.matrix if self._in_memory else self._some()
-            check_symmetric(whole)
-        if not self.kernel.positive:
-            eigenvalues = np.linalg.eigvalsh(self._some())
-            self.indefinite = is_indefinite(eigenvalues)
-            if self.indefinite:
-                warn_of_indefinite(eigenvalues, walked=self._in_memory)
-
-    def _some(self) -> np.ndarray:
-        """Return the kernel matrix of some of the samples."""
-        few = slice(None, None, -(-self.shape[0] // LOOKED_AT))
-        return self._between(few, few)
-
-    def _between(self, one: Any, other: Any) -> np.ndarray:
-        """Return k(x_i, x_j) for some i and some j."""
-        if self.kernel.precomputed:
-            return np.asarray(self.X[one][:, other])
-        if "matrix" in self.__dict__:
-            return np.asarray(self.matrix[one][:, other])
-        return self.kernel(self.X[one], self.X[other])
-
-    def _row(self, i: int) -> np.ndarray:
-        return np.asarray(self._between(slice(i, i + 1), slice(None))[0])
-
-    @cached_property
-    def rows(self) -> Rows:
-        """The z_i: vectors where few dimensions do, else rows of their Gram matrix.
-
-        For an indefinite kernel, those of the positive semidefinite matrix nearest to it.
-        """
-        bias, free = self.constant.bias, self.constant.free
-        K = self.matrix if self._in_memory else None
-        if self.indefinite and K is not None:
-            K = clipped(K)
-        diagonal = self.diagonal if K is None else K.diagonal()
-        most = min(MOST_COLUMNS, self.shape[0] // 2)
-        low_rank = low_rank_factor(diagonal, self._row if K is None else K.__getitem__, most)
-        if low_rank is not None:
-            return make_rows(low_rank, self.sign, bias, balanced=free)
-        sign = self.sign.astype(np.int8)
-        if K is not None:
-            Q = self.sign[:, np.newaxis] * (K + bias**2) * self.sign
-            return MatrixRows(Q, sign, bias, free)
-        return CachedRows(
-            lambda i: self.sign[i] * (self._row(i) + bias**2) * self.sign,
-            self.diagonal + bias**2,
-            sign,
-            bias,
-            free,
-            self._n_slots,
-        )
-
-    def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
-        """Return the rows, in the given order."""
-        return self.rows, None
-
-    def coef(self, solution: Solution) -> np.ndarray:
-        """Refuse: with a kernel, features have no weights."""
-        raise AttributeError("only a path with the linear kernel has coef; use decision_function")
-
-    def intercept(self, solution: Solution) -> float:
-        """Return the constant part of the decision function."""
-        _, theta, _, multiplier = solution
-        if self.constant.free:
-            return multiplier
-        return float(self.constant.bias**2 * (self.sign @ theta))
-
-    def parts(self, solution: Solution) -> dict[str, Any]:
-        """Return the kernel and what it is taken of."""
-        support = np.flatnonzero(solution[1])
-        return {
-            "kernel": self.kernel,
-            "support": support,
-            "support_vectors": None if self.kernel.precomputed else self.X[support],
-            "dual_coef": (self.sign * solution[1])[support],
-        }
-
-    def decide(self, X: Any, solution: Solution) -> np.ndarray:
-        """Return the decision function at checked features."""
-        theta = solution[1]
-        support = np.flatnonzero(theta)
-        if self.kernel.precomputed:
-            K = X[:, support]
-        elif len(support):
-            K = self.kernel(X, self.X[support])
-        else:
-            K = np.zeros((X.shape[0], 0))
-        return np.asarray(K @ (self.sign * theta)[support]) + self.intercept(solution)
-
-    @property
-    def by_theta(self) -> bool:
-        """Whether functions are made of θ instead of w."""
-        return True
-
-    def functions(
-        self, w: np.ndarray, theta: np.ndarray | None, multiplier: np.ndarray
-    ) -> Functions:
-        """Return the decision functions of several solutions in a row."""
-        assert theta is not None
-        coef = self.sign * theta
-        bias = self.constant.bias
-        constant = multiplier if self.constant.free else bias**2 * coef.sum(axis=1)
-        if self.rows.dual:
-            # ‖Δw‖² = Σ Δθ_i <z_i, Δw>, the part of the constant feature taken away
-            moved = np.diff(theta, axis=0)
-            squared = (moved * np.diff(w, axis=0)).sum(axis=1)
-            squared -= (bias * np.diff(coef, axis=0).sum(axis=1)) ** 2
-            rounding = 1e-14 * (np.abs(moved).sum(axis=1) ** 2) * np.abs(self.diagonal).max()
-            travel = np.sqrt(np.maximum(squared, 0.0) + rounding)
-        else:
-            proper = w[:, :-1] if bias else w
-            travel = np.linalg.norm(np.diff(proper, axis=0), axis=1)
-        return Functions(coef, constant, travel)
-
-    def features(self, X: Any) -> Any:
-        """Return the kernel of checked X with the training samples."""
-        return X if self.kernel.precomputed else self.kernel(X, self.X)
-
-    def norms(self, X: Any) -> np.ndarray:
-        """Return ‖φ(x)‖ of each row, for kernels that are known to be inner products."""
-        return self.kernel.norms(X)
-
-    def measure(self, solution: Solution, line: Line, t: float) -> Measure:
-        """Judge θ by the kernel matrix; w is what θ makes it."""
-        theta = solution[1]
-        signed = self.sign * theta
-        values = self._times(signed)
-        squared = float(signed @ values)
-        if not self.constant.free:
-            squared += (self.constant.bias * float(signed.sum())) ** 2
-        margin = self.sign * (values + self.intercept(solution))
-        off = self._imbalance(theta, line, t)
-        longest = float(np.sqrt(np.abs(self.diagonal).max()))
-        return measure(theta, margin, line, t, squared, squared, off, longest)
-
-    def _times(self, signed: np.ndarray) -> np.ndarray:
-        """Return the kernel matrix times a vector."""
-        if self._in_memory:
-            return np.asarray(self.matrix @ signed)
-        support = np.flatnonzero(signed)
-        if len(support) == 0:
-            return np.zeros(self.shape[0])
-        parts = slices(self.shape[0], DIAGONAL_BLOCK)
-        return np.concatenate([self._between(some, support) @ signed[support] for some in parts])
-
-
-def make_samples(
-    X: "np.ndarray | sp.csr_array",
-    sign: np.ndarray,
-    response: np.ndarray,
-    intercept: Any,
-    kernel: Any,
-    gamma: Any,
-    degree: Any,
-    coef0: Any,
-    cache_size: Any,
-) -> Samples:
-    """Return the samples that users' arguments mean; X is checked already.
-
-    `response` is what samples are to be told apart by: labels, or what is to be predicted.
-    """
-    constant = fixed_intercept(intercept)
-    made = make_kernel(kernel, gamma, degree, coef0, X)
-    if made is None:
-        return LinearSamples(X, sign, constant or make_intercept(intercept, X), response)
-    if made.precomputed:
-        X = X if isinstance(X, np.ndarray) else X.toarray()
-        check_square(X)
-    budget = MEGABYTE * check_positive(cache_size, "cache_size")
-    samples = KernelSamples(X, sign, constant or Intercept(1.0, free=True), made, budget)
-    if constant is None:
-        samples.constant = free_intercept(samples.diagonal.mean())
-    samples.examine()
-    return samples

@@ -1,6 +1,7 @@
-"""A walked stretch of a path: any of its solutions, from the data and the recorded index sets."""
+"""Exact solutions: walked pieces of a path, each solution from the data and the index sets."""
 
 import threading
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -9,46 +10,47 @@ import numpy as np
 
 from taupath._core._replay import Replay
 from taupath._core._rows import Rows
-from taupath.engine.problem import Line
-from taupath.engine.solver import COUNTED, ORTHOGONAL_UP_TO, RAISE, Record
+from taupath.engine.solver import COUNTED, Record
 from taupath.engine.status import AFTER, BEFORE, FREE, LOWER, UPPER
-from taupath.paths.training_data import Samples, Solution
+from taupath.paths.certificate import Certificate, Measure, complementarity_gap
+from taupath.paths.jobs import Job, Way
+from taupath.paths.solutions import Solutions
+from taupath.paths.training_data import Solution, Sweep, TrainingData
 
-__all__ = ["Rest", "Stretch", "Sweep"]
+__all__ = ["ConstantPiece", "Walked", "WalkedPiece", "constant_piece"]
 
-# w, θ where asked for, and the multiplier, at several kinks in a row.
-Sweep = tuple[np.ndarray, np.ndarray | None, np.ndarray]
-
-# Distance from a kink, in units of t's last digit, within which its rounding may matter.
+# Within this distance of a kink, in units of t's last digit, the rounding of the kink may put t on
+# its wrong side: kinks are recorded to a digit or two.
 NEAR_A_KINK = 4.0
-# Index sets to try there, and the slack on the wrong side with which one of them is right.
+# Index sets that are tried there: more than ever change at once but for ties, where any will do.
 MOST_CANDIDATES = 16
+# Slack on the wrong side up to which index sets are right: the rounding of a slack.
 RIGHT_SIDE = 1e-13
-# How far a free θ may be beyond its bounds, as part of its box, where true targets are met.
+# How far a free θ may be beyond its bounds, as part of its box, where the given targets are met:
+# as much as the promised gap.
 OUTSIDE = 1e-9
-# A gap that raised targets cause is visible above this part of the objective.
+# Part of the objective above which a gap that raised targets cause is corrected: a tenth of what
+# is promised.
 VISIBLE = 1e-10
 
 
-class Rest:
-    """A stretch without a walk: one constant function is the solution all along.
+class ConstantPiece:
+    """A piece of a path that needs no walk: one constant function is optimal all along.
 
     Parameters
     ----------
     begin, end : float
-        The stretch of the path's parameter.
-    status, w, multiplier
-        Of the solution, whose θ are zero.
+        The range of the path's parameter.
+    solution : Solution
+        The solution, whose θ are zero.
     """
 
     nbytes = 0
 
-    def __init__(
-        self, begin: float, end: float, status: np.ndarray, w: np.ndarray, multiplier: float
-    ) -> None:
+    def __init__(self, begin: float, end: float, solution: Solution) -> None:
         self.kinks = self.nodes = np.array([begin, end])
         self.counters = dict.fromkeys(COUNTED, 0)
-        self._found = status, np.zeros(len(status)), w, multiplier
+        self._found = solution
 
     def solution(self, value: float) -> Solution:
         """Return the solution, the same everywhere."""
@@ -59,53 +61,42 @@ class Rest:
         _, theta, w, multiplier = self._found
         k = last - first
         thetas = np.tile(theta, (k, 1)) if with_theta else None
-        return np.tile(w, (k, 1)), thetas, np.full(k, multiplier)
+        return Sweep(np.tile(w, (k, 1)), thetas, np.full(k, multiplier))
 
 
-class Stretch:
+def constant_piece(data: TrainingData, begin: float, end: float) -> ConstantPiece | None:
+    """Return the whole path of a regression if a constant that costs nothing fits all y."""
+    present = data.target[data.weight > 0.0]
+    value = float(present[0])
+    if (present != value).any() or (value != 0.0 and not data.constant.free):
+        return None
+    above, below = data.target > value, data.target < value
+    status = np.where(above, UPPER, np.where(below, LOWER, FREE)).astype(np.int8)
+    w, multiplier = data.constant_function(value)
+    return ConstantPiece(begin, end, Solution(status, np.zeros(len(status)), w, multiplier))
+
+
+class WalkedPiece:
     """What one walk has left, in terms of the path it belongs to.
 
     Parameters
     ----------
-    samples : Samples
+    job : Job
+        What was solved.
+    data : TrainingData
         Where the rows come from.
-    line : Line
-        The line that was walked, with its raised targets.
+    way : Way
+        How the job's line was walked.
     record : Record
         What was recorded.
-    scale : float
-        The path's parameter is `scale` t, or
-    backward : bool
-        `scale` (1 - t).
-    turned : bool
-        The walk was that of -θ.
-    unit : float
-        θ and w of the path are so many times those of the walk.
-    rise : float
-        What the targets were raised by, in units of the walk.
-    true_target : ndarray, optional
-        Targets before they were raised. Solutions go by these where raising shows in the duality
-        gap more than the index sets of raised targets do.
     """
 
-    def __init__(
-        self,
-        samples: Samples,
-        line: Line,
-        record: Record,
-        *,
-        scale: float = 1.0,
-        backward: bool = False,
-        turned: bool = False,
-        unit: float = 1.0,
-        rise: float = RAISE,
-        true_target: np.ndarray | None = None,
-    ) -> None:
-        self.samples, self.line, self.record = samples, line, record
-        self.scale, self.backward, self.turned = scale, backward, turned
-        self.unit, self.rise = unit, rise
-        self.factor = -unit if turned else unit
-        self.true_target = true_target
+    def __init__(self, job: Job, data: TrainingData, way: Way, record: Record) -> None:
+        self.job, self.data, self.way, self.record = job, data, way, record
+        line = job.line_to_walk(data, way)
+        self.line = line.raised(way.rise)
+        self._given_target = line.target0 if job.corrects_targets else None
+        self._factor = -way.unit if way.turned else way.unit
         self._start_afresh()
 
     def _start_afresh(self) -> None:
@@ -122,38 +113,27 @@ class Stretch:
 
     @cached_property
     def _replay(self) -> Replay:
-        return self._replay_on(self.samples.rows)
+        return self._replay_on(self.data.rows)
 
     @cached_property
     def _sweeper(self) -> Replay:
         """What sweeps that are after θ go by."""
-        samples = self.samples
-        if samples.sweep_rows is samples.rows:
+        if self.data.sweep_rows is self.data.rows:
             return self._replay
-        return self._replay_on(samples.sweep_rows)
+        return self._replay_on(self.data.sweep_rows)
 
     def _replay_on(self, rows: Rows) -> Replay:
-        record = self.record
-        return Replay(
-            rows,
-            rows.squared_norms(),
-            self.line,
-            record.status,
-            record.free,
-            record.index,
-            record.move,
-            ORTHOGONAL_UP_TO,
-        )
+        return Replay(rows, self.line, self.record)
 
     def _value(self, t: np.ndarray) -> np.ndarray:
         """Return the path's parameter at t of the walk."""
-        return np.asarray(self.scale * (1.0 - t if self.backward else t))
+        return np.asarray(self.job.from_t(1.0 - t if self.way.backward else t))
 
     @cached_property
     def kinks(self) -> np.ndarray:
         """The kinks in terms of the path's parameter, increasing, ends included."""
         t = np.concatenate(([self.record.begin], self.record.t, [self.record.end]))
-        kinks = self._value(t[::-1] if self.backward else t)
+        kinks = self._value(t[::-1] if self.way.backward else t)
         return kinks[np.concatenate(([True], np.diff(kinks) > 0.0))]
 
     @cached_property
@@ -166,7 +146,7 @@ class Stretch:
         t = np.unique(record.t)
         t = t[(t > record.begin) & (t < record.end)]
         after = np.searchsorted(record.t, t, side="right")
-        if self.samples.rows.balanced:
+        if self.data.rows.balanced:
             before = np.searchsorted(record.t, t, side="left")
             twice = self._may_jump(before, after)
             t, after = np.repeat(t, 1 + twice), np.repeat(after, 1 + twice)
@@ -175,7 +155,7 @@ class Stretch:
         last = np.searchsorted(record.t, record.end, side="left")
         t = np.concatenate(([record.begin], t, [record.end]))
         over = np.concatenate(([first], after, [last])).astype(np.intp)
-        return (t[::-1].copy(), over[::-1].copy()) if self.backward else (t, over)
+        return (t[::-1].copy(), over[::-1].copy()) if self.way.backward else (t, over)
 
     def _may_jump(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """Return whether a free intercept can jump while so many events become so many.
@@ -200,16 +180,16 @@ class Stretch:
         With θ, w may have fewer coordinates: its length and its last one are right.
         """
         t, over = (part[first:last] for part in self._nodes)
-        rows = self.samples.sweep_rows if with_theta else self.samples.rows
+        rows = self.data.sweep_rows if with_theta else self.data.rows
         w, multiplier = np.empty((len(t), rows.n_cols)), np.empty(len(t))
         theta = np.empty((len(t), rows.n_rows)) if with_theta else None
         with self._lock:
             replay = self._sweeper if with_theta else self._replay
-            replay.sweep(over, t, self.line, w, theta, multiplier)
+            replay.sweep(over, t, w, theta, multiplier)
         for found in (w, theta, multiplier):
-            if found is not None and self.factor != 1.0:
-                found *= self.factor
-        return w, theta, multiplier
+            if found is not None and self._factor != 1.0:
+                found *= self._factor
+        return Sweep(w, theta, multiplier)
 
     @property
     def nbytes(self) -> int:
@@ -227,14 +207,14 @@ class Stretch:
         """Return the solution at this value of the path's parameter."""
         with self._lock:
             if self._last is None or self._last[0] != value:
-                self._last = (value, self._solve(value / self.scale))
+                self._last = (value, self._solve(self.job.to_t(value)))
             return self._last[1]
 
-    def thinned(self, values: np.ndarray) -> Record:
+    def only_at(self, values: np.ndarray) -> Record:
         """Return a record that has the index sets at these values of the parameter only."""
-        record, places = self.record, values / self.scale
+        record, places = self.record, self.job.to_t(values)
         status, statuses, over = record.status.copy(), [record.status], 0
-        times = np.sort(1.0 - places) if self.backward else places
+        times = np.sort(1.0 - places) if self.way.backward else places
         with self._lock:
             for t in times:
                 _, position = self._at_its_kink(float(t))
@@ -255,16 +235,17 @@ class Stretch:
         )
 
     def _solve(self, place: float) -> Solution:
-        t = 1.0 - place if self.backward else place
+        t = 1.0 - place if self.way.backward else place
         (status, theta, w, multiplier), _ = self._at_its_kink(t)
         empty = (self.line.width(t) == 0.0) & (status != FREE)
         if empty.any():  # on either side of the margin its θ is the same
             members = np.flatnonzero(empty).astype(np.int32)
             slack = self._replay.products(w, members) - self.line.target(t)[members]
             status[empty] = np.where(slack < 0.0, UPPER, LOWER)
-        if self.turned:
+        if self.way.turned:
             status = np.where(status == FREE, FREE, LOWER + UPPER - status).astype(np.int8)
-        return status, self.factor * theta, self.factor * w, self.factor * multiplier
+        factor = self._factor
+        return Solution(status, factor * theta, factor * w, factor * multiplier)
 
     def _at_its_kink(self, t: float) -> tuple[Solution, int]:
         """Return the walk's solution at t, by the sets that fit best where t is all but a kink.
@@ -286,8 +267,8 @@ class Stretch:
         least = np.inf
         for k in candidates[:MOST_CANDIDATES]:
             found, target = self._by_sets(k, t)
-            slack = self._replay.products(found[2], movers) - target[movers]
-            side = found[0][movers]
+            slack = self._replay.products(found.w, movers) - target[movers]
+            side = found.status[movers]
             wrong = np.where(side == UPPER, slack, np.where(side == LOWER, -slack, 0.0))
             most_wrong = wrong.max(initial=0.0)
             if most_wrong < least:
@@ -300,24 +281,24 @@ class Stretch:
         """Return the solution by the index sets after so many events, and the targets it meets."""
         self._replay.seek(position)
         raised = self.line.target(t)
-        found = self._replay.solution(t, raised)
-        if self.true_target is not None:
-            gap, objective = self._gap(found, self.true_target, t)
+        found = Solution(*self._replay.solution(t, raised))
+        if self._given_target is not None:
+            gap, objective = self._gap(found, self._given_target, t)
             if gap > VISIBLE * objective:
-                other = self._replay.solution(t, self.true_target, OUTSIDE)
-                if other is not None and self._gap(other, self.true_target, t)[0] < gap:
-                    return other, self.true_target
+                other = self._replay.solution(t, self._given_target, OUTSIDE)
+                if (
+                    other is not None
+                    and self._gap(Solution(*other), self._given_target, t)[0] < gap
+                ):
+                    return Solution(*other), self._given_target
         return found, raised
 
     def _gap(self, found: Solution, target: np.ndarray, t: float) -> tuple[float, float]:
         """Return duality gap and primal objective of a solution of the walk."""
-        status, theta, w, _ = found
         lower, upper = self.line.lower(t), self.line.upper(t)
-        theta = np.where(status == UPPER, upper, np.where(status == LOWER, lower, theta))
-        margin = self.samples.rows.products(w)
-        short = target - margin
-        gap = np.maximum((upper - theta) * short, (lower - theta) * short).sum()
-        return float(gap), float(gap + target @ theta - 0.5 * (theta @ margin))
+        at_bound = np.where(found.status == UPPER, upper, lower)
+        theta = np.where(found.status == FREE, found.theta, at_bound)
+        return complementarity_gap(theta, self.data.rows.products(found.w), self.line, t, target)
 
 
 def _moves(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -328,3 +309,92 @@ def _moves(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarra
         move[(before[index] == one) & (after[index] == other)] = k
     order = np.argsort(AFTER[move] == FREE, kind="stable")
     return index[order].astype(np.int32), move[order]
+
+
+class Walked(Solutions):
+    """The exact solutions: walked pieces, one after the other along the path.
+
+    Parameters
+    ----------
+    job : Job
+        What was solved.
+    data : TrainingData
+        On what.
+    pieces : sequence of WalkedPiece or ConstantPiece
+        In the order of the path.
+    """
+
+    method = "exact"
+    noun = "kinks"
+
+    def __init__(
+        self, job: Job, data: TrainingData, pieces: Sequence[WalkedPiece | ConstantPiece]
+    ) -> None:
+        kinks = np.concatenate([piece.kinks[k > 0 :] for k, piece in enumerate(pieces)])
+        counters = dict(pieces[0].counters)
+        for piece in pieces[1:]:
+            for name, count in piece.counters.items():
+                before = counters[name]
+                counters[name] = max(before, count) if name == "max_free" else before + count
+        super().__init__(job, data, kinks, counters)
+        self.pieces = pieces
+        self.line = job.line(data)
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """The kinks; one where a free intercept can jump is there twice."""
+        return np.concatenate([piece.nodes for piece in self.pieces])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the record: kinks and index sets."""
+        return self.kinks.nbytes + sum(piece.nbytes for piece in self.pieces)
+
+    def solution(self, value: float) -> Solution:
+        """Return the solution, by the index sets of its piece."""
+        for piece in self.pieces[:-1]:
+            if value < piece.kinks[-1]:
+                return piece.solution(value)
+        return self.pieces[-1].solution(value)
+
+    def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
+        """Return the solutions at the nodes first, ..., last - 1."""
+        swept = []
+        for piece in self.pieces:
+            begin, end = max(first, 0), min(last, len(piece.nodes))
+            if begin < end:
+                swept.append(piece.sweep(begin, end, with_theta))
+            first, last = first - len(piece.nodes), last - len(piece.nodes)
+        if len(swept) == 1:
+            return swept[0]
+        return Sweep(
+            np.concatenate([each.w for each in swept]),
+            np.concatenate([each.theta for each in swept]) if with_theta else None,
+            np.concatenate([each.multiplier for each in swept]),
+        )
+
+    def measure(self, value: float) -> Measure:
+        """Judge the solution from the data, with each θ within its bounds."""
+        solution = self.job.in_boxes(self.data, self.solution(value), value)
+        return self.data.measure(solution, self.line, self.job.to_t(value))
+
+    def certify(self, max_points: int | None) -> Certificate:
+        """Judge the solutions at all kinks and midpoints, or at `max_points` of them."""
+        points = np.unique(np.concatenate((self.kinks, 0.5 * (self.kinks[1:] + self.kinks[:-1]))))
+        complete = max_points is None or len(points) <= max_points
+        if max_points is not None and not complete:
+            if max_points < 2:
+                raise ValueError(f"max_points must be at least 2, got {max_points}")
+            points = points[np.linspace(0, len(points) - 1, max_points).astype(int)]
+        measures = [self.measure(float(value)) for value in points]
+        gaps = np.array([m.gap for m in measures])
+        kkts = np.array([m.kkt for m in measures])
+        gap, kkt = int(gaps.argmax()), int(kkts.argmax())
+        return Certificate(
+            worst_gap=float(gaps[gap]),
+            tau_gap=float(points[gap]),
+            worst_kkt=float(kkts[kkt]),
+            tau_kkt=float(points[kkt]),
+            n_checked=len(points),
+            complete=bool(complete),
+        )

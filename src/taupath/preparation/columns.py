@@ -1,40 +1,29 @@
 """Named columns as features: numbers, flags for missing cells, and text one-hot encoded."""
 
-import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from taupath.preparation.lookup import codes_of
-from taupath.preparation.state import (
-    member,
-    take_choice,
-    take_dict,
-    take_list,
-    take_number,
-    take_text,
-    take_texts,
-    take_whole,
-)
+from taupath.preparation.codes import codes_of
 from taupath.tables import Table, TableError
-from taupath.tables.cells import first_text, numbers_in, quoted, show_number
-from taupath.tables.table import listed, missing_in
+from taupath.tables.cells import show_number
+from taupath.tables.messages import listed, quoted
+from taupath.tables.table import missing_in
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
 __all__ = ["ColumnFeatures", "Feature", "NumberColumn", "TextColumn"]
 
-# Features from which on, if most are zeros and ones, a row is mostly zeros and kept sparse.
+# Number of features from which on they are kept sparse if most are zeros and ones: then a row is
+# mostly zeros.
 WIDE = 200
-# What is done about values that were not there in training.
-UNSEEN = ("ignore", "error")
-# What a feature may take of its column.
+# What a feature may say of a cell of its column.
 PARTS = ("number", "missing", "category", "rare", "present")
-# Codes of cells that have none of a column's categories.
+# Codes of cells that hold none of a column's categories.
 NEW, MISSING, RARE = -1, -2, -3
 
 
@@ -57,13 +46,7 @@ class NumberColumn:
         """Return the number of each row, and where cells are missing."""
         values = table.cells(self.name)
         missing = missing_in(values)
-        if values.dtype == object:
-            numbers = numbers_in(values)
-            if numbers is None:
-                row, cell = first_text(values)
-                message = f"{quoted(cell)} is not a number, as those of the model are"
-                table.fail(row, message, self.name)
-            values = numbers
+        values = table.to_numbers(values, self.name, "is not a number, as those of the model are")
         if missing.any():
             if self.fill is None:
                 _refuse_missing(table, missing, self.name)
@@ -153,12 +136,10 @@ class ColumnFeatures:
     Parameters
     ----------
     columns : sequence of NumberColumn and TextColumn
-        What is read. A name may come twice, such as with two different fills.
+        Columns to read. A name may occur twice, such as with two different fills.
     features : sequence of Feature
         In their order. No two take the same part of the same column.
     """
-
-    kind = "columns"
 
     def __init__(
         self, columns: Sequence[NumberColumn | TextColumn], features: Sequence[Feature]
@@ -179,7 +160,7 @@ class ColumnFeatures:
 
     def incomplete(self, table: Table) -> np.ndarray:
         """Return which rows have a missing cell."""
-        self._check_names(table)
+        self.check_names(table)
         found = np.zeros(table.n_rows, dtype=bool)
         for name in self.names:
             found |= missing_in(table.cells(name))
@@ -195,7 +176,7 @@ class ColumnFeatures:
         unseen : {"ignore", "error"}, optional
             In place of what the columns say.
         """
-        self._check_names(table)
+        self.check_names(table)
         read = [column.read(table) for column in self.columns]
         self._look_for_unseen(table, [found for found, _ in read], unseen)
         numbers: list[tuple[int, np.ndarray]] = []
@@ -254,7 +235,7 @@ class ColumnFeatures:
         X = sp.csr_array(
             sp.coo_array((np.concatenate(data), places), shape=(n_rows, self.n_features))
         )
-        X.sum_duplicates()  # there are none; it puts each row in order
+        X.sum_duplicates()  # there are none; this sorts the indices of each row
         X.eliminate_zeros()
         return X
 
@@ -269,7 +250,8 @@ class ColumnFeatures:
             table.fail(row, message, self.columns[feature.column].name)
         return scaled
 
-    def _check_names(self, table: Table) -> None:
+    def check_names(self, table: Table) -> None:
+        """Refuse a table without some of the columns."""
         if table.names is None:
             raise TableError(
                 f"{table.source}: it is a matrix, but the model was learned from named columns "
@@ -295,8 +277,8 @@ class ColumnFeatures:
             cell = quoted(cell if isinstance(cell, str) else show_number(cell))
             if (policy or column.unseen) == "error":
                 known = listed(column.categories)
-                message = f"{cell} is none of the model's categories {known}; --unseen ignore "
-                table.fail(row, message + "predicts without it", column.name)
+                message = f"{cell} is none of the model's categories {known}; `taupath predict "
+                table.fail(row, message + "--unseen ignore` predicts without it", column.name)
             if column.unseen == "rare":
                 continue
             rows = f"in {int(new.sum())} of {len(new)} rows"
@@ -315,131 +297,10 @@ class ColumnFeatures:
             return f"{name}={feature.category}"
         return name + ends[feature.part]
 
-    def state(self) -> dict[str, Any]:
-        """Return all of it in JSON types."""
-        return {
-            "kind": self.kind,
-            "columns": [
-                {
-                    **asdict(column),
-                    "kind": "text",
-                    "categories": list(column.categories),
-                    "rare": list(column.rare),
-                }
-                if isinstance(column, TextColumn)
-                else {**asdict(column), "kind": "number"}
-                for column in self.columns
-            ],
-            "features": [asdict(feature) for feature in self.features],
-        }
-
-    @classmethod
-    def from_state(cls, state: Any, version: int) -> "ColumnFeatures":
-        """Return what `state` was taken of; version 1 knows no features apart from columns."""
-        what = "the preparation's features"
-        keys = {"kind", "columns"} if version == 1 else {"kind", "columns", "features"}
-        checked = take_dict(state, what, keys)
-        take_choice(checked["kind"], f"{what}: kind", (cls.kind,))
-        found = take_list(checked["columns"], what)
-        if not found:
-            raise ValueError(f"{what}: there is no column")
-        if version == 1:
-            return cls._from_version_1(found)
-        columns = [_column_from_state(column) for column in found]
-        features = [
-            _feature_from_state(feature, columns)
-            for feature in take_list(checked["features"], f"{what}: features")
-        ]
-        parts = {(feature.column, feature.part, feature.category) for feature in features}
-        if not features or len(parts) < len(features):
-            raise ValueError(f"{what}: there is none, or two are the same")
-        return cls(columns, features)
-
-    @classmethod
-    def _from_version_1(cls, found: list[Any]) -> "ColumnFeatures":
-        what = "a column of the preparation"
-        columns: list[NumberColumn | TextColumn] = []
-        features = []
-        for k, column in enumerate(found):
-            if _kind_of(column, ("number", "categories")) == "number":
-                take_dict(column, what, {"kind", "name", "shift", "scale"})
-                columns.append(NumberColumn(take_text(column["name"], f"{what}: name")))
-                features.append(Feature(k, "number", None, *_affine(column, what)))
-            else:
-                take_dict(column, what, {"kind", "name", "categories"})
-                categories, _ = _categories(column, what)
-                name = take_text(column["name"], f"{what}: name")
-                columns.append(TextColumn(name, categories, unseen="error"))
-                features.extend(Feature(k, "category", category) for category in categories)
-        take_texts([column.name for column in columns], "the preparation's features: names")
-        return cls(columns, features)
-
 
 def _refuse_missing(table: Table, missing: np.ndarray, name: str) -> NoReturn:
     message = (
-        "the cell is missing, and the model has no value for it; train with --missing impute, or "
-        "predict with --missing drop"
+        "the cell is missing, and the model has no value for it; train with `taupath fit --missing "
+        "impute`, or leave such rows out (`taupath predict --missing drop` does)"
     )
     table.fail(int(np.argmax(missing)), message, name)
-
-
-def _column_from_state(state: Any) -> NumberColumn | TextColumn:
-    what = "a column of the preparation"
-    if _kind_of(state, ("number", "text")) == "number":
-        take_dict(state, what, {"kind", "name", "fill"})
-        fill = None if state["fill"] is None else take_number(state["fill"], f"{what}: fill")
-        return NumberColumn(take_text(state["name"], f"{what}: name"), fill)
-    take_dict(state, what, {"kind", "name", "categories", "unseen", "missing", "fill", "rare"})
-    categories, rare = _categories(state, what)
-    fill = state["fill"]
-    choices = ("error", "ignore", "fill", "rare")
-    missing = take_choice(state["missing"], f"{what}: missing", choices)
-    if fill not in categories if missing == "fill" else fill is not None:
-        raise ValueError(f"{what}: what missing cells are filled with is none of its categories")
-    return TextColumn(
-        take_text(state["name"], f"{what}: name"),
-        categories,
-        take_choice(state["unseen"], f"{what}: unseen", (*UNSEEN, "rare")),
-        missing,
-        fill,
-        rare,
-    )
-
-
-def _feature_from_state(state: Any, columns: Sequence[NumberColumn | TextColumn]) -> Feature:
-    what = "a feature of the preparation"
-    checked = take_dict(state, what, {"column", "part", "category", "shift", "scale"})
-    place = take_whole(checked["column"], f"{what}: column", 0, len(columns) - 1)
-    part = take_choice(checked["part"], f"{what}: part", PARTS)
-    column, category = columns[place], checked["category"]
-    if part in (("number",) if isinstance(column, TextColumn) else ("category", "rare")):
-        raise ValueError(f"{what}: its column has no {part}")
-    categories = column.categories if isinstance(column, TextColumn) else ()
-    if category not in categories if part == "category" else category is not None:
-        raise ValueError(f"{what}: the category is none of its column")
-    feature = Feature(place, part, category, *_affine(checked, what))
-    if part != "number" and not (math.isfinite(feature.of(0.0)) and math.isfinite(feature.of(1.0))):
-        raise ValueError(f"{what}: shift or scale is too large or too small")
-    return feature
-
-
-def _categories(state: dict[str, Any], what: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the categories of a column, and its rare ones."""
-    categories = take_texts(state["categories"], f"{what}: categories")
-    rare = take_texts(state.get("rare", []), f"{what}: rare")
-    if not categories and not rare:
-        raise ValueError(f"{what}: there are no categories")
-    take_texts([*categories, *rare], f"{what}: categories and rare ones")
-    return tuple(categories), tuple(rare)
-
-
-def _kind_of(state: Any, kinds: tuple[str, ...]) -> str:
-    what = "a column of the preparation"
-    if not isinstance(state, dict):
-        raise ValueError(f"{what} must be a dict")
-    return take_choice(member(state, "kind", what), f"{what}: kind", kinds)
-
-
-def _affine(state: dict[str, Any], what: str) -> tuple[float, float]:
-    shift = take_number(state["shift"], f"{what}: shift")
-    return shift, take_number(state["scale"], f"{what}: scale", positive=True)

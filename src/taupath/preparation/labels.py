@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from taupath.preparation.lookup import codes_of
-from taupath.preparation.state import take_list, take_number
+from taupath.preparation.checked_json import take_list, take_number
+from taupath.preparation.codes import codes_of
 from taupath.tables import Table, TableError
-from taupath.tables.cells import option, parse_number, quoted, show_number
-from taupath.tables.table import listed
+from taupath.tables.cells import parse_number, show_number
+from taupath.tables.messages import listed, option, quoted
 
 __all__ = [
     "Label",
@@ -23,7 +23,7 @@ __all__ = [
 
 Label = str | int | float
 
-# Pairs of labels, text in small letters, of which everybody calls the second one positive.
+# Pairs of labels, text in lower case, whose second one is positive by convention.
 OPPOSITES: tuple[tuple[Label, Label], ...] = (
     (0, 1),
     (-1, 1),
@@ -34,9 +34,9 @@ OPPOSITES: tuple[tuple[Label, Label], ...] = (
     ("negative", "positive"),
     ("neg", "pos"),
 )
-# Labels that are more than this and than a fifth of the rows are no classes,
+# More different labels than this, and than a fifth of the rows, are not classes but identifiers or
+# numbers to predict. Fractions are rarely classes, so fewer of them are enough.
 TOO_MANY = 50
-# nor are so many, if some are not whole numbers.
 TOO_MANY_FRACTIONS = 10
 
 
@@ -45,16 +45,8 @@ def learn_classes(
 ) -> list[Label]:
     """Return the different labels in order, the positive one last.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        Labels: float64, or objects of type str.
-    table : Table
-        Where they are from.
-    target : str or None
-        Name of their column.
-    positive : str, int, float or None
-        The class to have last, as text or as it is, if there are two.
+    `values` are the labels in the column `target` of the table, or those of its matrix. `positive`
+    is the class to put last if there are two, as text or as it is.
     """
     where = _where(table, target)
     classes = _distinct(values)
@@ -83,7 +75,7 @@ def learn_classes(
 
 
 def why_positive(classes: Sequence[Label], asked: bool) -> str:
-    """Return why the second of two classes is the positive one, and how to turn them round."""
+    """Return why the second of two classes is the positive one, and how to exchange them."""
     if asked:
         return "you asked for it"
     if _opposites(classes):
@@ -122,9 +114,9 @@ def numbers(values: np.ndarray, table: Table, target: str | None) -> np.ndarray:
 
 
 def is_known(values: np.ndarray, classes: Sequence[Label]) -> bool:
-    """Return whether some value is a class, or there are different ones at least.
+    """Return whether labels look real: one of them is a class, or they differ.
 
-    Rows to predict have some number in place of the label in formats that must have one.
+    A format that must have labels has the same placeholder in all rows to predict.
     """
     found = codes_of(values, classes)
     return bool((found >= 0).any()) or len(set(values.tolist())) > 1

@@ -6,16 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taupath.preparation.scaling import standardizing
-from taupath.preparation.state import take_bool, take_choice, take_dict, take_numbers, take_whole
 from taupath.tables import Table, TableError
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
 __all__ = ["MatrixFeatures"]
-
-# Columns are counted by 32-bit integers in the compiled core.
-MOST_FEATURES = 2**31 - 1
 
 
 class MatrixFeatures:
@@ -30,8 +26,6 @@ class MatrixFeatures:
     shift, scale : ndarray of shape (n_features,), optional
         By default there is none.
     """
-
-    kind = "matrix"
 
     def __init__(
         self,
@@ -123,33 +117,6 @@ class MatrixFeatures:
             X = sp.csr_array((X.data[known], X.indices[known], kept), shape=X.shape)
         X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], self.n_features))
         return X if self.sparse else X.toarray()
-
-    def state(self) -> dict[str, Any]:
-        """Return all of it in JSON types."""
-        return {
-            "kind": self.kind,
-            "n_features": self.n_features,
-            "sparse": self.sparse,
-            "shift": None if self.shift is None else self.shift.tolist(),
-            "scale": None if self.scale is None else self.scale.tolist(),
-        }
-
-    @classmethod
-    def from_state(cls, state: Any) -> "MatrixFeatures":
-        """Return what `state` was taken of."""
-        what = "the preparation's features"
-        checked = take_dict(state, what, {"kind", "n_features", "sparse", "shift", "scale"})
-        take_choice(checked["kind"], f"{what}: kind", (cls.kind,))
-        n_features = take_whole(checked["n_features"], f"{what}: n_features", 1, MOST_FEATURES)
-        sparse = take_bool(checked["sparse"], f"{what}: sparse")
-        shift, scale = checked["shift"], checked["scale"]
-        if sparse and shift is not None:
-            raise ValueError(f"{what}: sparse features cannot have a shift")
-        if shift is not None:
-            shift = np.array(take_numbers(shift, f"{what}: shift", n_features))
-        if scale is not None:
-            scale = np.array(take_numbers(scale, f"{what}: scale", n_features, positive=True))
-        return cls(n_features, sparse, shift, scale)
 
 
 def _first_row(X: "np.ndarray | sp.csr_array", right: np.ndarray) -> int:

@@ -1,7 +1,7 @@
 """Fitted scikit-learn transformers as `ColumnFeatures`: each feature is made of one raw column.
 
-Transformers are not run but translated: each of their outputs is described as what it is of its
-raw column, from what the transformers have learned.
+Transformers are not run but translated: from what they have learned, each of their outputs is
+described in terms of its raw column.
 """
 
 import math
@@ -36,7 +36,7 @@ STORED = (
 
 @dataclass(frozen=True)
 class _Cells:
-    """Cells of a raw column, times and plus something.
+    """Cells of a raw column, shifted and scaled.
 
     Attributes
     ----------
@@ -81,17 +81,8 @@ _Made = _Cells | _Missing | _Category
 def translated(steps: Sequence[tuple[str, Any]], names: Sequence[str]) -> ColumnFeatures:
     """Return the features that fitted transformers, one after the other, make of raw columns.
 
-    Parameters
-    ----------
-    steps : sequence of (name, transformer)
-        As in a `Pipeline`, without its last step.
-    names : sequence of str
-        Names of the raw columns.
-
-    Raises
-    ------
-    ValueError
-        If a step cannot be stored. The message names it.
+    `steps` are those of a `Pipeline` without the last one, `names` those of the raw columns. A
+    `ValueError` names the step that cannot be stored.
     """
     made: list[_Made] = [_Cells(name) for name in names]
     for name, transformer in steps:
@@ -224,7 +215,7 @@ def _filled(one: _Made, value: Any, where: tuple[str, ...], imputer: SimpleImput
     if not isinstance(one, _Cells) or one.fill is not None:
         return one  # nothing is missing
     if isinstance(value, int | float) and not isinstance(value, bool):
-        # without any value in training only a flag may be left, whatever is filled in
+        # a column without any value in training leaves at most a flag: the fill does not matter
         number = 0.0 if _is_nan(value) else float(value)
         return replace(one, fill=number * one.scale + one.shift)
     return replace(one, fill=_text(value, one.name, where, imputer))

@@ -5,34 +5,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from taupath.choices import MISSING, TASKS, UNSEEN
 from taupath.preparation import labels
-from taupath.preparation.columns import UNSEEN, ColumnFeatures
-from taupath.preparation.labels import Label
-from taupath.preparation.learning import learn_columns
-from taupath.preparation.matrices import MatrixFeatures
-from taupath.preparation.notes import index_columns, notes_on
-from taupath.preparation.state import (
-    member,
+from taupath.preparation.checked_json import (
     take_choice,
     take_dict,
     take_text,
     take_texts,
     take_whole,
 )
+from taupath.preparation.column_notes import index_columns, notes_on
+from taupath.preparation.columns import ColumnFeatures
+from taupath.preparation.feature_state import feature_state, features_from_state
+from taupath.preparation.labels import Label
+from taupath.preparation.learn_columns import learn_columns
+from taupath.preparation.matrices import MatrixFeatures
+from taupath.preparation.target_and_features import (
+    complete_rows,
+    feature_columns,
+    responses,
+    target_column,
+)
 from taupath.tables import Table, TableError
-from taupath.tables.table import listed, missing_in
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
 __all__ = ["Preparation"]
 
-TASKS = ("classify", "regress")
-# What is done about rows with missing cells.
-MISSING = ("error", "impute", "drop")
-# Names, in small letters, that say that a column is the target.
-TARGET_NAMES = ("target", "class", "label", "y")
-# Of the state; a change that older readers would misunderstand raises it.
+# Version of the state. It rises with every change that an older reader would misunderstand.
 STATE_VERSION = 2
 
 
@@ -51,7 +52,7 @@ class Preparation:
     drop : list of str
         Columns that are not used.
     keep : list of str
-        Columns that are not used either, but go with the predictions.
+        Columns that are not used either, but are copied to the output of `taupath predict`.
     missing : {"error", "impute", "drop"}
         What is done about missing cells: they are errors, they are filled in, or their rows are
         left out.
@@ -159,19 +160,19 @@ class Preparation:
         drop : sequence of str
             Names of columns to leave out.
         keep : sequence of str
-            Names of columns that are no features but go with the predictions.
+            Names of columns that are not features but are copied to the output.
         missing : {"error", "impute", "drop"}
-            What is done about missing cells. They are errors; or those of numbers count as the
-            median of their column, those of text as its most frequent category; or their rows are
-            left out. Except for the first, rows without response are left out, too.
+            What is done about missing cells: they are errors; or numbers count as the median of
+            their column and text as its most frequent category; or such rows are left out. With
+            the latter two, rows without response are left out, too.
         flag_missing : bool
             With ``missing="impute"``: whether columns with missing cells get a feature more, 1
             where a cell is missing.
         unseen : {"ignore", "error"}
-            What a text is that comes later and not here: no category, or an error.
+            What a text is that occurs only in later tables: no category, or an error.
         trusted : bool
-            Whether columns are taken as they are, though they may look like identifiers, like an
-            index, or like numbers with mistakes in them: for part of a table that was learned from.
+            Whether columns are used as they are, even if they look like identifiers, like an
+            index, or like numbers with typing errors: for part of a table that was learned from.
 
         Raises
         ------
@@ -192,7 +193,7 @@ class Preparation:
         if table.n_rows == 0:
             raise TableError(f"{table.source}: there are no rows to learn from")
         drop, keep = list(dict.fromkeys(drop)), list(dict.fromkeys(keep))
-        given = table
+        rows, names, index = table, [], []
         if table.names is None:
             if target is not None or drop or keep:
                 raise TableError(
@@ -203,30 +204,27 @@ class Preparation:
                 raise TableError(
                     f"{table.source}: a matrix has no missing cells; --missing is for named columns"
                 )
-            column, names = None, []
         else:
-            column = _target_column(table, table.names, target, drop, keep)
-            _check_target(table, column, missing)
-            left_out = {column, *drop, *keep}
-            candidates = [name for name in table.names if name not in left_out]
-            index = [] if trusted else index_columns(table, candidates)
-            drop += index
-            names = _feature_columns(table, column, [*drop, *keep])
+            target = target_column(table, target, drop, keep, missing)
+            if not trusted:
+                left_out = {target, *drop, *keep}
+                index = index_columns(table, [name for name in table.names if name not in left_out])
+                drop += index
+            names = feature_columns(table, target, [*drop, *keep])
             if missing != "error":
-                holes = [column, *names] if missing == "drop" else [column]
-                table = _without(table, np.any([missing_in(table.cells(n)) for n in holes], axis=0))
-        responses = _responses(table, column)
+                needed = [target, *names] if missing == "drop" else [target]
+                rows = complete_rows(table, needed, learning=True)
+        found, classes = responses(rows, target), None
         if task == "classify":
-            classes = labels.learn_classes(responses, table, column, positive)
+            classes = labels.learn_classes(found, rows, target, positive)
         else:
-            labels.numbers(responses, table, column)
-            classes = None
+            labels.numbers(found, rows, target)
         features: ColumnFeatures | MatrixFeatures
-        if column is None:
-            features = MatrixFeatures.learn(table, standardize)
+        if target is None:
+            features = MatrixFeatures.learn(rows, standardize)
         else:
             features = learn_columns(
-                table,
+                rows,
                 names,
                 standardize=standardize,
                 impute=missing == "impute",
@@ -234,11 +232,11 @@ class Preparation:
                 unseen=unseen,
                 trusted=trusted,
             )
-        learned = cls(task, column, classes, features, drop=drop, keep=keep, missing=missing)
+        learned = cls(task, target, classes, features, drop=drop, keep=keep, missing=missing)
         if classes is not None and len(classes) == 2:
             learned.why_positive = labels.why_positive(classes, asked=positive is not None)
-        if isinstance(features, ColumnFeatures) and column is not None and not trusted:
-            learned.notes = notes_on(given, table, features, column, index)
+        if isinstance(features, ColumnFeatures) and target is not None and not trusted:
+            learned.notes = notes_on(table, rows, features, target, index)
         return learned
 
     def features(self, table: Table, unseen: str | None = None) -> "np.ndarray | sp.csr_array":
@@ -262,8 +260,8 @@ class Preparation:
         Raises
         ------
         TableError
-            If a column is missing or has text for numbers, a cell is missing that nothing stands
-            in for, a category was never seen and is not ignored, or a matrix is wider than the
+            If a column is missing or has text for numbers, a missing cell cannot be filled in, a
+            category was never seen and is not ignored, or a matrix is wider than the
             model's.
         """
         if isinstance(self.columns, ColumnFeatures):
@@ -285,10 +283,10 @@ class Preparation:
         target = self.target_in(table)
         if self.missing == "error" or target is None or table.is_blank(target):
             return table
-        missing = missing_in(table.cells(target))
-        if self.missing == "drop":
-            missing |= self.incomplete(table)
-        return _without(table, missing)
+        if self.missing == "drop" and isinstance(self.columns, ColumnFeatures):
+            self.columns.check_names(table)
+            return complete_rows(table, [target, *self.columns.names], learning=False)
+        return complete_rows(table, [target], learning=False)
 
     def target_in(self, table: Table) -> str | None:
         """Return the column of a table that holds the responses, None if it is not there."""
@@ -336,7 +334,7 @@ class Preparation:
                 f"{table.source}: the model does not know which column holds the truth; name it: "
                 "--target COLUMN, or y in Python"
             )
-        values = _responses(table, target)
+        values = responses(table, target)
         if self.classes is None:
             return labels.numbers(values, table, target)
         return labels.codes(values, table, target, self.classes)
@@ -351,7 +349,7 @@ class Preparation:
             "keep": list(self.keep),
             "missing": self.missing,
             "classes": None if self.classes is None else list(self.classes),
-            "features": self.columns.state(),
+            "features": feature_state(self.columns),
         }
 
     @classmethod
@@ -361,8 +359,8 @@ class Preparation:
         Parameters
         ----------
         state : dict
-            As `state` gives it, or gave it in an earlier version, perhaps from a file: nothing in
-            it is trusted.
+            As `state` returns it, now or in an earlier version. It may come from a file: nothing
+            in it is trusted.
 
         Raises
         ------
@@ -387,7 +385,7 @@ class Preparation:
             raise ValueError(f"{what}: there are classes if and only if the task is to classify")
         if classes is not None:
             classes = labels.classes_from_state(classes)
-        features = _features_from_state(checked["features"], version)
+        features = features_from_state(checked["features"], version)
         used: list[str] = []
         if isinstance(features, ColumnFeatures):
             used = features.names
@@ -398,87 +396,3 @@ class Preparation:
         if isinstance(features, MatrixFeatures) and (target is not None or drop or keep):
             raise ValueError(f"{what}: a matrix has no named columns")
         return cls(task, target, classes, features, drop=drop, keep=keep, missing=missing)
-
-
-def _features_from_state(state: Any, version: int) -> ColumnFeatures | MatrixFeatures:
-    what = "the preparation's features"
-    if not isinstance(state, dict):
-        raise ValueError(f"{what} must be a dict, not {type(state).__name__}")
-    kinds = (ColumnFeatures.kind, MatrixFeatures.kind)
-    kind = take_choice(member(state, "kind", what), f"{what}: kind", kinds)
-    if kind == MatrixFeatures.kind:
-        return MatrixFeatures.from_state(state)
-    return ColumnFeatures.from_state(state, version)
-
-
-def _target_column(
-    table: Table, names: list[str], target: str | None, drop: Sequence[str], keep: Sequence[str]
-) -> str:
-    """Return the name of the target column."""
-    for what, wanted in (("drop", drop), ("keep", keep)):
-        unknown = [name for name in wanted if name not in names]
-        if unknown:
-            raise TableError(
-                f"{table.source}: columns to {what} are not there: {listed(unknown)}; "
-                f"the file has {listed(names)}"
-            )
-    both = [name for name in drop if name in keep]
-    if both:
-        raise TableError(f"{table.source}: columns to drop and to keep: {listed(both)}")
-    if target is None:
-        candidates = [name for name in names if name not in drop and name not in keep]
-        if not candidates:
-            raise TableError(f"{table.source}: all columns are left out")
-        named = [name for name in candidates if name.lower() in TARGET_NAMES]
-        return named[0] if len(named) == 1 else candidates[-1]
-    if target not in names:
-        place = int(target) if target.isdecimal() and len(target) < 10 else 0
-        if not 1 <= place <= len(names):
-            raise TableError(
-                f"{table.source}: there is no target column {target!r}; "
-                f"the file has {listed(names)}"
-            )
-        target = names[place - 1]
-    if target in drop or target in keep:
-        raise TableError(f"{table.source}: column {target!r} is the target and cannot be left out")
-    return target
-
-
-def _check_target(table: Table, target: str, missing: str) -> None:
-    """Refuse missing responses, unless an option says that their rows are left out."""
-    holes = missing_in(table.cells(target))
-    if holes.all():
-        raise TableError(f"{table.source}, column {target!r}: all cells of the target are missing")
-    if holes.any() and missing == "error":
-        table.fail(
-            int(holes.argmax()),
-            f"the cell is missing, as {int(holes.sum())} of the target are; --missing drop leaves "
-            "such rows out",
-            target,
-        )
-
-
-def _responses(table: Table, target: str | None) -> np.ndarray:
-    """Return the target column, or the labels of a matrix."""
-    if target is not None:
-        return table.column(target)
-    if table.labels is None:
-        missing = "it has named columns" if table.matrix is None else "there are no labels 'y'"
-        raise TableError(f"{table.source}: {missing}, but the labels of a matrix are needed")
-    return table.labels
-
-
-def _without(table: Table, missing: np.ndarray) -> Table:
-    """Return the rows without missing cells."""
-    if missing.all():
-        raise TableError(f"{table.source}: each row has a missing cell; try --missing impute")
-    return table.take(~missing) if missing.any() else table
-
-
-def _feature_columns(table: Table, target: str, left_out: Sequence[str]) -> list[str]:
-    """Return the columns that are left for features."""
-    names = [name for name in table.names or [] if name != target and name not in left_out]
-    if not names:
-        hint = "" if left_out else "; --delimiter says what is between the cells"
-        raise TableError(f"{table.source}: there is no column besides the target {target!r}{hint}")
-    return names

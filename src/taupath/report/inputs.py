@@ -9,42 +9,34 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from taupath.display.coefficients import feature_names_of
-from taupath.display.inputs import check_probabilities, column_names
 from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.pipelines import feature_names_of, last_step
 from taupath.estimators.regressor import QuantileSVR
-from taupath.estimators.steps import last_step
+from taupath.outcomes.inputs import check_probabilities, column_names
 from taupath.paths.certificate import Certificate
-from taupath.report.weights import Weights, find_weights
+from taupath.report.linear_weights import Weights, find_weights
 
 __all__ = [
-    "Case",
-    "Cells",
-    "check_case",
+    "ModelAndData",
+    "as_numbers",
     "check_certificate",
     "check_compare",
     "check_files",
     "check_provenance",
-    "make_cells",
+    "check_source",
 ]
-
-# Characters of a cell in the table of mistakes, and of all of them: what goes beyond is cut off.
-LONGEST_CELL = 120
-MOST_CHARACTERS = 1_500_000
-# Without columns of the user's own: that many columns of X are in the file.
-MOST_COLUMNS = 30
 
 
 @dataclass(frozen=True)
-class Case:
-    """A fitted model and the data it is looked at with.
+class ModelAndData:
+    """A fitted model and the cases it is judged with.
 
     Attributes
     ----------
     model : QuantileSVC or QuantileSVR
         The last step of what was given.
     before : list
-        What transforms X for it.
+        The steps that transform X for it.
     given : array-like
         X as it was given.
     samples : array-like
@@ -54,7 +46,7 @@ class Case:
     y : ndarray of shape (n_samples,)
         Labels or numbers.
     feature_names : list of str
-        Of the features the model takes.
+        Names of the features that the model takes.
     class_names : list of str
         One for each class; empty for regression.
     target_name : str or None
@@ -77,18 +69,19 @@ class Case:
     @cached_property
     def weights(self) -> Weights | None:
         """The weights of the features, for the linear kernel."""
-        known = {**self.given_columns(), **(self.columns or {})}
-        names, n = list(known), len(self.feature_names)
-        in_place = len(self.given_columns()) == n
+        given = self.given_columns()
+        known = {**given, **(self.columns or {})}
+        same_number = len(given) == len(self.feature_names)
+        in_place = list(given) if same_number else self.feature_names
 
         def raw(j: int) -> np.ndarray | None:
             name = self.feature_names[j]
-            for candidate in (name, name.rsplit("__", 1)[-1], names[j] if in_place else None):
+            for candidate in (name, name.rsplit("__", 1)[-1], in_place[j]):
                 if candidate in known:
-                    return _numbers(known[candidate])
+                    return as_numbers(known[candidate])
             return None
 
-        return find_weights(self.model, self.path_X, self.feature_names, raw)
+        return find_weights(self.model, self.X, self.feature_names, raw)
 
     def given_columns(self) -> dict[str, Any]:
         """Return the columns of X as they were given; none if it is sparse or a kernel matrix."""
@@ -102,98 +95,37 @@ class Case:
             return {name: given[:, j].to_numpy() for j, name in enumerate(names)}
         return dict(zip(names, np.asarray(given).T, strict=True))
 
-    def transform(self, samples: Any) -> Any:
-        """Return other samples as the model takes them."""
-        return _transformed(self.model, self.before, samples)[1]
-
-    @property
-    def path_X(self) -> Any:
-        """X as the path of two classes, or of regression, takes it."""
-        return self.columns_for_path(self.X)
-
-    def columns_for_path(self, X: Any) -> Any:
-        """Return checked samples as the path takes them."""
-        if isinstance(self.model, QuantileSVC):
-            return self.model._columns(X, self.model._members[0])
-        return X
-
     def given_names(self) -> list[str]:
-        """Return names of the columns as they were given."""
+        """Return the names of the columns as they were given."""
         names = column_names(self.given)
         n = np.shape(self.given)[1]
         if names is None:
             names = self.feature_names
         return names if len(names) == n else [f"feature {j}" for j in range(n)]
 
-
-class Cells:
-    """Columns about each case; those of the cases that a page carries become text.
-
-    Parameters
-    ----------
-    names : list of str
-        Heads of the columns.
-    columns : list of sequences
-        One value for each case in each.
-    features : list of bool
-        Which columns features were made from: the others tell who or what a case is.
-    """
-
-    def __init__(self, names: list[str], columns: list[Any], features: list[bool]) -> None:
-        self.names, self.columns, self.features = names, columns, features
-        self._known: tuple[np.ndarray, list[list[str]]] | None = None
-
-    def affordable(self, rows: np.ndarray) -> np.ndarray:
-        """Return as many of the first of these rows as their text has room for."""
-        if not self.columns:
-            return rows
-        # a cell takes three characters at least: no need to look at more rows than that allows
-        rows = rows[: MOST_CHARACTERS // (3 * len(self.columns)) + 1]
-        length = np.zeros(len(rows), dtype=np.int64)
-        for texts in self._texts(rows):
-            length += [len(text) + 3 for text in texts]
-        return rows[: max(int(np.searchsorted(np.cumsum(length), MOST_CHARACTERS)), 1)]
-
-    def payload(self, rows: np.ndarray) -> list[dict[str, Any]]:
-        """Return what the page carries of these rows."""
-        return [
-            {
-                "name": name,
-                "numeric": _numbers(column) is not None,
-                "feature": feature,
-                "texts": texts,
-            }
-            for name, column, feature, texts in zip(
-                self.names, self.columns, self.features, self._texts(rows), strict=True
-            )
-        ]
-
-    def _texts(self, rows: np.ndarray) -> list[list[str]]:
-        """Return the text of each column for some rows; those asked for last are known."""
-        if self._known is not None:
-            known, texts = self._known
-            if np.array_equal(known[: len(rows)], rows):
-                return [column[: len(rows)] for column in texts]
-        texts = [[_cell(value) for value in _some(column, rows)] for column in self.columns]
-        self._known = rows, texts
-        return texts
+    def transform(self, samples: Any) -> Any:
+        """Return other samples as the model takes them."""
+        return _transformed(self.model, self.before, samples)[1]
 
 
-def check_case(
+def as_numbers(values: Any) -> np.ndarray | None:
+    """Return a column of numbers as doubles, None if it holds something else."""
+    array = np.asarray(values)
+    return array.astype(np.float64) if array.dtype.kind in "fiub" and array.ndim == 1 else None
+
+
+def check_source(
     estimator: Any,
     X: Any,
     y: Any,
+    *,
     class_names: Any,
     feature_names: Any,
-    target_name: Any = None,
-    columns: Any = None,
-) -> Case:
-    """Return estimator and data, or say what is wrong with them."""
-    if not hasattr(estimator, "fit"):
-        raise TypeError(
-            f"estimator must be a fitted QuantileSVC or QuantileSVR, got {type(estimator).__name__}"
-        )
-    model, before = last_step(estimator)
+    target_name: Any,
+    columns: Any,
+) -> ModelAndData:
+    """Return the last step of an estimator and its data, or say what is wrong with them."""
+    model, before = last_step(estimator) if hasattr(estimator, "fit") else (estimator, [])
     if not isinstance(model, (QuantileSVC, QuantileSVR)):
         raise TypeError(
             f"estimator must be a fitted QuantileSVC or QuantileSVR, got {type(model).__name__}"
@@ -205,26 +137,26 @@ def check_case(
             f"a report needs every τ, but the estimator knows those in {list(walked)} only; fit it "
             "without tau_range"
         )
-    given = X
-    samples, X = _transformed(model, before, given)
+    samples, checked = _transformed(model, before, X)
+    n_samples = checked.shape[0]
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
         raise ValueError(f"y must have one dimension, got shape {labels.shape}")
-    if len(labels) != X.shape[0]:
-        raise ValueError(f"y has {len(labels)} values, X has {X.shape[0]} rows")
-    return Case(
-        model,
-        before,
-        given,
-        samples,
-        X,
-        labels,
-        feature_names_of(model, before, _texts(feature_names, "feature_names")),
-        _class_names(model, _texts(class_names, "class_names")),
-        _target_name(target_name, y),
-        _check_columns(columns, X.shape[0]),
+    if len(labels) != n_samples:
+        raise ValueError(f"y has {len(labels)} values, X has {n_samples} rows")
+    return ModelAndData(
+        model=model,
+        before=before,
+        given=X,
+        samples=samples,
+        X=checked,
+        y=labels,
+        feature_names=feature_names_of(model, before, _texts(feature_names, "feature_names")),
+        class_names=_class_names(model, _texts(class_names, "class_names")),
+        target_name=_target_name(target_name, y),
+        columns=_check_columns(columns, n_samples),
     )
 
 
@@ -253,57 +185,7 @@ def _check_columns(columns: Any, n: int) -> dict[str, Any] | None:
     return {str(name): values for name, values in columns.items()}
 
 
-def make_cells(case: Case) -> Cells:
-    """Return the columns that are shown with each case.
-
-    First those that are no features, then features by their largest weights. Without columns of
-    the user's own, those of X.
-    """
-    columns = case.given_columns() if case.columns is None else case.columns
-    made = _features_by_column(case.feature_names)
-    sizes = {name: _size(made.get(name), case) for name in columns}
-    order = {name: -np.inf if size is None else -size for name, size in sizes.items()}
-    names = sorted(columns, key=order.__getitem__)
-    if case.columns is None:
-        names = names[:MOST_COLUMNS]
-    return Cells(
-        names, [columns[name] for name in names], [sizes[name] is not None for name in names]
-    )
-
-
-def _features_by_column(feature_names: list[str]) -> dict[str, list[int]]:
-    """Return which features may be made from a column, by what the column may be called.
-
-    Our own preparation calls them ``column=category`` and ``column (missing)``, scikit-learn
-    ``transformer__column_category``.
-    """
-    found: dict[str, list[int]] = {}
-    for j, feature in enumerate(feature_names):
-        own = feature.rsplit("__", 1)[-1]
-        columns = {feature, own, feature.split(" (missing)", 1)[0]}
-        columns.update(feature[:k] for k, letter in enumerate(feature) if letter == "=")
-        columns.update(own[:k] for k, letter in enumerate(own) if letter == "_")
-        for column in columns:
-            found.setdefault(column, []).append(j)
-    return found
-
-
-def _size(made: list[int] | None, case: Case) -> float | None:
-    """Return the largest weight of the features made from a column; None if there are none."""
-    if not made:  # all columns of X are features
-        return None if case.columns is not None else 0.0
-    if case.weights is None:
-        return 0.0
-    return float(case.weights.sizes[made].max())
-
-
-def _numbers(values: Any) -> np.ndarray | None:
-    """Return numbers as doubles, None if these are none."""
-    array = np.asarray(values)
-    return array.astype(np.float64) if array.dtype.kind in "fiub" and array.ndim == 1 else None
-
-
-def check_compare(compare: Any, case: Case) -> dict[str, np.ndarray]:
+def check_compare(compare: Any, source: ModelAndData) -> dict[str, np.ndarray]:
     """Return the probabilities of all classes that other classifiers give the same cases.
 
     One array of shape (n_samples, n_classes) for each, its columns in the order of the model's
@@ -315,10 +197,10 @@ def check_compare(compare: Any, case: Case) -> dict[str, np.ndarray]:
         raise TypeError(
             f"compare must be a dict from names to fitted classifiers, got {type(compare).__name__}"
         )
-    if isinstance(case.model, QuantileSVR):
+    if isinstance(source.model, QuantileSVR):
         raise ValueError("compare is for classifiers, not for a QuantileSVR")
     found = {}
-    classes = case.model.classes_.tolist()
+    classes = source.model.classes_.tolist()
     for name, other in compare.items():
         if not hasattr(other, "predict_proba"):
             raise TypeError(
@@ -332,10 +214,10 @@ def check_compare(compare: Any, case: Case) -> dict[str, np.ndarray]:
             raise ValueError(
                 f"compare[{name!r}] knows the classes {known}, the estimator {classes}"
             )
-        proba = np.asarray(other.predict_proba(case.given), dtype=np.float64)
+        proba = np.asarray(other.predict_proba(source.given), dtype=np.float64)
         proba = proba[:, [known.index(label) for label in classes]]
         for column in proba.T:
-            check_probabilities(column, len(case.y))
+            check_probabilities(column, len(source.y))
         found[str(name)] = proba
     return found
 
@@ -388,7 +270,7 @@ def _texts(values: Any, name: str) -> list[str] | None:
 
 
 def _target_name(name: Any, y: Any) -> str | None:
-    """Return what y is called: as given, or as a series of a data frame calls itself."""
+    """Return what y is called: as given, or the name of the series."""
     if name is None:
         name = getattr(y, "name", None)
     elif not isinstance(name, str):
@@ -411,21 +293,3 @@ def _class_names(model: Any, names: list[str] | None) -> list[str]:
             f"{', '.join(classes)}"
         )
     return names
-
-
-def _some(column: Any, rows: np.ndarray) -> list[Any]:
-    """Return some values of a column, as Python has them."""
-    if hasattr(column, "to_numpy"):
-        column = column.to_numpy()
-    if isinstance(column, np.ndarray):
-        dates = column.dtype.kind in "mM"  # which `tolist` turns into whole numbers
-        return list(column[rows] if dates else column[rows].tolist())
-    return [column[i] for i in rows.tolist()]
-
-
-def _cell(value: Any) -> str:
-    """Return the text of a value; nothing for what is missing."""
-    if value is None or (isinstance(value, (float, np.floating)) and value != value):
-        return ""
-    text = f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
-    return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 1] + "…"

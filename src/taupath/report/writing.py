@@ -1,4 +1,4 @@
-"""Writing a report: all of it, or nothing."""
+"""Writing a report, completely or not at all."""
 
 import os
 from importlib.metadata import version
@@ -6,22 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from taupath.atomic import replacing
+from taupath.atomic_files import replacing
+from taupath.estimators.fingerprints import in_words, share_seen
 from taupath.estimators.regressor import QuantileSVR
-from taupath.estimators.training_rows import in_words, share_seen
 from taupath.paths.crossings import Changes
-from taupath.report.binary import binary_payload, outcomes_payload
+from taupath.report.assembly import assemble_page
+from taupath.report.binary_payload import binary_payload, outcomes_payload
 from taupath.report.inputs import (
-    check_case,
     check_certificate,
     check_compare,
     check_files,
     check_provenance,
-    make_cells,
+    check_source,
 )
-from taupath.report.page import make_page
-from taupath.report.quantiles import quantile_payload
-from taupath.report.several import several_payload
+from taupath.report.listed_cases import find_columns
+from taupath.report.quantile_payload import quantile_payload
+from taupath.report.several_payload import several_payload
 
 __all__ = ["write_outcomes", "write_report"]
 
@@ -45,29 +45,29 @@ def write_report(
 ) -> None:
     """Write a page that shows what a model does at any costs: one file, opened by any browser.
 
-    The page computes everything for any τ by itself, from what is stored: all changes of all
-    predictions, exactly; functions that are only drawn or printed, to a thousandth of their range.
+    The page itself computes everything for any τ, from what is stored in it: all changes of all
+    predictions exactly, and functions that are only drawn or printed to a thousandth of their
+    range.
 
     Parameters
     ----------
     file : path
-        The HTML file. It is written beside its place and then moved there, so that a file of that
-        name is either the old one or the complete new one.
+        The HTML file. It is replaced only when the new one is complete.
     estimator : QuantileSVC or QuantileSVR
         Fitted; also as the last step of a pipeline, or in a search.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Cases to judge the model with, as the estimator takes them; best such that it was not
+        Cases to judge the model with, as the estimator takes them; best are cases that it was not
         fitted to.
     y : array-like of shape (n_samples,)
-        Their labels, or the numbers to be predicted. Of two classes both have to be there.
+        Their labels, or the numbers to be predicted. Of two classes, both must occur.
     class_names : sequence of str, optional
         What to call ``classes_[0]``, ``classes_[1]``, ...
     feature_names : sequence of str, optional
         What to call the features the estimator was fitted to; by default the names it knows.
     columns : dict from str to sequences, optional
         What to show of each case. By default the columns of `X`, up to 30, those with the largest
-        weights first. Numbers that features were made from should be here as they were: a weight
-        is then told per unit of its column.
+        weights first. Give numbers that features were made from as they were, and weights are
+        shown per unit of these columns.
     title : str, optional
         Title of the page.
     provenance : dict from str to str, optional
@@ -79,14 +79,14 @@ def write_report(
     cases : bool, default=True
         Whether single cases may be in the file. If not, it holds aggregates only: counts, rates,
         means and weights, but no row, no value of a column and no name of any case. Counts are
-        then given at all cost ratios with two digits, from 1 : 10 000 to 10 000 : 1; of several
-        classes from probabilities in hundredths, of a regression at all thousandths of τ.
+        then given at all cost ratios with two digits, from 1 : 10 000 to 10 000 : 1; for several
+        classes, from probabilities in hundredths; for a regression, at all thousandths of τ.
     compare : dict from str to classifiers, optional
-        Fitted scikit-learn classifiers of two classes with ``predict_proba``, by the names to show
-        them with. They take the same `X`, decide by the threshold τ, and are drawn beside the
-        path: ``{"logistic regression": LogisticRegression().fit(X_train, y_train)}``.
+        Fitted scikit-learn classifiers of two classes with ``predict_proba``, by the names to show.
+        They take the same `X`, decide by the threshold τ, and are drawn beside the path:
+        ``{"logistic regression": LogisticRegression().fit(X_train, y_train)}``.
     files : (str, str), optional
-        Names of the model's and the data's file, for the commands that the page offers to copy.
+        Names of the model file and the data file, for the commands that the page offers to copy.
 
     Raises
     ------
@@ -96,9 +96,9 @@ def write_report(
     Notes
     -----
     All cases are in the counts, rates and means. Of many, only those that the model is most wrong
-    about can be looked at one by one: up to 5000 of a classifier, fewer where the path has more
-    than 8000 kinks, and up to 1000 of a regression. The page says so. Each of the others takes 12
-    bytes for every change of its prediction; most change once.
+    about can be looked at one by one: up to 5000 for a classifier, fewer if the path has more than
+    8000 kinks, and up to 1000 for a regression. The page says so. Each of the others takes 12 bytes
+    for every change of its prediction; most change once.
 
     Examples
     --------
@@ -111,26 +111,33 @@ def write_report(
     >>> model = QuantileSVC(C=0.1, pos_label=0).fit(X[::2], y[::2])
     >>> write_report("report.html", model, X[1::2], y[1::2], class_names=data.target_names)
     """
-    case = check_case(estimator, X, y, class_names, feature_names, target_name, columns)
-    others = check_compare(compare, case)
-    cells = make_cells(case) if cases else None
-    if isinstance(case.model, QuantileSVR):
-        payload, usual = quantile_payload(case, cells), "Every quantile at once"
-    elif len(case.model.classes_) == 2:
-        payload, usual = binary_payload(case, cells, others), "What do mistakes cost you?"
+    source = check_source(
+        estimator,
+        X,
+        y,
+        class_names=class_names,
+        feature_names=feature_names,
+        target_name=target_name,
+        columns=columns,
+    )
+    others = check_compare(compare, source)
+    shown = find_columns(source) if cases else None
+    if isinstance(source.model, QuantileSVR):
+        payload, usual = quantile_payload(source, shown), "Every quantile at once"
+    elif len(source.model.classes_) == 2:
+        payload, usual = binary_payload(source, shown, others), "What do mistakes cost you?"
     elif others:
         raise ValueError("compare is for classifiers of two classes")
     else:
-        payload, usual = several_payload(case, cells), "Any cost of any mistake"
+        payload, usual = several_payload(source, shown), "Any cost of any mistake"
     payload |= {
         "title": usual if title is None else str(title),
-        "target": case.target_name,
-        "files": check_files(files),
+        "target": source.target_name,
         "seen": in_words(share_seen(estimator, X)),
         "about": None,
-        "holds": _holds(payload, len(case.y)),
+        **_origin(files, provenance, certificate),
     }
-    _write(file, payload, provenance, certificate)
+    _write(file, payload, len(source.y))
 
 
 def write_outcomes(
@@ -146,7 +153,7 @@ def write_outcomes(
     provenance: Any = None,
     certificate: Any = None,
 ) -> None:
-    """Write a page of aggregates from the truth and what was decided at every τ.
+    """Write a page of aggregates from the truth and the decisions at every τ.
 
     Parameters
     ----------
@@ -155,7 +162,7 @@ def write_outcomes(
     positive : ndarray of bool of shape (n_samples,)
         Which cases are positive.
     changes : Changes
-        What was decided.
+        The decisions.
     class_names : list of two str
         What to call the negative and the positive class.
     title : str
@@ -168,34 +175,30 @@ def write_outcomes(
     payload = outcomes_payload(np.asarray(positive, dtype=bool), changes, class_names) | {
         "title": title,
         "target": target_name,
-        "files": check_files(files),
         "seen": None,
         "about": about,
+        **_origin(files, provenance, certificate),
     }
-    payload["holds"] = _holds(payload, len(positive))
-    _write(file, payload, provenance, certificate)
+    _write(file, payload, len(positive))
 
 
-def _write(
-    file: str | os.PathLike[str], payload: dict[str, Any], provenance: Any, certificate: Any
-) -> None:
-    payload |= {
-        "version": version("taupath"),
+def _origin(files: Any, provenance: Any, certificate: Any) -> dict[str, Any]:
+    return {
+        "files": check_files(files),
         "certificate": check_certificate(certificate),
         "provenance": check_provenance(provenance),
     }
-    page = make_page(payload).encode("utf-8", "replace")
+
+
+def _write(file: str | os.PathLike[str], payload: dict[str, Any], n_samples: int) -> None:
+    payload |= {"version": version("taupath"), "holds": _holds(payload["cases"], n_samples)}
+    page = assemble_page(payload).encode("utf-8", "replace")
     with replacing(file) as stream:
         stream.write(page)
 
 
-def _holds(payload: dict[str, Any], n_samples: int) -> str:
-    """Return what a page says of the data in its file.
-
-    ``payload["cases"]`` is None in a page of aggregates; else its ``count`` says how many cases
-    are in it one by one, and its ``columns`` what is known of them.
-    """
-    cases = payload["cases"]
+def _holds(cases: dict[str, Any] | None, n_samples: int) -> str:
+    """Return what a page says of the data in its file; `cases` are those that it lists."""
     if cases is None:
         return "This file holds aggregates only: no row and no value of any single case."
     count, columns = cases["count"], len(cases["columns"])
@@ -203,5 +206,5 @@ def _holds(payload: dict[str, Any], n_samples: int) -> str:
     each = "" if columns == 0 else f" with {columns} column{'s' if columns > 1 else ''} each"
     return (
         f"This file holds {count}{of_all} case{'s' if n_samples > 1 else ''}{each}: "
-        "whoever can open it can read them."
+        "anyone who can open it can read them."
     )

@@ -1,7 +1,7 @@
-"""How long the paper's Algorithm 1 takes: measured where it is short, else from parts of the walk.
+"""How long the paper's Algorithm 1 takes: measured if it is quick, else estimated from parts.
 
-Its cost per event grows and falls with the margin set, so that the beginning alone would tell
-little. The parts are spread evenly over the kinks of the whole path; each begins with the exact
+Its cost per event rises and falls with the size of the margin set, so the beginning alone says
+little. The parts are spread evenly over the kinks of the whole path. Each starts at the exact
 solution of the engine and goes on as printed.
 """
 
@@ -16,10 +16,10 @@ from taupath.reproduce.measuring import Stopwatch
 
 __all__ = ["HOW", "Algorithm1", "measure_algorithm1"]
 
-# "auto": walk all of it if the parts say that this takes no longer than so many seconds.
+# "auto" walks the whole path if the estimate is no longer than this many seconds.
 LONGEST = 20.0
 HOW = ("auto", "whole", "skip")
-# Parts to walk, and kinks in each.
+# Parts to walk, and kinks in each: enough for a standard error of some per cent.
 N_PARTS, N_KINKS = 24, 15
 
 
@@ -30,11 +30,11 @@ class Algorithm1:
     Attributes
     ----------
     seconds : float or None
-        CPU seconds of the walk from end to end; None where it was not walked or did not get there.
+        CPU seconds of the walk from end to end; None if it was not walked or did not get there.
     estimate : float or None
-        The same by the parts: seconds of the start, and seconds per kink of the exact path in the
-        parts, less what a walk without a kink costs, times the number of these kinks. None where
-        no parts could be walked.
+        The same from the parts: seconds of the start, plus the number of kinks of the exact path
+        times the seconds per kink in the parts, without the cost of a walk that meets no kink.
+        None if no parts could be walked.
     uncertainty : float or None
         The standard error of the estimate: seconds per kink differ from part to part.
     walked : int
@@ -64,22 +64,9 @@ class Algorithm1:
 def measure_algorithm1(
     problem: Problem, path: SolutionPath, taus: list[float], how: str = "auto"
 ) -> Algorithm1:
-    """Measure Algorithm 1 beside a path that is known.
+    """Measure Algorithm 1 on data whose exact path is known; `taus` are where it is judged.
 
-    Parameters
-    ----------
-    problem : Problem
-        The data.
-    path : SolutionPath
-        The exact path of these data.
-    taus : list of float
-        Where to judge its solutions.
-    how : {"auto", "whole", "skip"}
-        Parts first, and all of it if that does not take long; all of it; nothing.
-
-    Returns
-    -------
-    Algorithm1
+    `how` is "auto" (parts first, and the whole walk if that is quick), "whole", or "skip".
     """
     if how not in HOW:
         raise ValueError(f"how must be one of {', '.join(HOW)}; got {how!r}")

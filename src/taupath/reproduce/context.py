@@ -1,4 +1,4 @@
-"""What every part of a reproduction is given: data, a place for its files, and a voice."""
+"""What every part of a reproduction is given: data, a folder for its files, and where to print."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from taupath.datasets import PaperData, PathLike
-from taupath.reproduce.data import load_available
+from taupath.reproduce.paper_data import load_available
 
 __all__ = ["Check", "Context"]
 
@@ -21,7 +21,7 @@ class Check:
     statement : str
         What the paper says, in a few words.
     measured : str
-        What is the case here, with its numbers.
+        What was found here, with its numbers.
     verdict : {"agrees", "in the main", "differs"}
         How well the one agrees with the other.
     """
@@ -38,7 +38,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Context:
-    """Where data are, where files go, and who is told.
+    """Where the data are, where files go, and where lines are printed.
 
     Attributes
     ----------
@@ -56,16 +56,16 @@ class Context:
 
     @cached_property
     def sets(self) -> list[PaperData]:
-        """Those of the paper's data sets that are there, read once."""
+        """The available ones of the paper's data sets, read once."""
         return load_available(self.data, self.say)
 
     def say_all(self, lines: Sequence[str]) -> None:
-        """Say several lines and an empty one."""
+        """Print several lines and an empty one."""
         for line in (*lines, ""):
             self.say(line)
 
     def say_checks(self, checks: Sequence[Check]) -> None:
-        """Say what the paper states and what was measured."""
+        """Print what the paper states and what was measured."""
         self.say_all(
             [
                 line

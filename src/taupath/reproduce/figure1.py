@@ -8,7 +8,7 @@ from taupath.display import BoundaryDisplay
 from taupath.estimators.classifier import QuantileSVC
 from taupath.reproduce.context import Check, Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv
-from taupath.reproduce.tables import table
+from taupath.reproduce.text_tables import table
 
 __all__ = ["TAUS", "Boundary", "measure", "reproduce", "two_clouds"]
 

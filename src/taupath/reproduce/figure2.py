@@ -10,7 +10,7 @@ from taupath.display.drawing import TAU_LABEL
 from taupath.estimators.classifier import QuantileSVC
 from taupath.reproduce.context import Check, Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv
-from taupath.reproduce.tables import percent, table
+from taupath.reproduce.text_tables import percent, table
 
 __all__ = ["Curves", "largest_reversal", "measure", "reproduce"]
 
@@ -18,8 +18,7 @@ __all__ = ["Curves", "largest_reversal", "measure", "reproduce"]
 MIDDLE = (0.1, 0.9)
 # Accuracy that moves by no more than this is flat.
 FLAT = 0.01
-# A rate that goes the wrong way by no more than this, or by one sample, still falls or rises in the
-# main.
+# A rate that goes the wrong way by no more than this, or by one sample, still agrees in the main.
 SMALL = 0.02
 SHOWN = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 

@@ -17,7 +17,7 @@ from taupath.fitting.classification import quantile_path
 from taupath.reproduce import lemma
 from taupath.reproduce.context import Check, Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv
-from taupath.reproduce.tables import table
+from taupath.reproduce.text_tables import table
 from taupath.reproduce.timing import PAPER
 
 __all__ = ["Count", "measure", "reproduce", "sizes_up_to"]

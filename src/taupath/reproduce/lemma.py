@@ -16,7 +16,7 @@ from taupath.fitting.classification import quantile_path
 from taupath.paths.path import SolutionPath
 from taupath.reproduce.context import Check, Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv
-from taupath.reproduce.tables import table
+from taupath.reproduce.text_tables import table
 from taupath.validation import slices
 
 __all__ = ["SIZES", "Row", "distance", "draw", "eta", "measure", "reproduce", "simulated_path"]

@@ -1,4 +1,4 @@
-"""What is measured with: a stopwatch, counters of a walk, a word about the machine."""
+"""Tools to measure with: a stopwatch, the counters of a walk, and the machine's description."""
 
 import platform
 import time

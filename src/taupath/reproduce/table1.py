@@ -10,7 +10,7 @@ from taupath.display.drawing import GREY, INK, PALETTE
 from taupath.fitting.classification import regularization_path
 from taupath.reproduce.context import Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv
-from taupath.reproduce.tables import percent, table
+from taupath.reproduce.text_tables import percent, table
 
 __all__ = ["LAMBDAS", "PAPER", "Row", "measure", "reproduce"]
 

@@ -14,7 +14,7 @@ from taupath.reproduce.context import Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv
 from taupath.reproduce.measuring import machine
 from taupath.reproduce.peers import TAUS
-from taupath.reproduce.tables import error, number, table, work_columns
+from taupath.reproduce.text_tables import error, number, table, work_columns
 from taupath.reproduce.timing import N_JUDGED, PAPER, Row, measure, ratios
 
 __all__ = ["PACKAGES", "as_json", "measure", "report", "reproduce"]
@@ -139,7 +139,7 @@ def _estimate(found: Algorithm1) -> str:
 
 
 def _notes(row: Row) -> list[str]:
-    """Say where seconds come from that are not what the table's title says."""
+    """Return notes on seconds that were not measured as the title of the table says."""
     found, about = row.algorithm1, f"Algorithm 1 on {row.name}"
     parts = f"parts with {found.walked} of {row.kinks} kinks, spread evenly over the path"
     notes = []

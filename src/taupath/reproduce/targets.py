@@ -4,12 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from taupath.choices import REPRODUCED
 from taupath.datasets import PathLike
 from taupath.display.drawing import check_matplotlib
 from taupath.reproduce import figure1, figure2, kinks, lemma, table1, table2
 from taupath.reproduce.context import Context
 
-__all__ = ["TARGETS", "run"]
+__all__ = ["run"]
 
 # In the order in which "all" makes them: the longest comes last.
 _PARTS: dict[str, tuple[str, Callable[[Context], Any]]] = {
@@ -20,7 +21,6 @@ _PARTS: dict[str, tuple[str, Callable[[Context], Any]]] = {
     "kinks": ("Kinks against n", kinks.reproduce),
     "table2": ("Table 2: times and kinks", table2.reproduce),
 }
-TARGETS = ("table1", "table2", "figure1", "figure2", "lemma", "kinks", "all")
 
 
 def run(
@@ -32,8 +32,8 @@ def run(
 ) -> None:
     """Reproduce a part of the paper, or all of it.
 
-    Each part prints own and the paper's numbers side by side, and writes a picture and a table
-    of its name: ``table1.png``, ``table1.csv``, and so on.
+    Each part prints its numbers beside the paper's, and writes a picture and a table of its name:
+    ``table1.png``, ``table1.csv``, and so on.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def run(
     ImportError
         Without matplotlib.
     """
-    if which not in TARGETS:
-        raise ValueError(f"which must be one of {', '.join(TARGETS)}; got {which!r}")
+    if which not in REPRODUCED:
+        raise ValueError(f"which must be one of {', '.join(REPRODUCED)}; got {which!r}")
     check_matplotlib("reproduce")
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)

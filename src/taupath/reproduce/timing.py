@@ -1,4 +1,4 @@
-"""What a row of Table 2 is made of: a whole path beside solvers for one τ, in turn.
+"""The measurements of a row of Table 2: a whole path and solvers for one τ, in turn.
 
 Seconds are CPU seconds, as in the paper. Path, recovery and LIBLINEAR are run in turn, several
 times, and the best run of each counts. The path includes its start. LIBLINEAR and L-BFGS-B are
@@ -27,7 +27,7 @@ __all__ = ["N_JUDGED", "PAPER", "PaperRow", "Row", "measure", "ratios"]
 # Recoveries to average over; kinks and midpoints to judge.
 N_RECOVERED = 100
 N_JUDGED = 200
-# Unless told how often, the path is run again until so many seconds are spent, within these limits.
+# Without a number of runs, the path is run until this many seconds are spent, within these limits.
 PATH_SECONDS = 3.0
 FEWEST_RUNS, MOST_RUNS = 2, 60
 # L-BFGS-B over all τ is run again only while it has taken less than this, and goes on to another τ
@@ -83,20 +83,10 @@ class Row:
 
 
 def measure(data: PaperData, repeats: int | None = None, algorithm1: str = "auto") -> Row:
-    """Measure one row.
+    """Measure one row on the training part of a data set.
 
-    Parameters
-    ----------
-    data : PaperData
-        The training part is used.
-    repeats : int, optional
-        Number of runs; by default as many as time allows.
-    algorithm1 : {"auto", "whole", "skip"}
-        How much of Algorithm 1 to run, see `measure_algorithm1`.
-
-    Returns
-    -------
-    Row
+    `repeats` is the number of runs, by default as many as time allows; `algorithm1` says how much
+    of Algorithm 1 to run, see `measure_algorithm1`.
     """
     X, y, lam = data.X_train, data.y_train.astype(np.float64), data.lam
     problem, watch = Problem(X, y, lam), Stopwatch()
@@ -139,7 +129,7 @@ def measure(data: PaperData, repeats: int | None = None, algorithm1: str = "auto
 
 
 def ratios(row: Row | PaperRow) -> dict[str, float | None]:
-    """Return times as multiples of one LIBLINEAR run, None where there is none of the two."""
+    """Return times as multiples of one LIBLINEAR run, None if one of the two is unknown."""
     times = {"path": row.path, "recover": row.recover, "lbfgsb": row.lbfgsb}
     algorithm1 = row.algorithm1.best_guess if isinstance(row, Row) else row.path
     one_run = row.liblinear

@@ -5,7 +5,7 @@ of a header, the header in JSON, then the arrays one after the other. ``__metada
 holds ``format`` ("taupath"), ``version``, ``content`` (the description, JSON in a string) and
 ``sha256``, the checksum of the whole file with the 64 digits of the checksum itself taken as zeros.
 
-Nothing in a file is believed: not its lengths, not its names, not its numbers.
+Nothing in a file is trusted: neither lengths nor names nor numbers.
 """
 
 import hashlib
@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from taupath.atomic import replacing
+from taupath.atomic_files import replacing
 from taupath.exceptions import ModelFileError
 
 __all__ = ["VERSION", "read_container", "write_container"]
 
-# Of the layout and of what the description says. Files of every earlier version can be read.
+# Version of the layout and of the description. Files of every earlier version can be read.
 VERSION = 3
 
 _DTYPES: dict[str, np.dtype[Any]] = {
@@ -33,7 +33,7 @@ _DTYPES: dict[str, np.dtype[Any]] = {
     "I8": np.dtype("i1"),
 }
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
-# Bytes of the header, at most; safetensors has the same limit.
+# Largest number of bytes of the header; safetensors has the same limit.
 LONGEST_HEADER = 100_000_000
 NO_DIGEST = "0" * 64
 _MARK = '"sha256":"'
@@ -42,16 +42,9 @@ _MARK = '"sha256":"'
 def write_container(
     file: "str | os.PathLike[str]", content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> None:
-    """Write arrays and their description; `file` is there whole afterwards, or as it was.
+    """Write arrays and their description; an existing file is replaced only if all goes well.
 
-    Parameters
-    ----------
-    file : path
-        Where to.
-    content : mapping
-        Whatever JSON can hold.
-    arrays : mapping of str to ndarray
-        float64, float32, int64, int32 or int8.
+    `content` is whatever JSON can hold. Arrays are float64, float32, int64, int32 or int8.
     """
     header: dict[str, Any] = {
         "__metadata__": {
@@ -61,7 +54,7 @@ def write_container(
             "content": json.dumps(content, ensure_ascii=False, allow_nan=False),
         }
     }
-    # the widest first: then each begins at a multiple of its own width
+    # the widest types first, so that every array is aligned
     names = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
     parts, begin = [], 0
     for name in names:
@@ -92,12 +85,7 @@ def write_container(
 def read_container(file: "str | os.PathLike[str]") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return description and arrays of a file that `write_container` wrote.
 
-    Raises
-    ------
-    ModelFileError
-        For any other file: foreign, of a later version, cut off, or altered.
-    OSError
-        If it cannot be read at all.
+    Any other file is a `ModelFileError`: foreign, of a later version, cut off, or altered.
     """
     with open(file, "rb") as stream:
         size = os.fstat(stream.fileno()).st_size
@@ -138,7 +126,7 @@ def _parse(file: Any, text: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
         decoded = text.decode()
     except UnicodeDecodeError:
-        raise ModelFileError(f"{file} is damaged: its header is no text") from None
+        raise ModelFileError(f"{file} is damaged: its header is not text") from None
     header = _json(file, decoded)
     if not isinstance(header, dict) or not isinstance(header.get("__metadata__"), dict):
         raise ModelFileError(f"{file} is damaged: its header is no description of arrays")
@@ -154,7 +142,7 @@ def _foreign_or_cut(file: Any, begin: bytes) -> ModelFileError:
 def _check_version(file: Any, metadata: dict[str, Any]) -> None:
     version = metadata.get("version")
     if not isinstance(version, str) or not version.isascii() or not version.isdigit():
-        raise ModelFileError(f"{file} is damaged: its version {version!r} is no number")
+        raise ModelFileError(f"{file} is damaged: its version {version!r} is not a number")
     if int(version[:9]) > VERSION or len(version) > 9:
         raise ModelFileError(
             f"{file} has version {version} of the format, this taupath reads versions up to "
@@ -166,7 +154,7 @@ def _json(file: Any, text: Any) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            raise ValueError("a name is there twice")
+            raise ValueError("a name occurs twice")
         return found
 
     def no_constant(name: str) -> Any:
@@ -179,7 +167,7 @@ def _json(file: Any, text: Any) -> Any:
 
 
 def _arrays(file: Any, header: dict[str, Any], data: bytearray) -> dict[str, np.ndarray]:
-    """Return views of the data, whose places have to follow one another without a hole."""
+    """Return views of the data; the arrays must follow one another without gaps."""
     arrays, at = {}, 0
     for name, entry in header.items():
         try:
@@ -195,9 +183,9 @@ def _arrays(file: Any, header: dict[str, Any], data: bytearray) -> dict[str, np.
         flat = np.frombuffer(data, dtype=dtype, count=math.prod(shape), offset=begin)
         try:
             arrays[name] = flat.reshape(shape)
-        except ValueError:  # a dimension beyond what numpy can count, beside one of zero
+        except ValueError:  # one dimension is zero, another too large for numpy
             raise ModelFileError(f"{file} is damaged: array {name!r} has no shape") from None
         at = end
     if at != len(data):
-        raise ModelFileError(f"{file} is damaged: there is more in it than it says")
+        raise ModelFileError(f"{file} is damaged: it is longer than its header says")
     return arrays

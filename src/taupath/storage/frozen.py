@@ -5,18 +5,23 @@ from typing import Any
 import numpy as np
 
 from taupath.estimators.costs import check_tau
-from taupath.estimators.frozen import FrozenClassifier
+from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.exceptions import ModelFileError
 from taupath.paths.kernels import make_kernel
+from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.labels import pack_labels, unpack_labels, unpack_positive
-from taupath.storage.shelf import Shelf, Taken
 from taupath.validation import check_features, check_real
 
 __all__ = ["pack_frozen", "unpack_frozen"]
 
 
-def pack_frozen(model: FrozenClassifier, shelf: Shelf) -> dict[str, Any]:
-    """Return the description of a classifier of one τ; its arrays are put away."""
+def pack_frozen(
+    model: FrozenClassifier, arrays: ArraysToWrite, data: bool | None = None
+) -> dict[str, Any]:
+    """Return the description of a classifier of one τ; its arrays are added to `arrays`.
+
+    `data` makes no difference: it holds its support vectors, and no other training data.
+    """
     found: dict[str, Any] = {
         "tau": float(model.tau),
         "classes": pack_labels(model.classes_),
@@ -25,7 +30,7 @@ def pack_frozen(model: FrozenClassifier, shelf: Shelf) -> dict[str, Any]:
     }
     kernel = model._kernel
     if kernel is None:
-        return found | {"kernel": "linear", "coef": shelf.put("coef", model.coef_[0])}
+        return found | {"kernel": "linear", "coef": arrays.put("coef", model.coef_[0])}
     if callable(kernel.function):
         raise ValueError(
             "a kernel that is a Python function cannot be stored in a model file, which holds no "
@@ -36,16 +41,16 @@ def pack_frozen(model: FrozenClassifier, shelf: Shelf) -> dict[str, Any]:
         "gamma": float(kernel.gamma),
         "degree": float(kernel.degree),
         "coef0": float(kernel.coef0),
-        "support": shelf.put("support", model.support_.astype(np.int64)),
-        "dual_coef": shelf.put("dual_coef", model.dual_coef_[0]),
+        "support": arrays.put("support", model.support_.astype(np.int64)),
+        "dual_coef": arrays.put("dual_coef", model.dual_coef_[0]),
         "support_vectors": None
         if kernel.precomputed or not len(model.support_)
-        else shelf.put_matrix("support_vectors", model.support_vectors_),
+        else arrays.put_matrix("support_vectors", model.support_vectors_),
     }
 
 
-def unpack_frozen(found: dict[str, Any], taken: Taken) -> FrozenClassifier:
-    """Return the classifier that was described; its features are for others to name."""
+def unpack_frozen(found: dict[str, Any], arrays: StoredArrays) -> FrozenClassifier:
+    """Return the classifier of a description; the caller names its features."""
     classes, n_features = unpack_labels(found.get("classes")), found.get("n_features")
     if len(classes) != 2 or type(n_features) is not int:
         raise ModelFileError("a classifier of one τ has two classes and some features")
@@ -53,11 +58,11 @@ def unpack_frozen(found: dict[str, Any], taken: Taken) -> FrozenClassifier:
     about = (check_tau(found.get("tau")), classes, positive, n_features, None)
     intercept = check_real(found.get("intercept"), "intercept")
     if found.get("kernel") == "linear":
-        coef = taken.take(found.get("coef"), np.float64, n_features)
+        coef = arrays.take(found.get("coef"), np.float64, n_features)
         _check_finite(intercept, coef)
         return FrozenClassifier._made(*about, intercept, coef=coef)
-    support = taken.take(found.get("support"), np.int64)
-    dual_coef = taken.take(found.get("dual_coef"), np.float64, len(support))
+    support = arrays.take(found.get("support"), np.int64)
+    dual_coef = arrays.take(found.get("dual_coef"), np.float64, len(support))
     _check_finite(intercept, dual_coef)
     if (support < 0).any() or (np.diff(support) <= 0).any():
         raise ModelFileError("the support vectors are not in order")
@@ -66,7 +71,7 @@ def unpack_frozen(found: dict[str, Any], taken: Taken) -> FrozenClassifier:
         if len(support) and support[-1] >= n_features:
             raise ModelFileError("some support vectors are not among the training samples")
     elif len(support):
-        vectors = check_features(taken.take_matrix(found.get("support_vectors")))
+        vectors = check_features(arrays.take_matrix(found.get("support_vectors")))
         if vectors.shape != (len(support), n_features):
             raise ModelFileError("the support vectors have another shape than they should")
     else:

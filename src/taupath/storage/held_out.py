@@ -1,4 +1,4 @@
-"""Figures of rows that were held out: the truth, and what was predicted, without features."""
+"""Results on held-out rows: the truth, and what was predicted, without features."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from taupath.estimators.classifier import QuantileSVC
 from taupath.exceptions import ModelFileError
 from taupath.outcomes.held_out import HeldOut, Outcomes
 from taupath.paths.crossings import Changes
-from taupath.storage.shelf import Shelf, Taken
+from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.validation import check_range, check_real
 
 __all__ = ["pack_held_out", "unpack_held_out"]
@@ -17,8 +17,8 @@ CHANGES = {"begin": np.int8, "who": np.int32, "when": np.float64, "change": np.i
 QUANTILES = ("quantile", "pinball", "d2", "below")
 
 
-def pack_held_out(held_out: HeldOut | None, shelf: Shelf) -> dict[str, Any] | None:
-    """Return the description of figures; their arrays are put away."""
+def pack_held_out(held_out: HeldOut | None, arrays: ArraysToWrite) -> dict[str, Any] | None:
+    """Return the description of held-out results; their arrays are added to `arrays`."""
     if held_out is None:
         return None
     outcomes = held_out.outcomes
@@ -28,74 +28,76 @@ def pack_held_out(held_out: HeldOut | None, shelf: Shelf) -> dict[str, Any] | No
         "share": held_out.share,
         "seconds": held_out.seconds,
         "range": list(outcomes.walked),
-        "truth": shelf.put("truth", outcomes.truth.astype(np.int32 if classes else np.float64)),
+        "truth": arrays.put("truth", outcomes.truth.astype(np.int32 if classes else np.float64)),
     }
     if outcomes.changes is not None:
         found["changes"] = {
-            name: shelf.put(name, array.astype(dtype))
+            name: arrays.put(name, array.astype(dtype))
             for (name, dtype), array in zip(CHANGES.items(), outcomes.changes, strict=True)
         }
     if outcomes.proba is not None:
-        found["proba"] = shelf.put("proba", outcomes.proba)
+        found["proba"] = arrays.put("proba", outcomes.proba)
     if outcomes.quantiles is not None:
-        found["quantiles"] = {name: shelf.put(name, outcomes.quantiles[name]) for name in QUANTILES}
+        found["quantiles"] = {
+            name: arrays.put(name, outcomes.quantiles[name]) for name in QUANTILES
+        }
         if outcomes.coverage is not None:
             found["coverage"] = list(outcomes.coverage.items())
     return found
 
 
-def unpack_held_out(found: Any, taken: Taken, estimator: Any) -> HeldOut | None:
-    """Return the figures that were described, as an estimator of this kind has them."""
-    if found is None:  # nothing was held out, or the file is older than this
+def unpack_held_out(found: Any, arrays: StoredArrays, estimator: Any) -> HeldOut | None:
+    """Return the held-out results of a description, for this estimator."""
+    if found is None:
         return None
     folds, share = found.get("folds"), check_real(found.get("share"), "share")
     if type(folds) is not int or not 0 <= folds < 1 << 31 or not 0.0 < share < 1.0:
         raise ModelFileError(f"rows cannot be held out in {folds!r} parts of {share!r}")
-    outcomes = _outcomes(found, taken, estimator)
+    outcomes = _outcomes(found, arrays, estimator)
     if outcomes.n_rows == 0:
         raise ModelFileError("no rows were held out")
     return HeldOut(outcomes, folds, share, check_real(found.get("seconds"), "seconds"))
 
 
-def _outcomes(found: dict[str, Any], taken: Taken, estimator: Any) -> Outcomes:
+def _outcomes(found: dict[str, Any], arrays: StoredArrays, estimator: Any) -> Outcomes:
     walked = check_range(found.get("range"))
     if not isinstance(estimator, QuantileSVC):
-        truth = taken.take(found.get("truth"), np.float64)
-        return Outcomes(truth, walked, **_quantiles(found, taken))
-    truth, k = taken.take(found.get("truth"), np.int32), len(estimator.classes_)
+        truth = arrays.take(found.get("truth"), np.float64)
+        return Outcomes(truth, walked, **_quantiles(found, arrays))
+    truth, k = arrays.take(found.get("truth"), np.int32), len(estimator.classes_)
     if len(truth) and not (truth.min() >= 0 and truth.max() < k):
-        raise ModelFileError("a row that was held out is of no class")
+        raise ModelFileError("a held-out row belongs to no class")
     if k == 2:
         positive = truth == 1
-        return Outcomes(positive, walked, _changes(found.get("changes"), taken, len(truth)))
-    proba = taken.take(found.get("proba"), np.float64, len(truth), ndim=2)
+        return Outcomes(positive, walked, _changes(found.get("changes"), arrays, len(truth)))
+    proba = arrays.take(found.get("proba"), np.float64, len(truth), ndim=2)
     if proba.shape[1] != k or not ((proba >= 0.0) & (proba <= 1.0)).all():
-        raise ModelFileError("the probabilities of rows that were held out are none")
+        raise ModelFileError("the probabilities of held-out rows are not probabilities")
     return Outcomes(truth.astype(int), walked, proba=proba)
 
 
-def _changes(found: Any, taken: Taken, n: int) -> Changes:
-    begin = taken.take(found["begin"], np.int8, n)
-    who = taken.take(found.get("who"), np.int32)
-    when = taken.take(found.get("when"), np.float64, len(who))
-    change = taken.take(found.get("change"), np.int8, len(who))
+def _changes(found: Any, arrays: StoredArrays, n: int) -> Changes:
+    begin = arrays.take(found["begin"], np.int8, n)
+    who = arrays.take(found.get("who"), np.int32)
+    when = arrays.take(found.get("when"), np.float64, len(who))
+    change = arrays.take(found.get("change"), np.int8, len(who))
     inside = (when >= -1.0) & (when <= 1.0) & (who >= 0) & (who < n)  # not true of NaN
     if not (np.isin(begin, (0, 1)).all() and np.isin(change, (-1, 1)).all() and inside.all()):
-        raise ModelFileError("decisions on rows that were held out change to nothing")
+        raise ModelFileError("decisions on held-out rows are neither positive nor negative")
     # changes of a row follow one another, and each is another one than the one before
     same = who[1:] == who[:-1]
     before = np.where(np.append(False, same), np.append(0, change[:-1]), 2 * begin[who] - 1)
     if (np.diff(who) < 0).any() or (when[1:] < when[:-1])[same].any() or (before == change).any():
-        raise ModelFileError("decisions on rows that were held out change in no order")
+        raise ModelFileError("changes of decisions on held-out rows are not in order")
     return Changes(begin.astype(bool), who.astype(int), when, change.astype(int))
 
 
-def _quantiles(found: dict[str, Any], taken: Taken) -> dict[str, Any]:
+def _quantiles(found: dict[str, Any], arrays: StoredArrays) -> dict[str, Any]:
     stored = found["quantiles"]
-    quantile = taken.take(stored["quantile"], np.float64)
-    columns = {name: taken.take(stored[name], np.float64, len(quantile)) for name in QUANTILES}
+    quantile = arrays.take(stored["quantile"], np.float64)
+    columns = {name: arrays.take(stored[name], np.float64, len(quantile)) for name in QUANTILES}
     if not all(np.isfinite(columns[name]).all() for name in ("quantile", "pinball", "below")):
-        raise ModelFileError("the losses of rows that were held out are none")
+        raise ModelFileError("the losses of held-out rows are not finite")
     coverage = found.get("coverage")
     if coverage is not None:
         coverage = {

@@ -24,7 +24,7 @@ def pack_labels(labels: np.ndarray) -> dict[str, Any]:
 
 
 def unpack_labels(found: Any) -> np.ndarray:
-    """Return labels that were described, all different."""
+    """Return the labels of a description, all different."""
     try:
         values, dtype = found["values"], np.dtype(found["dtype"])
         expected = _KINDS[dtype.kind]
@@ -33,7 +33,7 @@ def unpack_labels(found: Any) -> np.ndarray:
         right = False
     if not right or len(set(values)) < len(values):
         raise ModelFileError("the labels of the classes are missing")
-    if dtype.kind == "U":  # as long as the longest needs, whatever the file says
+    if dtype.kind == "U":  # as wide as the longest label, not as the file says
         return np.array(values, dtype=str)
     labels = np.empty(len(values), dtype=dtype)
     labels[:] = values
@@ -41,8 +41,8 @@ def unpack_labels(found: Any) -> np.ndarray:
 
 
 def unpack_positive(found: dict[str, Any], classes: np.ndarray) -> Any:
-    """Return which of two classes is described as the positive one."""
-    positive = found.get("positive", 1)  # the larger label, before there was a choice
+    """Return the positive one of two classes."""
+    positive = found["positive"]
     if type(positive) is not int or positive not in (0, 1):
         raise ModelFileError(f"{positive!r} is not the place of one of two classes")
     return classes.tolist()[positive]

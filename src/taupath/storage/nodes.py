@@ -5,49 +5,96 @@ from typing import Any
 
 import numpy as np
 
-from taupath.approximate.interpolation import Lines
+from taupath.approximate.interpolation import Interpolation
 from taupath.approximate.node import Smoothing
-from taupath.approximate.path import ApproximatePath, ByFunctions, ByNodes
-from taupath.approximate.training_data import AbsentSamples
+from taupath.approximate.simplify import AtKinks
+from taupath.approximate.solutions import AtNodes
+from taupath.approximate.training_data import AbsentData
+from taupath.cluster.solutions import OnCluster
 from taupath.exceptions import ModelFileError
-from taupath.fitting.detached import (
-    DetachedClassificationPath,
-    DetachedPath,
-    DetachedRegressionPath,
-    DetachedRegularizationPath,
-)
+from taupath.fitting.detached import FunctionsOnly
 from taupath.paths.certificate import Certificate
 from taupath.paths.intercept import Intercept
-from taupath.paths.jobs import ClassificationPath, RegularizationPath
-from taupath.paths.path import SolutionPath
-from taupath.storage.labels import pack_labels, unpack_labels
-from taupath.storage.shelf import Shelf, Taken
-from taupath.validation import LARGEST, check_C, check_choice, check_positive, check_real
+from taupath.paths.solutions import Solutions
+from taupath.storage.arrays import ArraysToWrite, StoredArrays
+from taupath.storage.jobs import JOBS
+from taupath.validation import LARGEST, check_choice, check_positive, check_real
 
-__all__ = ["check_nodes", "pack_functions", "unpack_functions"]
+__all__ = [
+    "check_nodes",
+    "pack_detached",
+    "pack_kinks",
+    "pack_nodes",
+    "pack_on_cluster",
+    "unpack_functions",
+]
 
-# Samples or features, at most.
+# Samples or features, at most: what indices of 32 bits can count.
 MOST = 1 << 31
 
 
-def pack_functions(path: ApproximatePath, shelf: Shelf, data: bool) -> dict[str, Any]:
-    """Return the description of a path with the linear kernel; its arrays are put away.
+def pack_nodes(solutions: AtNodes, shelf: ArraysToWrite, data: bool | None) -> dict[str, Any]:
+    """Return the description of nodes that were solved for, with training data if asked for."""
+    nodes, kept = solutions.node_list, solutions.data
+    found = _pack(solutions, shelf, nodes.w, nodes.smoothings, solutions.certificate)
+    if data:
+        found["data"] = {
+            "X": shelf.put_matrix("X", kept.X),
+            "single": bool(kept.X.dtype == np.float32),
+            "y": shelf.put("y", JOBS[solutions.job.kind].y_of(kept)),
+            "weight": None if (kept.weight == 1.0).all() else shelf.put("weight", kept.weight),
+        }
+    return found
 
-    With `data` the training data are put away as well, for paths whose θ are made from w.
-    """
-    samples, constant = path._samples, path._samples.constant
-    w, smoothings, stated = _parts(path)
+
+def pack_on_cluster(
+    solutions: OnCluster, shelf: ArraysToWrite, data: bool | None
+) -> dict[str, Any]:
+    """Return the description of nodes that were solved for on a cluster, where the rows stay."""
+    if data:
+        raise ValueError("data=True: the rows of this path are on a cluster, not here")
+    nodes = solutions.node_list
+    return _pack(solutions, shelf, nodes.w, nodes.smoothings, solutions.certificate)
+
+
+def pack_kinks(solutions: AtKinks, shelf: ArraysToWrite) -> dict[str, Any]:
+    """Return the description of a simplified path with the linear kernel, without its data."""
+    w = solutions.sweep(0, len(solutions.kinks), False).w
+    return _pack(solutions, shelf, w, None, solutions.certificate)
+
+
+def pack_detached(
+    solutions: FunctionsOnly, shelf: ArraysToWrite, data: bool | None
+) -> dict[str, Any]:
+    """Return the description of a path that came without training data."""
+    if data:
+        raise ValueError("data=True: this path has no training data; use path.attach(X, y) first")
+    w = solutions.functions.w
+    return _pack(solutions, shelf, w, solutions.smoothings, solutions.stated)
+
+
+def _pack(
+    solutions: Solutions,
+    shelf: ArraysToWrite,
+    w: np.ndarray,
+    smoothings: list[Smoothing] | None,
+    stated: Certificate,
+) -> dict[str, Any]:
+    job, constant = solutions.job, solutions.data.constant
+    n_samples, n_features = solutions.data.shape
     found: dict[str, Any] = {
-        "samples": int(samples.shape[0]),
-        "features": int(samples.shape[1]),
+        "path": f"functions of {job.kind}",
+        **JOBS[job.kind].pack(job),
+        "samples": int(n_samples),
+        "features": int(n_features),
         "intercept": constant.kind,
         "bias": constant.bias,
-        "nodes": shelf.put("nodes", path.taus),
+        "nodes": shelf.put("nodes", solutions.kinks),
         "w": shelf.put("w", w),
         "smoothings": None,
-        "tol": path.tol,
+        "tol": solutions.tol,
         "certificate": asdict(stated),
-        "counters": {name: int(count) for name, count in path.counters.items()},
+        "counters": {name: int(count) for name, count in solutions.counters.items()},
         "data": None,
     }
     if smoothings is not None:
@@ -55,48 +102,11 @@ def pack_functions(path: ApproximatePath, shelf: Shelf, data: bool) -> dict[str,
             "width": shelf.put("width", np.array([each.width for each in smoothings])),
             "centre": shelf.put("centre", np.array([each.centre for each in smoothings])),
         }
-    if data:
-        assert isinstance(path, ByNodes)
-        classes = isinstance(path, ClassificationPath)
-        found["data"] = {
-            "X": shelf.put_matrix("X", samples.X),
-            "single": bool(samples.X.dtype == np.float32),
-            "y": shelf.put("y", samples.sign if classes else path._line.target0),
-            "weight": None if (path._weight == 1.0).all() else shelf.put("weight", path._weight),
-        }
-    if isinstance(path, ClassificationPath):
-        return found | {
-            "path": "functions of classification",
-            "C": path.C,
-            "classes": pack_labels(path.classes),
-        }
-    if isinstance(path, RegularizationPath):
-        return found | {
-            "path": "functions of regularization",
-            "tau": path.tau,
-            "classes": pack_labels(path.classes),
-        }
-    # the only kind that is left, which mypy cannot know
-    return found | {"path": "functions of regression", "C": path.C}  # type: ignore[attr-defined]
+    return found
 
 
-def _parts(
-    path: ApproximatePath,
-) -> tuple[np.ndarray, list[Smoothing] | None, Certificate]:
-    """Return w at the nodes, what makes θ from them, and the certificate."""
-    if isinstance(path, DetachedPath):
-        return path._stretches[0].w, path._smoothings, path.stated
-    stated = path._certified or path.certify()
-    if isinstance(path, ByFunctions):
-        chords = path._stretches[0]
-        # detached paths are done above, and all others have nodes with smoothings
-        return chords.w, chords.smoothings, stated  # type: ignore[attr-defined]
-    return path._stretches[0].sweep(0, path.n_kinks, False)[0], None, stated
-
-
-def unpack_functions(found: dict[str, Any], taken: Taken) -> SolutionPath:
-    """Return the path that was described."""
-    kind = found["path"].removeprefix("functions of ")
+def unpack_functions(found: dict[str, Any], taken: StoredArrays, kind: str) -> Solutions:
+    """Return the solutions of a job of this kind that were described."""
     n, d = found.get("samples"), found.get("features")
     if type(n) is not int or type(d) is not int or not 0 < min(n, d) <= max(n, d) < MOST:
         raise ModelFileError(f"a path cannot have {n!r} samples with {d!r} features")
@@ -105,33 +115,21 @@ def unpack_functions(found: dict[str, Any], taken: Taken) -> SolutionPath:
     w = taken.take(found.get("w"), np.float64, len(nodes), ndim=2)
     if w.shape[1] != d + (constant.bias != 0.0) or not (np.abs(w) <= LARGEST).all():
         raise ModelFileError("the functions of a path are none of its features")
-    check_nodes(nodes, 0.0, LARGEST if kind == "regularization" else 1.0)
+    over_C = kind == "regularization"
+    check_nodes(nodes, 0.0, LARGEST if over_C else 1.0)
     smoothings = _smoothings(found.get("smoothings"), taken, len(nodes))
-    counters = _counters(found.get("counters"))
-    lines = Lines(nodes, w, counters, constant.bias)
-    given: dict[str, Any] = {
-        "samples": AbsentSamples((n, d), constant),
-        "lines": lines,
-        "tol": check_positive(found.get("tol"), "tol"),
-        "stated": _certificate(found.get("certificate")),
-        "smoothings": smoothings,
-    }
-    path: DetachedPath
-    if kind == "regression":
-        path = DetachedRegressionPath(**given, C=check_C(found.get("C")))
-    else:
-        given["classes"] = unpack_labels(found.get("classes"))
-        if len(given["classes"]) != 2:
-            raise ModelFileError(f"a path has two classes, not {len(given['classes'])}")
-        if kind == "classification":
-            C = check_C(found.get("C"))
-            path = DetachedClassificationPath(**given, C=C, lam=1.0 / (n * C))
-        else:
-            tau = check_real(found.get("tau"), "tau")
-            if not 0.0 < tau < 1.0 or smoothings is not None:
-                raise ModelFileError(f"there is no path over C at tau={tau!r}")
-            path = DetachedRegularizationPath(**given, tau=tau)
-    return path if found.get("data") is None else _attached(path, found["data"], taken)
+    if over_C and smoothings is not None:
+        raise ModelFileError("a path over C is not solved at nodes")
+    solutions = FunctionsOnly(
+        JOBS[kind].unpack(found, float(nodes[-1])),
+        AbsentData((n, d), constant),
+        Interpolation(nodes, w, constant.bias),
+        _counters(found.get("counters")),
+        check_positive(found.get("tol"), "tol"),
+        _certificate(found.get("certificate")),
+        smoothings,
+    )
+    return solutions if found.get("data") is None else _attached(solutions, found["data"], taken)
 
 
 def check_nodes(nodes: np.ndarray, first: float, last: float) -> None:
@@ -141,16 +139,16 @@ def check_nodes(nodes: np.ndarray, first: float, last: float) -> None:
         raise ModelFileError("the nodes of a path are not in order")
 
 
-def _attached(path: DetachedPath, found: Any, taken: Taken) -> SolutionPath:
-    """Return the path with the data of the file."""
-    if not isinstance(found, dict) or path._smoothings is None:
+def _attached(solutions: FunctionsOnly, found: Any, taken: StoredArrays) -> Solutions:
+    """Return the solutions with the data of the file."""
+    if not isinstance(found, dict) or solutions.smoothings is None:
         raise ModelFileError("the data of a path are not described")
-    single, n = found.get("single"), path._samples.shape[0]
+    single, (n, _), job = found.get("single"), solutions.data.shape, solutions.job
     X = taken.take_matrix(found.get("X"), np.float32 if single is True else np.float64)
-    y, weight = taken.take(found.get("y"), np.float64, n), found.get("weight")
-    if isinstance(path, DetachedClassificationPath):
-        y = path.classes[(y > 0.0).astype(int)]
-    return path.attach(X, y, None if weight is None else taken.take(weight, np.float64, n))
+    y = JOBS[job.kind].labels_of(job, taken.take(found.get("y"), np.float64, n))
+    weight = found.get("weight")
+    weight = None if weight is None else taken.take(weight, np.float64, n)
+    return solutions.attach(X, y, weight)
 
 
 def _constant(found: dict[str, Any]) -> Intercept:
@@ -163,7 +161,7 @@ def _constant(found: dict[str, Any]) -> Intercept:
     return Intercept(bias)
 
 
-def _smoothings(found: Any, taken: Taken, n_nodes: int) -> list[Smoothing] | None:
+def _smoothings(found: Any, taken: StoredArrays, n_nodes: int) -> list[Smoothing] | None:
     if found is None:
         return None
     width = taken.take(found.get("width"), np.float64, n_nodes)

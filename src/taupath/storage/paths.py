@@ -1,27 +1,37 @@
-"""Paths: their training data, what they were asked for with, and their records."""
+"""Paths: what was solved, on which data, and the records of exact ones."""
 
 import warnings
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from taupath.approximate.path import ApproximatePath
-from taupath.approximate.simplify import Simplified, simplified
+from taupath.approximate.simplify import AtKinks
+from taupath.approximate.solutions import AtNodes
+from taupath.cluster.solutions import OnCluster
 from taupath.engine.solver import Record
 from taupath.exceptions import IndefiniteKernelWarning, ModelFileError
-from taupath.fitting.classification import TwoClasses
-from taupath.fitting.detached import DetachedPath
-from taupath.fitting.regression import Responses
-from taupath.paths.jobs import ClassificationPath, RegressionPath, RegularizationPath
+from taupath.fitting.detached import FunctionsOnly
+from taupath.paths.jobs import Job, Way
+from taupath.paths.kernel_data import MEGABYTE
+from taupath.paths.options import Options, make_training_data
 from taupath.paths.path import SolutionPath
-from taupath.paths.training_data import MEGABYTE, KernelSamples, Samples
-from taupath.paths.walked import Stretch
-from taupath.storage.labels import pack_labels, unpack_labels
-from taupath.storage.nodes import check_nodes, pack_functions, unpack_functions
+from taupath.paths.solutions import Solutions
+from taupath.paths.training_data import TrainingData
+from taupath.paths.walked import ConstantPiece, Walked, WalkedPiece, constant_piece
+from taupath.storage.arrays import ArraysToWrite, StoredArrays
+from taupath.storage.jobs import JOBS
+from taupath.storage.nodes import (
+    check_nodes,
+    pack_detached,
+    pack_kinks,
+    pack_nodes,
+    pack_on_cluster,
+    unpack_functions,
+)
 from taupath.storage.records import pack_record, unpack_record
-from taupath.storage.shelf import Shelf, Taken
-from taupath.validation import check_C, check_positive, check_range, check_real
+from taupath.validation import check_C, check_features, check_positive, check_range, check_real
 
 __all__ = ["pack_path", "unpack_path"]
 
@@ -35,144 +45,132 @@ WAYS = [
     [True, True],
     [True, False, True],
 ]
-KINDS = ("classification", "regularization", "regression")
-FUNCTIONS = tuple(f"functions of {kind}" for kind in KINDS)
+# Kinds of a description that holds functions at nodes begin with this.
+FUNCTIONS = "functions of "
 # Megabytes for a kernel matrix that a file can ask for.
 LARGEST_CACHE = 2000.0
 
 
-def pack_path(path: SolutionPath, shelf: Shelf, data: bool | None = None) -> dict[str, Any]:
+def pack_path(path: SolutionPath, shelf: ArraysToWrite, data: bool | None = None) -> dict[str, Any]:
     """Return the description of a path; its arrays are put away.
 
     `data` tells whether to put the training data away, too; None: where nothing can be predicted
     without.
     """
-    by_kernel = isinstance(path._samples, KernelSamples)
-    if data is False and (by_kernel or path.method == "exact"):
+    return PACK[type(path.solutions)](path.solutions, shelf, data)
+
+
+def _pack_walked(solutions: Walked, shelf: ArraysToWrite, data: bool | None) -> dict[str, Any]:
+    if data is False:
+        _refuse_without_data(
+            solutions,
+            "solutions of an exact path are computed from them; store path.simplify(tol) without "
+            "them",
+        )
+    return _pack_exact(solutions, shelf, lambda piece: piece.record)
+
+
+def _pack_kinks(solutions: AtKinks, shelf: ArraysToWrite, data: bool | None) -> dict[str, Any]:
+    by_kernel, kinks = solutions.data.kernel is not None, solutions.kinks
+    if by_kernel and data is False:
+        _refuse_without_data(solutions, "")
+    if not (by_kernel or data):
+        return pack_kinks(solutions, shelf)
+
+    def record(piece: WalkedPiece) -> Record:
+        return piece.only_at(kinks[(kinks >= piece.kinks[0]) & (kinks <= piece.kinks[-1])])
+
+    nodes = {"nodes": shelf.put("nodes", kinks), "tol": solutions.tol}
+    return _pack_exact(solutions.source, shelf, record) | nodes
+
+
+# How the solutions of a path are written to a file: all kinds there are.
+PACK: dict[type[Solutions], Callable[[Any, ArraysToWrite, bool | None], dict[str, Any]]] = {
+    Walked: _pack_walked,
+    AtKinks: _pack_kinks,
+    AtNodes: pack_nodes,
+    FunctionsOnly: pack_detached,
+    OnCluster: pack_on_cluster,
+}
+
+
+def _refuse_without_data(solutions: Solutions, why: str) -> None:
+    if solutions.data.kernel is not None:
         why = (
             "with a kernel, functions are made of training samples; of two classes, "
             "`QuantileSVC.at` keeps those of one τ"
-            if by_kernel
-            else "solutions of an exact path are computed from them; store path.simplify(tol) "
-            "without them"
         )
-        raise ValueError(f"data=False: this path needs its training data: {why}")
-    if not isinstance(path, ApproximatePath):
-        return _pack_exact(path, shelf)
-    if data and isinstance(path, DetachedPath):
-        raise ValueError("data=True: this path has no training data; use path.attach(X, y) first")
-    if isinstance(path, Simplified) and (by_kernel or data):
-        nodes = {"nodes": shelf.put("nodes", path.taus), "tol": path.tol}
-        return _pack_exact(path._stretches[0].source, shelf, path.taus) | nodes
-    return pack_functions(path, shelf, bool(data))
+    raise ValueError(f"data=False: this path needs its training data: {why}")
 
 
 def _pack_exact(
-    path: SolutionPath, shelf: Shelf, nodes: np.ndarray | None = None
+    solutions: Walked, shelf: ArraysToWrite, record_of: Callable[[WalkedPiece], Record]
 ) -> dict[str, Any]:
-    """Return the description of an exact path, or of its index sets at some nodes only."""
-    samples = path._samples
-
-    def record(stretch: Stretch) -> dict[str, Any]:
-        if nodes is None:
-            return pack_record(stretch.record, shelf)
-        begin, end = stretch.kinks[0], stretch.kinks[-1]
-        return pack_record(stretch.thinned(nodes[(nodes >= begin) & (nodes <= end)]), shelf)
-
-    found: dict[str, Any] = {
-        "X": shelf.put_matrix("X", samples.X),
-        "weight": None if (path._weight == 1.0).all() else shelf.put("weight", path._weight),
-        "intercept": samples.constant.kind,
-        **_kernel(samples),
+    """Return the description of exact solutions, by these records."""
+    job, data = solutions.job, solutions.data
+    weight = None if (data.weight == 1.0).all() else shelf.put("weight", data.weight)
+    walks = WALKS[job.kind]
+    return {
+        "X": shelf.put_matrix("X", data.X),
+        "weight": weight,
+        "intercept": data.constant.kind,
+        **_pack_kernel(data),
+        "path": job.kind,
+        "y": shelf.put("y", JOBS[job.kind].y_of(data)),
+        **JOBS[job.kind].pack(job),
+        **walks.pack(solutions, lambda piece: pack_record(record_of(piece), shelf)),
     }
-    stretches = [stretch for stretch in path._stretches if isinstance(stretch, Stretch)]
-    if isinstance(path, RegressionPath):
-        found |= {
-            "path": "regression",
-            "y": shelf.put("y", path._line.target0),
-            "C": path.C,
-            "range": path.tau_range,
-            "unit": stretches[0].unit if stretches else None,
-            "walks": [
-                {
-                    "turned": stretch.turned,
-                    "rise": stretch.rise,
-                    "record": record(stretch),
-                }
-                for stretch in stretches
-            ],
-        }
-        return found
-    assert isinstance(path, (ClassificationPath, RegularizationPath))
-    found |= {
-        "y": shelf.put("y", samples.sign),
-        "classes": pack_labels(path.classes),
-        "walks": [
-            {"backward": stretch.backward, "record": record(stretch)} for stretch in stretches
-        ],
-    }
-    if isinstance(path, ClassificationPath):
-        return found | {"path": "classification", "C": path.C}
-    return found | {"path": "regularization", "tau": path.tau, "C_max": stretches[0].scale}
 
 
-def unpack_path(found: Any, taken: Taken) -> SolutionPath:
-    """Return the path that was described."""
-    if not isinstance(found, dict):
-        raise ModelFileError("a path is not described")
-    kind = found.get("path")
-    if kind in FUNCTIONS:
-        return unpack_functions(found, taken)
-    if kind not in KINDS:
-        raise ModelFileError(f"it holds a path of an unknown kind, {kind!r}")
-    path = _unpack_exact(found, taken, kind)
-    if "nodes" not in found:
-        return path
-    nodes = taken.take(found["nodes"], np.float64)
-    check_nodes(nodes, *path.tau_range)
-    if (nodes[0], nodes[-1]) != path.tau_range:
-        raise ModelFileError("the nodes of a path do not reach its ends")
-    return simplified(path, nodes, check_positive(found.get("tol"), "tol"))
+class _Walks(NamedTuple):
+    """How the walks of a job are described."""
+
+    pack: Callable[[Walked, Callable[[WalkedPiece], dict[str, Any]]], dict[str, Any]]
+    unpack: Callable[[dict[str, Any], StoredArrays, Job, TrainingData], list[Any]]
 
 
-def _unpack_exact(found: dict[str, Any], taken: Taken, kind: str) -> SolutionPath:
-    """Return the exact path that was described."""
-    arguments = _arguments(found, taken)
-    with warnings.catch_warnings():  # whoever trained it was warned
-        warnings.simplefilter("ignore", IndefiniteKernelWarning)
-        if kind == "regression":
-            return _unpack_regression(found, taken, Responses(**arguments))
-        data = TwoClasses(**arguments)
-    walks = _unpack_walks(found, taken, data.samples)
-    classes = unpack_labels(found.get("classes"))
-    if len(classes) != 2:
-        raise ModelFileError(f"a path has two classes, not {len(classes)}")
-    data.classes = classes
-    if kind == "classification":
-        return data.quantile_path(check_C(found.get("C")), lambda _: walks)
-    tau = check_real(found.get("tau"), "tau")
-    record = walks[0][1]
-    whole = [(walk[0], walk[1].begin, walk[1].end) for walk in walks] == [(False, 0.0, 1.0)]
-    if not 0.0 < tau < 1.0 or not whole:
-        raise ModelFileError(f"there is no path over C at tau={tau!r}")
-    return data.regularization_path(tau, check_C(found.get("C_max"), "C_max"), lambda _: record)
+def _walked_pieces(solutions: Walked) -> list[WalkedPiece]:
+    return [piece for piece in solutions.pieces if not isinstance(piece, ConstantPiece)]
 
 
-def _unpack_walks(
-    found: dict[str, Any], taken: Taken, samples: Samples
-) -> list[tuple[bool, Record]]:
+def _pack_classification(
+    solutions: Walked, record_of: Callable[[WalkedPiece], dict[str, Any]]
+) -> dict[str, Any]:
+    pieces = _walked_pieces(solutions)
+    walks = [{"backward": piece.way.backward, "record": record_of(piece)} for piece in pieces]
+    return {"walks": walks}
+
+
+def _unpack_classification(
+    found: dict[str, Any], taken: StoredArrays, job: Job, data: TrainingData
+) -> list[WalkedPiece]:
     """Return walks that follow one another on the path."""
-    walks: list[tuple[bool, Record]] = []
+    pieces = []
     for walk in found.get("walks") or ():
-        backward = walk.get("backward")
-        record = unpack_record(walk.get("record"), taken, *_sizes(samples))
-        walks.append((backward, record))
-    if [backward for backward, _ in walks] not in WAYS:
+        record = unpack_record(walk.get("record"), taken, data.shape[0], data.most_free)
+        pieces.append((walk.get("backward"), record))
+    if [backward for backward, _ in pieces] not in WAYS:
         raise ModelFileError("a path is not walked like this")
-    ends = [_ends(*walk) for walk in walks]
+    ends = [_ends(*piece) for piece in pieces]
     if any(one[1] != other[0] for one, other in pairwise(ends)):
         raise ModelFileError("the walks of a path do not meet")
-    return walks
+    return [WalkedPiece(job, data, Way(backward), record) for backward, record in pieces]
+
+
+def _pack_regularization(
+    solutions: Walked, record_of: Callable[[WalkedPiece], dict[str, Any]]
+) -> dict[str, Any]:
+    return _pack_classification(solutions, record_of) | {"C_max": solutions.range[1]}
+
+
+def _unpack_regularization(
+    found: dict[str, Any], taken: StoredArrays, job: Job, data: TrainingData
+) -> list[WalkedPiece]:
+    pieces = _unpack_classification(found, taken, job, data)
+    records = [(piece.way.backward, piece.record.begin, piece.record.end) for piece in pieces]
+    if records != [(False, 0.0, 1.0)]:
+        raise ModelFileError("a path over C is walked from 0 to C_max at once")
+    return pieces
 
 
 def _ends(backward: bool, record: Record) -> tuple[float, float]:
@@ -180,59 +178,103 @@ def _ends(backward: bool, record: Record) -> tuple[float, float]:
     return (1.0 - record.end, 1.0 - record.begin) if backward else (record.begin, record.end)
 
 
-def _unpack_regression(found: dict[str, Any], taken: Taken, data: Responses) -> RegressionPath:
-    begin, end = check_range(found.get("range"))
-    if data.rest(begin, end) is not None:
-        return data.path(check_C(found.get("C")), data.unit, begin, end, [])
-    walked: list[tuple[bool, float, Record]] = []
-    at = begin
-    for walk in found.get("walks") or ():
-        turned, rise = walk.get("turned"), check_real(walk.get("rise"), "rise")
-        record = unpack_record(walk.get("record"), taken, *_sizes(data.samples))
-        first, last = (record.begin, record.end) if turned else (1 - record.end, 1 - record.begin)
-        if type(turned) is not bool or not 0.0 < rise <= 1.0 or first != at:
-            raise ModelFileError("the walks of a path do not fit together")
-        walked.append((turned, rise, record))
-        at = last
-    if at != end:
-        raise ModelFileError("the walks of a path do not reach its end")
-    return data.path(
-        check_C(found.get("C")), check_C(found.get("unit"), "unit"), begin, end, walked
-    )
-
-
-def _arguments(found: dict[str, Any], taken: Taken) -> dict[str, Any]:
-    """Return X, y, weights, kernel and intercept, as a path is asked for."""
-    X = taken.take_matrix(found.get("X"))
-    n = X.shape[0]
-    weight = found.get("weight")
-    kernel = found.get("kernel")
-    if not isinstance(kernel, str) or not isinstance(found.get("intercept"), str):
-        raise ModelFileError("kernel and intercept are missing")
+def _pack_regression(
+    solutions: Walked, record_of: Callable[[WalkedPiece], dict[str, Any]]
+) -> dict[str, Any]:
+    pieces = _walked_pieces(solutions)
     return {
-        "X": X,
-        "y": taken.take(found.get("y"), np.float64, n),
-        "sample_weight": None if weight is None else taken.take(weight, np.float64, n),
-        "kernel": kernel,
-        "gamma": found.get("gamma", 1.0),
-        "degree": found.get("degree", 3),
-        "coef0": found.get("coef0", 0.0),
-        "intercept": found["intercept"],
-        "cache_size": min(check_real(found.get("cache_size", 1.0), "cache_size"), LARGEST_CACHE),
+        "range": solutions.range,
+        "unit": pieces[0].way.unit if pieces else None,
+        "walks": [
+            {"turned": piece.way.turned, "rise": piece.way.rise, "record": record_of(piece)}
+            for piece in pieces
+        ],
     }
 
 
-def _sizes(samples: Samples) -> tuple[int, int]:
-    """Return the number of points, and how many can be free at a time."""
-    n_samples, n_features = samples.shape
-    by_kernel = isinstance(samples, KernelSamples)
-    return n_samples, n_samples if by_kernel else min(n_samples, n_features + 1)
+def _unpack_regression(
+    found: dict[str, Any], taken: StoredArrays, job: Job, data: TrainingData
+) -> list[Any]:
+    begin, end = check_range(found.get("range"))
+    constant = constant_piece(data, begin, end)
+    if constant is not None:
+        return [constant]
+    unit = check_C(found.get("unit"), "unit")
+    pieces, at = [], begin
+    for walk in found.get("walks") or ():
+        turned, rise = walk.get("turned"), check_real(walk.get("rise"), "rise")
+        record = unpack_record(walk.get("record"), taken, data.shape[0], data.most_free)
+        first, last = _ends(not turned, record)
+        if type(turned) is not bool or not 0.0 < rise <= 1.0 or first != at:
+            raise ModelFileError("the walks of a path do not fit together")
+        pieces.append(WalkedPiece(job, data, Way(not turned, turned, unit, rise), record))
+        at = last
+    if at != end:
+        raise ModelFileError("the walks of a path do not reach its end")
+    return pieces
 
 
-def _kernel(samples: Samples) -> dict[str, Any]:
-    if not isinstance(samples, KernelSamples):
+WALKS = {
+    "classification": _Walks(_pack_classification, _unpack_classification),
+    "regularization": _Walks(_pack_regularization, _unpack_regularization),
+    "regression": _Walks(_pack_regression, _unpack_regression),
+}
+
+
+def unpack_path(found: Any, taken: StoredArrays) -> SolutionPath:
+    """Return the path that was described."""
+    if not isinstance(found, dict):
+        raise ModelFileError("a path is not described")
+    kind = found.get("path")
+    if isinstance(kind, str) and kind.removeprefix(FUNCTIONS) in WALKS:
+        if kind in WALKS:
+            return SolutionPath(_unpack_exact(found, taken, kind))
+        return SolutionPath(unpack_functions(found, taken, kind.removeprefix(FUNCTIONS)))
+    raise ModelFileError(f"it holds a path of an unknown kind, {kind!r}")
+
+
+def _unpack_exact(found: dict[str, Any], taken: StoredArrays, kind: str) -> Solutions:
+    """Return the exact solutions that were described, or those at some of the kinks."""
+    job = JOBS[kind].unpack(found, found.get("C_max"))
+    data = _unpack_data(found, taken, job)
+    walked = Walked(job, data, WALKS[kind].unpack(found, taken, job, data))
+    if "nodes" not in found:
+        return walked
+    nodes = taken.take(found["nodes"], np.float64)
+    check_nodes(nodes, *walked.range)
+    if (nodes[0], nodes[-1]) != walked.range:
+        raise ModelFileError("the nodes of a path do not reach its ends")
+    return AtKinks(walked, nodes, check_positive(found.get("tol"), "tol"))
+
+
+def _unpack_data(found: dict[str, Any], taken: StoredArrays, job: Job) -> TrainingData:
+    """Return the training data of an exact path."""
+    X = check_features(taken.take_matrix(found.get("X")))
+    n = X.shape[0]
+    weight = found.get("weight")
+    kernel, intercept = found.get("kernel"), found.get("intercept")
+    if not isinstance(kernel, str) or not isinstance(intercept, str):
+        raise ModelFileError("kernel and intercept are missing")
+    y = JOBS[job.kind].labels_of(job, taken.take(found.get("y"), np.float64, n))
+    weight = None if weight is None else taken.take(weight, np.float64, n)
+    responses = job.responses(y, n, weight)
+    options = Options(
+        kernel,
+        found.get("gamma", 1.0),
+        found.get("degree", 3),
+        found.get("coef0", 0.0),
+        intercept,
+        min(check_real(found.get("cache_size", 1.0), "cache_size"), LARGEST_CACHE),
+    )
+    with warnings.catch_warnings():  # whoever trained it was warned
+        warnings.simplefilter("ignore", IndefiniteKernelWarning)
+        return make_training_data(X, responses, options)
+
+
+def _pack_kernel(data: TrainingData) -> dict[str, Any]:
+    kernel = data.kernel
+    if kernel is None:
         return {"kernel": "linear"}
-    kernel = samples.kernel
     if callable(kernel.function):
         raise ValueError(
             "a kernel that is a Python function cannot be stored in a model file, which holds no "
@@ -243,5 +285,5 @@ def _kernel(samples: Samples) -> dict[str, Any]:
         "gamma": float(kernel.gamma),
         "degree": float(kernel.degree),
         "coef0": float(kernel.coef0),
-        "cache_size": samples.budget / MEGABYTE,
+        "cache_size": data.budget / MEGABYTE,
     }

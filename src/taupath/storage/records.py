@@ -7,7 +7,7 @@ import numpy as np
 from taupath.engine.solver import COUNTED, Record
 from taupath.engine.status import AFTER, BEFORE, FREE, LOWER, UPPER
 from taupath.exceptions import ModelFileError
-from taupath.storage.shelf import Shelf, Taken
+from taupath.storage.arrays import ArraysToWrite, StoredArrays
 
 __all__ = ["pack_record", "unpack_record"]
 
@@ -15,7 +15,7 @@ __all__ = ["pack_record", "unpack_record"]
 LARGEST_FACTOR = 16e9
 
 
-def pack_record(record: Record, shelf: Shelf) -> dict[str, Any]:
+def pack_record(record: Record, shelf: ArraysToWrite) -> dict[str, Any]:
     """Return the description of a record; its arrays are put away."""
     return {
         "begin": record.begin,
@@ -29,7 +29,7 @@ def pack_record(record: Record, shelf: Shelf) -> dict[str, Any]:
     }
 
 
-def unpack_record(found: Any, taken: Taken, n: int, most_free: int) -> Record:
+def unpack_record(found: Any, taken: StoredArrays, n: int, most_free: int) -> Record:
     """Return a record of n points, of which no more than `most_free` are free at a time.
 
     The compiled core believes a record, so everything in it is checked.

@@ -9,10 +9,4 @@ from taupath.tables.reading import read_table
 from taupath.tables.table import Table, TableError
 from taupath.tables.writing import write_table
 
-__all__ = [
-    "Table",
-    "TableError",
-    "as_table",
-    "read_table",
-    "write_table",
-]
+__all__ = ["Table", "TableError", "as_table", "read_table", "write_table"]

@@ -1,42 +1,35 @@
 """Text with cells between commas, tabs, semicolons, pipes or blanks.
 
-Numbers are converted block by block, so that a long file never is a list of all its cells.
+Cells are converted block by block, so that a long file is never held as a list of all its cells.
 """
 
 import codecs
 import csv
 import io
 import itertools
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 import numpy as np
 
 from taupath.tables.cells import as_numbers, as_text, is_missing, parse_number
-from taupath.tables.table import Table, TableError, listed
+from taupath.tables.table import Table, TableError, check_names
 
 __all__ = ["check_text", "read_delimited"]
 
 Progress = Callable[[float, int], None]
 
-# In this order where two fit alike: a semicolon between decimal commas is the separator.
+# If two fit equally well, the first of them: semicolons may separate numbers with decimal commas.
 SEPARATORS = "\t;|,"
-# Stands for any number of blanks and tabs; taken for the separator only where no other fits.
+# Stands for any number of blanks and tabs; the separator only if no other fits.
 BLANKS = " "
-# Rows looked at to find the separator and the header.
+# Rows that decide on the separator and the header: enough to see the usual number of cells.
 LOOKED_AT = 100
-# Rows converted at a time.
+# Rows converted at a time, which bounds the memory for cells as text.
 BLOCK = 4096
 
 
 def check_text(data: bytes, source: str) -> None:
-    """Make sure that a file is text in UTF-8, with or without a byte order mark.
-
-    Raises
-    ------
-    TableError
-        If it is not UTF-8, with the line, or no text at all.
-    """
+    """Raise a `TableError` unless a file is text in UTF-8, with or without a byte order mark."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise TableError(f"{source}: the text is in UTF-16; save it as UTF-8")
     zero = data.find(b"\0")
@@ -64,30 +57,15 @@ def read_delimited(
 ) -> Table:
     """Return the table in a delimited text.
 
-    The first line is a header unless all its cells are numbers or missing. One with numbers and
-    text is a header too, unless a number in it is no plain integer (names may be years) or one of
-    its texts is found again below in the same column. Without a header columns are called x1, x2,
-    and so on.
+    The first line is a header unless all its cells are numbers or missing. If it has numbers and
+    text, it is a header unless one of the numbers is not a plain integer (names may be years), or
+    one of the texts occurs again below in the same column. Without a header, columns are called x1,
+    x2, and so on.
 
-    Parameters
-    ----------
-    data : bytes
-        Content of the file.
-    source : str
-        Name of the file, for messages.
-    separator : str, optional
-        One character; a blank stands for any number of blanks and tabs. By default a tab, a
-        semicolon, a pipe or a comma, whichever fits the first lines, or else blanks.
-    as_text : collection of str
-        Names of columns whose cells stay as they are written, even if all of them are numbers.
-    progress : callable, optional
-        Called as ``progress(fraction, n_rows)`` now and then.
-
-    Raises
-    ------
-    TableError
-        If the rows have different lengths, a name comes twice, a quote does not end, or there are
-        no rows.
+    `separator` is one character; a blank stands for any number of blanks and tabs. By default it is
+    a tab, a semicolon, a pipe or a comma, whichever fits the first lines, or else blanks. Columns
+    of `as_text` stay as they are written. A `TableError` tells the line of rows with different
+    lengths and of quotes that do not end.
     """
     check_text(data, source)
     rows = _Rows(data, source, separator or _find_separator(data))
@@ -121,7 +99,7 @@ class _Rows:
         self.separator = separator
 
     def first(self, n_rows: int) -> list[list[str]]:
-        """Return up to so many rows, of whatever lengths."""
+        """Return up to `n_rows` rows, which may differ in length."""
         return [row for _, row in itertools.islice(self, n_rows)]
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
@@ -204,7 +182,7 @@ class _Columns:
         return [np.concatenate(part) for part in parts], np.array(lines, dtype=np.intp)
 
     def _read_as_text(self, wanted: set[int], parts: list[list[np.ndarray]]) -> None:
-        """Replace columns by their text: numbers were converted before other cells came."""
+        """Read columns again as text: their first cells were numbers, later ones are not."""
         for column in wanted:
             parts[column] = []
         for _, block in self._blocks():
@@ -293,9 +271,7 @@ def _is_header(head: list[str], below: list[list[str]]) -> bool:
 def _names(cells: list[str], source: str) -> list[str]:
     """Return the names of the columns: x1, x2, ... for empty cells."""
     names = [cell.strip() or f"x{i}" for i, cell in enumerate(cells, 1)]
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise TableError(f"{source}: several columns have the same name: {listed(twice)}")
+    check_names(source, names)
     return names
 
 
@@ -304,7 +280,7 @@ def _counted(n_cells: int) -> str:
 
 
 def _explained(error: csv.Error) -> str:
-    """Return what a complaint of the csv module means."""
+    """Return what an error of the csv module means."""
     message = str(error)
     if "unexpected end of data" in message:
         return "a quoted cell begins here and never ends"

@@ -2,7 +2,6 @@
 
 import math
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from numbers import Real
@@ -11,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from taupath.tables.cells import as_text, show_number
+from taupath.tables.messages import listed
 from taupath.tables.reading import read_table
-from taupath.tables.table import Table, TableError, listed
+from taupath.tables.table import Table, TableError, check_names
 
 __all__ = ["as_table", "is_nothing", "is_table"]
 
@@ -35,8 +35,8 @@ def as_table(data: Any) -> Table:
     Raises
     ------
     TableError
-        If the file cannot be read, a name comes twice, columns have different lengths, or there
-        are none.
+        If the file cannot be read, columns have the same name or different lengths, or there are
+        no columns.
     """
     if isinstance(data, Table):
         return data
@@ -44,9 +44,7 @@ def as_table(data: Any) -> Table:
         return read_table(data)
     source = "the columns" if isinstance(data, Mapping) else "the data frame"
     names = list(data) if isinstance(data, Mapping) else list(data.columns)
-    twice = [name for name, times in Counter(map(str, names)).items() if times > 1]
-    if twice:
-        raise TableError(f"{source}: several columns have the same name: {listed(twice)}")
+    check_names(source, map(str, names))
     if not names:
         raise TableError(f"{source}: there are no columns")
     columns: dict[str, np.ndarray] = {}
@@ -64,8 +62,8 @@ def as_table(data: Any) -> Table:
 
 
 def _array(values: Any, where: str) -> np.ndarray:
-    """Return a column as an array, of whatever type."""
-    if isinstance(values, list | tuple):  # numpy would make text of numbers beside text
+    """Return a column as an array of any type."""
+    if isinstance(values, list | tuple):  # numpy would turn numbers among text into text
         found = np.fromiter(values, dtype=object, count=len(values))
     else:
         found = np.asarray(values)
@@ -75,7 +73,7 @@ def _array(values: Any, where: str) -> np.ndarray:
 
 
 def _converted(values: np.ndarray) -> tuple[np.ndarray, str | None]:
-    """Return a column as a table keeps it, and what it is if that is neither numbers nor text."""
+    """Return a column as a table keeps it, and its type if that is neither numbers nor text."""
     if values.dtype.kind in "fiu":
         return values.astype(np.float64), None
     if values.dtype.kind in "bU":
@@ -116,5 +114,5 @@ def is_nothing(cell: Any) -> bool:
         return True
     try:
         return bool(cell != cell)
-    except (TypeError, ValueError):  # NA is neither equal to itself nor not; arrays are many
+    except (TypeError, ValueError):  # pandas.NA has no truth value, nor have arrays
         return "NA" in type(cell).__name__

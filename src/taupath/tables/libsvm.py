@@ -1,7 +1,7 @@
 """LIBSVM format: one line ``label index:value index:value …`` for each row, indices from one.
 
-What is right is read by scikit-learn. Where that fails, or takes what it should not, the lines are
-looked at one by one to say which is wrong.
+scikit-learn reads the file. If it fails, or accepts what it should not, the lines are checked one
+by one to find the wrong one.
 """
 
 import io
@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupath.tables.cells import parse_number, quoted
+from taupath.tables.cells import parse_number
 from taupath.tables.delimited import Progress, check_text
-from taupath.tables.table import Table, TableError, one_line
+from taupath.tables.messages import one_line, quoted
+from taupath.tables.table import Table, TableError
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
 __all__ = ["looks_like_libsvm", "read_libsvm"]
 
-# Bytes read at a time, so that progress can be told and Ctrl-C be heard.
+# Bytes read at a time (8 MB): between them progress is shown and Ctrl-C is noticed.
 PIECE = 1 << 23
 # Indices are 32-bit integers in the compiled core.
 HIGHEST_INDEX = 2**31 - 1
@@ -39,21 +40,9 @@ def looks_like_libsvm(data: bytes) -> bool:
 def read_libsvm(data: bytes, source: str, *, progress: Progress | None = None) -> Table:
     """Return the matrix and the labels in a text of LIBSVM format.
 
-    Comments from ``#`` to the end of a line and query numbers ``qid:…`` are left out.
-
-    Parameters
-    ----------
-    data : bytes
-        Content of the file.
-    source : str
-        Name of the file, for messages.
-    progress : callable, optional
-        Called as ``progress(fraction, n_rows)`` now and then.
-
-    Raises
-    ------
-    TableError
-        If a label or a feature is not a finite number, or indices do not increase from one.
+    Comments from ``#`` to the end of a line and query numbers ``qid:…`` are left out. A
+    `TableError` names the first line with a label or a feature that is not a finite number, or with
+    indices that do not increase from one.
     """
     import scipy.sparse as sp
 
@@ -92,7 +81,7 @@ def _pieces(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _read_piece(piece: bytes, source: str, n_before: int) -> "tuple[sp.csr_array, np.ndarray]":
-    """Return matrix and labels of some lines, which come after so many others."""
+    """Return matrix and labels of some lines, before which there are `n_before` others."""
     import scipy.sparse as sp
     from sklearn.datasets import load_svmlight_file
 
@@ -101,7 +90,7 @@ def _read_piece(piece: bytes, source: str, n_before: int) -> "tuple[sp.csr_array
     except (ValueError, OverflowError) as error:
         _check_lines(piece, source, n_before)
         raise TableError(f"{source}: it cannot be read: {one_line(error)}") from error
-    # Python's float() takes 1_000, and there may be NaN and infinite values.
+    # Python's float() accepts 1_000, NaN and infinity.
     if b"_" in piece or not (np.isfinite(matrix.data).all() and np.isfinite(labels).all()):
         _check_lines(piece, source, n_before)
     return sp.csr_array(matrix), labels

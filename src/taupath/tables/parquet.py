@@ -1,39 +1,26 @@
 """Parquet files, read and written by pyarrow, which is imported only here."""
 
 import io
-from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import IO, Any
 
 import numpy as np
 
 from taupath.exceptions import install_command
-from taupath.tables.cells import as_numbers
+from taupath.tables.cells import as_column
 from taupath.tables.cells import as_text as as_text_cells
-from taupath.tables.table import Table, TableError, listed, one_line
+from taupath.tables.messages import one_line
+from taupath.tables.table import Table, TableError, check_names
 
 __all__ = ["read_parquet", "write_parquet"]
 
 
 def read_parquet(data: bytes, source: str, *, as_text: Collection[str] = ()) -> Table:
-    """Return the table in a Parquet file.
+    """Return the table in a Parquet file; columns of `as_text` are text, whatever they hold.
 
     Integers, floating-point and decimal numbers are numbers; strings, dictionaries of strings and
-    Booleans (as True and False) are text; columns of other types are there but cannot be used.
-
-    Parameters
-    ----------
-    data : bytes
-        Content of the file.
-    source : str
-        Name of the file, for messages.
-    as_text : collection of str
-        Names of columns to have as text, whatever they hold.
-
-    Raises
-    ------
-    TableError
-        If pyarrow is missing, the file is damaged, a name comes twice, or there are no rows.
+    Booleans (as True and False) are text; columns of other types are there but cannot be used. A
+    `TableError` says that pyarrow is missing, or why the file cannot be used.
     """
     _, parquet = _pyarrow(source)
     try:  # a damaged file may raise anything
@@ -45,9 +32,7 @@ def read_parquet(data: bytes, source: str, *, as_text: Collection[str] = ()) -> 
         ]
     except Exception as error:
         raise TableError(f"{source}: the Parquet file cannot be read: {one_line(error)}") from error
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise TableError(f"{source}: several columns have the same name: {listed(twice)}")
+    check_names(source, names)
     if not names or content.num_rows == 0:
         raise TableError(f"{source}: there are no rows")
     columns: dict[str, np.ndarray] = {}
@@ -61,13 +46,7 @@ def read_parquet(data: bytes, source: str, *, as_text: Collection[str] = ()) -> 
 
 
 def write_parquet(file: IO[bytes], columns: Mapping[str, np.ndarray]) -> None:
-    """Write columns of equal lengths to an open file.
-
-    Raises
-    ------
-    TableError
-        If pyarrow is missing.
-    """
+    """Write columns of equal lengths to an open file; a `TableError` if pyarrow is missing."""
     pyarrow, parquet = _pyarrow("writing Parquet")
     content = {
         name: pyarrow.array(values.tolist() if values.dtype.kind in "OU" else values)
@@ -93,13 +72,13 @@ def _values(column: Any, text: bool) -> np.ndarray | None:
     import pyarrow
 
     if text:
-        return as_text_cells(["" if cell is None else str(cell) for cell in column.to_pylist()], {})
+        return as_text_cells(_texts(column), {})
     of, kind = pyarrow.types, column.type
     if of.is_dictionary(kind):
         kind = kind.value_type
         column = column.cast(kind)
     if of.is_boolean(kind) or of.is_string(kind) or of.is_large_string(kind):
-        return _from_text(column.to_pylist())
+        return as_column(_texts(column))
     if of.is_integer(kind) or of.is_floating(kind) or of.is_decimal(kind):
         values = column.cast(pyarrow.float64(), safe=False).to_numpy()
         return np.array(values, dtype=np.float64)  # pyarrow's own is read-only; null is NaN
@@ -108,8 +87,6 @@ def _values(column: Any, text: bool) -> np.ndarray | None:
     return None
 
 
-def _from_text(cells: list[Any]) -> np.ndarray:
-    """Return cells as a delimited file would give them."""
-    texts = ["" if cell is None else str(cell) for cell in cells]
-    numbers = as_numbers(texts)
-    return as_text_cells(texts, {}) if numbers is None else numbers
+def _texts(column: Any) -> list[str]:
+    """Return cells as a delimited file has them."""
+    return ["" if cell is None else str(cell) for cell in column.to_pylist()]

@@ -1,4 +1,4 @@
-"""Reading a table, whatever its format: by the name of the file or by what is in it."""
+"""Reading a table in any format, recognised by the name of the file or by its content."""
 
 import bz2
 import gzip
@@ -8,31 +8,20 @@ import zlib
 from collections.abc import Collection
 from pathlib import Path
 
-from taupath.tables.arrays import read_npz
+from taupath.choices import FORMATS
 from taupath.tables.delimited import BLANKS, Progress, read_delimited
+from taupath.tables.formats import COMPRESSIONS, format_of
 from taupath.tables.libsvm import looks_like_libsvm, read_libsvm
+from taupath.tables.messages import one_line
+from taupath.tables.npz import read_npz
 from taupath.tables.parquet import read_parquet
-from taupath.tables.table import Table, TableError, one_line
+from taupath.tables.table import Table, TableError
 
-__all__ = ["COMPRESSIONS", "FORMATS", "format_of", "read_table"]
+__all__ = ["read_table"]
 
-FORMATS = ("libsvm", "csv", "tsv", "parquet", "npz")
-
-_EXTENSIONS = {
-    ".svm": "libsvm",
-    ".libsvm": "libsvm",
-    ".svmlight": "libsvm",
-    ".tf": "libsvm",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".npz": "npz",
-}
 _SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 
-# What can be asked for by name; a shell does not pass on a tab as such.
+# Delimiters that can be asked for by name: a tab is hard to type in a shell.
 _DELIMITERS = {
     "tab": "\t",
     "\\t": "\t",
@@ -42,7 +31,6 @@ _DELIMITERS = {
     "space": BLANKS,
 }
 
-COMPRESSIONS = (".gz", ".bz2")
 _GZIP_MAGIC = b"\x1f\x8b"
 _BZIP2_MAGIC = b"BZh"
 _PARQUET_MAGIC = b"PAR1"
@@ -69,7 +57,7 @@ def read_table(
         For standard input and other extensions it is found out from the content. A "csv" file may
         have commas, tabs, semicolons, pipes or blanks between its cells.
     delimiter : str, optional
-        What is between the cells of a text with columns: one character, or tab, comma, semicolon,
+        What separates the cells of a text file: one character, or tab, comma, semicolon,
         pipe or space; the last stands for any number of blanks and tabs. By default it is found
         out from the content.
     as_text : collection of str
@@ -93,14 +81,14 @@ def read_table(
     source = "<standard input>" if name == "-" else name if name.isprintable() else repr(name)
     separator = None if delimiter is None else _separator(delimiter)
     if separator is not None:
-        format = format or format_of(name) or "csv"
+        format = format or format_of(name, FORMATS) or "csv"
         if format not in ("csv", "tsv"):
             raise TableError(f"{source}: a delimiter goes with CSV and TSV, not with {format}")
     data = _decompressed(_content(name, source), name, source)
     if not data:
         raise TableError(f"{source}: the file is empty")
     if format is None:
-        format = format_of(name) or _sniffed(data)
+        format = format_of(name, FORMATS) or _sniffed(data)
     if format == "libsvm":
         return read_libsvm(data, source, progress=progress)
     if format == "parquet":
@@ -110,14 +98,6 @@ def read_table(
     if format == "tsv":
         separator = separator or "\t"
     return read_delimited(data, source, separator=separator, as_text=as_text, progress=progress)
-
-
-def format_of(name: str) -> str | None:
-    """Return the format that the extension of a file stands for, None if it stands for none."""
-    path = Path(name)
-    if path.suffix.lower() in COMPRESSIONS:
-        path = path.with_suffix("")
-    return _EXTENSIONS.get(path.suffix.lower())
 
 
 def _separator(delimiter: str) -> str:
@@ -149,7 +129,7 @@ def _content(name: str, source: str) -> bytes:
 
 
 def _decompressed(data: bytes, name: str, source: str) -> bytes:
-    """Return what is in a compressed file, and other data as they are."""
+    """Return the content of a compressed file, and other data unchanged."""
     try:
         if data.startswith(_GZIP_MAGIC):
             return gzip.decompress(data)

@@ -1,16 +1,18 @@
 """A table in memory: named columns, or a matrix of features with labels."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from taupath.tables.cells import as_numbers, first_text, numbers_in, printable, quoted
+from taupath.tables.cells import as_numbers, first_text, numbers_in
+from taupath.tables.messages import listed, quoted
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["Table", "TableError", "counted", "listed", "missing_in", "one_line"]
+__all__ = ["Table", "TableError", "check_names", "missing_in"]
 
 
 class TableError(ValueError):
@@ -30,7 +32,7 @@ class Table:
         Named columns in their order: float64 with NaN for missing cells, or objects, str with None
         for missing cells.
     unusable : mapping of str to str, optional
-        Those of the columns that are neither numbers nor text, with what they are instead.
+        Columns that hold neither numbers nor text, and what they hold instead.
     matrix : ndarray or csr_array of shape (n_rows, n_features), optional
         Finite features in float64.
     labels : ndarray of shape (n_rows,), optional
@@ -38,9 +40,9 @@ class Table:
     lines : ndarray of shape (n_rows,), optional
         Line of each row in the file, counted from one; by default its number.
     unit : {"line", "row"}
-        What a message calls them: files that are no text have rows.
+        What a message calls a row: only text files have lines.
     unnamed : iterable of str
-        Those of the columns that have no name in the file, and got one here.
+        Columns that have no name in the file and were given one.
     """
 
     def __init__(
@@ -74,14 +76,13 @@ class Table:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        if self._columns is None:
-            assert self.matrix is not None
+        if self.matrix is not None:
             return int(self.matrix.shape[0])
-        return len(next(iter(self._columns.values())))
+        return len(next(iter((self._columns or {}).values())))
 
     def __repr__(self) -> str:
         """Return where the table is from and how large it is."""
-        width = len(self._columns) if self._columns is not None else self._matrix_width()
+        width = len(self._columns or ()) if self.matrix is None else self.matrix.shape[1]
         return f"<Table of {self.n_rows} rows and {width} columns from {self.source}>"
 
     def column(self, name: str) -> np.ndarray:
@@ -139,14 +140,27 @@ class Table:
 
     def numbers(self, name: str) -> np.ndarray:
         """Return one column without missing cells, which must be numbers."""
-        values = self.column(name)
-        if values.dtype == object:
-            numbers = numbers_in(values)
-            if numbers is None:
-                row, cell = first_text(values)
-                self.fail(row, f"{quoted(cell)} is not a number", name)
-            values = numbers
-        return values
+        return self.to_numbers(self.column(name), name, "is not a number")
+
+    def to_numbers(self, values: np.ndarray, name: str, otherwise: str) -> np.ndarray:
+        """Return the cells of a column as numbers; a `TableError` names the first that is not one.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows,)
+            As `column` or `cells` returns them.
+        name : str
+            Name of the column.
+        otherwise : str
+            What the error says of a cell that is not a number.
+        """
+        if values.dtype != object:
+            return values
+        numbers = numbers_in(values)
+        if numbers is None:
+            row, cell = first_text(values)
+            self.fail(row, f"{quoted(cell)} {otherwise}", name)
+        return numbers
 
     def is_blank(self, name: str) -> bool:
         """Return whether all cells of a column are missing."""
@@ -158,9 +172,9 @@ class Table:
         Parameters
         ----------
         rows : array-like of int or bool, or slice
-            What to index the rows with.
+            Index of the rows.
         settle : bool
-            Whether columns of text become numbers if these rows have no other cells.
+            Whether a column of text becomes one of numbers if these rows hold only numbers.
 
         Returns
         -------
@@ -205,32 +219,16 @@ class Table:
             raise TableError(f"{self.source}: there is no column {name!r}, only {known}")
         return self._columns[name]
 
-    def _matrix_width(self) -> int:
-        assert self.matrix is not None
-        return int(self.matrix.shape[1])
 
-
-def listed(names: Iterable[object], at_most: int = 10) -> str:
-    """Return names in a row for a message, cut where there are many."""
-    names = list(names)
-    shown = ", ".join(repr(name) for name in names[:at_most])
-    return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"
-
-
-def counted(number: int, what: str) -> str:
-    """Return a number of things in words: 1 row, 2 rows."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def one_line(error: Exception) -> str:
-    """Return what another package says about a file, as one line that can be printed."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    text = printable(text)
-    return text if len(text) <= 200 else text[:199] + "…"
+def check_names(source: str, names: Iterable[str]) -> None:
+    """Refuse columns of the same name."""
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise TableError(f"{source}: several columns have the same name: {listed(repeated)}")
 
 
 def _settled(values: np.ndarray) -> np.ndarray:
-    """Return part of a column, as numbers if it has no other cells any more."""
+    """Return part of a column, as numbers if only numbers are left."""
     if values.dtype != object:
         return values
     numbers = as_numbers(["" if cell is None else cell for cell in values])

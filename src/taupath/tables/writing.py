@@ -11,52 +11,15 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
-from pathlib import Path
 from typing import IO
 
 import numpy as np
 
-from taupath.atomic import replacing
+from taupath.atomic_files import replacing
+from taupath.tables.formats import WRITTEN, format_to_write
 from taupath.tables.parquet import write_parquet
-from taupath.tables.reading import COMPRESSIONS
-from taupath.tables.table import TableError
 
-__all__ = ["format_to_write", "write_table"]
-
-WRITTEN = ("csv", "tsv", "json", "jsonl", "parquet")
-_EXTENSIONS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
-
-
-def format_to_write(file: str | os.PathLike[str]) -> str:
-    """Return the format that the name of a file asks for.
-
-    Standard output, devices and pipes get CSV.
-
-    Raises
-    ------
-    TableError
-        If the name asks for none that is written.
-    """
-    name = os.fspath(file)
-    if name == "-" or (os.path.exists(name) and not os.path.isfile(name)):
-        return "csv"
-    path = Path(name)
-    packed = path.suffix.lower() in COMPRESSIONS
-    format = _EXTENSIONS.get((path.with_suffix("") if packed else path).suffix.lower())
-    if format is None or (packed and format == "parquet"):
-        raise TableError(
-            f"{file}: tables are written to .csv, .tsv, .json, .jsonl (each also .gz or .bz2) or "
-            ".parquet files; give one of these names"
-        )
-    return format
+__all__ = ["write_table"]
 
 
 def write_table(
@@ -78,7 +41,7 @@ def write_table(
     columns : mapping of str to array-like of shape (n_rows,)
         Numbers, text or Booleans, in the order of the columns; None for an empty cell.
     force_format : {"csv", "tsv", "json", "jsonl", "parquet"}, optional
-        The format, whatever the extension.
+        The format, in place of that of the extension.
 
     Raises
     ------

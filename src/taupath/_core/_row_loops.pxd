@@ -1,0 +1,126 @@
+"""Loops over the stored entries of one row, written once for every storage and every precision.
+
+An entry is a float32, a float64, or one of a matrix whose stored entries are all 1 and are never
+read. It is multiplied with doubles, with extended precision, or with pairs (w_k, ẇ_k), both halves
+at once. Cython makes one function of each combination; no element pays for the choice.
+"""
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    typedef double pair_t __attribute__((vector_size(16), aligned(8)));
+    static inline pair_t pair_of(double u, double v) { return (pair_t) {u, v}; }
+    static inline pair_t pair_plus(pair_t a, pair_t b) { return a + b; }
+    static inline pair_t pair_times(double x, pair_t a) { return x * a; }
+    #else
+    typedef struct { double u, v; } pair_t;
+    static inline pair_t pair_of(double u, double v) { pair_t a; a.u = u; a.v = v; return a; }
+    static inline pair_t pair_plus(pair_t a, pair_t b) { return pair_of(a.u + b.u, a.v + b.v); }
+    static inline pair_t pair_times(double x, pair_t a) { return pair_of(x * a.u, x * a.v); }
+    #endif
+    """
+    ctypedef struct pair_t:
+        pass
+    pair_t pair_of(double u, double v) noexcept nogil
+    pair_t pair_plus(pair_t a, pair_t b) noexcept nogil
+    pair_t pair_times(double x, pair_t a) noexcept nogil
+
+ctypedef long double extended
+ctypedef signed char one_t
+
+ctypedef fused entry:
+    float
+    double
+    one_t
+
+ctypedef fused number:
+    double
+    extended
+    pair_t
+
+
+cdef inline double value(const entry* x, Py_ssize_t k) noexcept nogil:
+    if entry is one_t:
+        return 1.0
+    else:
+        return x[k]
+
+
+cdef inline number zero(const number* like) noexcept nogil:
+    if number is pair_t:
+        return pair_of(0.0, 0.0)
+    else:
+        return 0.0
+
+
+cdef inline number plus(number a, number b) noexcept nogil:
+    if number is pair_t:
+        return pair_plus(a, b)
+    else:
+        return a + b
+
+
+cdef inline number times(double x, number a) noexcept nogil:
+    if number is pair_t:
+        return pair_times(x, a)
+    else:
+        return x * a
+
+
+cdef inline number plus_times(number a, double x, number b) noexcept nogil:
+    return plus(a, times(x, b))
+
+
+cdef inline number dense_dot(const entry* x, Py_ssize_t d, const number* v,
+                             number start) noexcept nogil:
+    """Return start + Σ x_j v_j."""
+    cdef Py_ssize_t j
+    cdef number a = start, b = zero(v), c = b, e = b
+    for j in range(0, d - 3, 4):
+        a = plus_times(a, value(x, j), v[j])
+        b = plus_times(b, value(x, j + 1), v[j + 1])
+        c = plus_times(c, value(x, j + 2), v[j + 2])
+        e = plus_times(e, value(x, j + 3), v[j + 3])
+    for j in range(d & ~3, d):
+        b = plus_times(b, value(x, j), v[j])
+    return plus(plus(a, b), plus(c, e))
+
+
+cdef inline void dense_axpy(const entry* x, Py_ssize_t d, number a, number* v) noexcept nogil:
+    """v += a x"""
+    cdef Py_ssize_t j
+    for j in range(d):
+        v[j] = plus_times(v[j], value(x, j), a)
+
+
+cdef inline number sparse_dot(const entry* x, const int* column, Py_ssize_t count,
+                              const number* v, number start) noexcept nogil:
+    """Return start + Σ x_k v_column[k]."""
+    cdef Py_ssize_t k
+    cdef number a = start, b = zero(v), c = b, d = b
+    for k in range(0, count - 3, 4):
+        a = plus_times(a, value(x, k), v[column[k]])
+        b = plus_times(b, value(x, k + 1), v[column[k + 1]])
+        c = plus_times(c, value(x, k + 2), v[column[k + 2]])
+        d = plus_times(d, value(x, k + 3), v[column[k + 3]])
+    for k in range(count & ~3, count):
+        b = plus_times(b, value(x, k), v[column[k]])
+    return plus(plus(a, b), plus(c, d))
+
+
+cdef inline void sparse_axpy(const entry* x, const int* column, Py_ssize_t count, number a,
+                             number* v) noexcept nogil:
+    """v_column[k] += a x_k; no column occurs twice, so four at a time do not interfere."""
+    cdef Py_ssize_t k
+    cdef number v0, v1, v2, v3
+    for k in range(0, count - 3, 4):
+        v0 = plus_times(v[column[k]], value(x, k), a)
+        v1 = plus_times(v[column[k + 1]], value(x, k + 1), a)
+        v2 = plus_times(v[column[k + 2]], value(x, k + 2), a)
+        v3 = plus_times(v[column[k + 3]], value(x, k + 3), a)
+        v[column[k]] = v0
+        v[column[k + 1]] = v1
+        v[column[k + 2]] = v2
+        v[column[k + 3]] = v3
+    for k in range(count & ~3, count):
+        v[column[k]] = plus_times(v[column[k]], value(x, k), a)

@@ -1,0 +1,199 @@
+"""Solutions at nodes, certified for every value of the parameter."""
+
+from abc import abstractmethod
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from taupath.approximate.all_rows import LocalRows
+from taupath.approximate.gap_bound import GapBound, PrimalDualPoint, SampleLosses
+from taupath.approximate.interpolation import NodeList, dual_between, make_end
+from taupath.approximate.node_search import check_tol, find_nodes
+from taupath.approximate.node_solver import NodeSolver
+from taupath.approximate.training_data import StoredData
+from taupath.paths.certificate import Certificate, Measure
+from taupath.paths.jobs import Job
+from taupath.paths.solutions import Solutions
+from taupath.paths.training_data import Solution, Sweep
+from taupath.progress import Tell
+
+__all__ = ["AtNodes", "Certified", "gap_bound_on", "node_solver", "solve_at_nodes"]
+
+
+class Certified(Solutions):
+    """Solutions at nodes, linear in between, whose gaps are bounded for all τ at once."""
+
+    method = "approximate"
+    tol: float
+    # what `certify` has found last
+    _certificate: Certificate | None = None
+
+    def session(self) -> AbstractContextManager[Any]:
+        """Keep what `gap_bound` and `end` need at hand for a while."""
+        return nullcontext()
+
+    @property
+    @abstractmethod
+    def gap_bound(self) -> GapBound:
+        """What bounds gaps between nodes."""
+
+    @abstractmethod
+    def end(self, k: int) -> tuple[PrimalDualPoint, float]:
+        """Return node k as the end of an interval, from the data, and its largest violation."""
+
+    @abstractmethod
+    def take(self, kept: np.ndarray, tol: float) -> "Certified":
+        """Return the solutions at some of the nodes, whose gaps were found to be within `tol`."""
+
+    def in_units(self, found: Measure) -> Measure:
+        """Return the measure with its gap in the units of all gaps of the path."""
+        return replace(found, gap=(found.primal - found.dual) / self.gap_bound.unit)
+
+    @property
+    def certificate(self) -> Certificate:
+        """What `certify` returns, computed once."""
+        return self._certificate or self.certify(None)
+
+    def certify(self, max_points: int | None) -> Certificate:
+        """Bound the gaps of all solutions; all nodes are looked at."""
+        with self.session():
+            gap_bound = self.gap_bound
+            begin, kkt = self.end(0)
+            worst, worst_kkt = (-np.inf, 0.0), (kkt, float(self.kinks[0]))
+            for k in range(1, len(self.kinks)):
+                end, kkt = self.end(k)
+                worst = max(worst, gap_bound.bound(begin, end))
+                worst_kkt = max(worst_kkt, (kkt, float(self.kinks[k])))
+                begin = end
+        self._certificate = Certificate(
+            worst_gap=worst[0],
+            tau_gap=float(self.job.from_t(worst[1])),
+            worst_kkt=worst_kkt[0] / (gap_bound.rounding.largest_target or 1.0),
+            tau_kkt=worst_kkt[1],
+            n_checked=len(self.kinks),
+            complete=True,
+            continuum=True,
+            tol=self.tol,
+        )
+        return self._certificate
+
+
+class AtNodes(Certified):
+    """Nodes that were solved for. θ is made from w and the data whenever it is asked for.
+
+    So what is kept does not grow with the samples.
+
+    Parameters
+    ----------
+    job : Job
+        What was solved.
+    data : StoredData
+        On what.
+    node_list : NodeList
+        The nodes.
+    counters : dict
+        What it took to find them.
+    tol : float
+        What no gap exceeds.
+    gap_bound : GapBound
+        What bounds the gaps, see `gap_bound_on`.
+    """
+
+    data: StoredData
+
+    def __init__(
+        self,
+        job: Job,
+        data: StoredData,
+        node_list: NodeList,
+        counters: dict[str, int],
+        tol: float,
+        gap_bound: GapBound,
+    ) -> None:
+        super().__init__(job, data, node_list.taus, counters)
+        self.node_list, self.tol, self._gap_bound = node_list, tol, gap_bound
+
+    @property
+    def gap_bound(self) -> GapBound:
+        """What bounds gaps between nodes."""
+        return self._gap_bound
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is kept of the nodes."""
+        return self.node_list.nbytes
+
+    def take(self, kept: np.ndarray, tol: float) -> "AtNodes":
+        """Return the solutions at some of the nodes."""
+        fewer = self.node_list.take(kept)
+        return AtNodes(self.job, self.data, fewer, self.counters, tol, self._gap_bound)
+
+    def solution(self, value: float) -> Solution:
+        """Return the solution, its θ from the data."""
+        w, beside = self.node_list.weights(value), self.node_list.beside(value)
+        status, theta = dual_between(self.data.row_sums(), *beside, self._gap_bound.boxes, w)
+        found = Solution(status, theta, w, 0.0)
+        return found._replace(multiplier=self.data.intercept(found))
+
+    def function(self, value: float) -> Solution:
+        """Return the decision function, by w only."""
+        return self.node_list.function(value)
+
+    def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
+        """Return the decision functions at the nodes first, ..., last - 1."""
+        return self.node_list.sweep(first, last, with_theta)
+
+    def measure(self, value: float) -> Measure:
+        """Judge the solution from the data; θ at the ends of its box is so exactly."""
+        line, t = self.job.line(self.data), self.job.to_t(value)
+        return self.in_units(self.data.measure(self.solution(value), line, t))
+
+    def end(self, k: int) -> tuple[PrimalDualPoint, float]:
+        """Return node k as the end of an interval, from the data, and its largest violation."""
+        part, node = self.data.row_sums(), self.node_list[k]
+        margin = part.rows.products(node.w)
+        v, aim, off = part.sums_at(node, self._gap_bound.boxes, margin)
+        return make_end(node, margin, v, aim, self.data.constant.free), off
+
+
+def gap_bound_on(job: Job, data: StoredData) -> GapBound:
+    """Return what bounds the gaps of a job on these data."""
+    part = data.row_sums()
+    losses = SampleLosses(part.target, part.weight, part.sign)
+    return GapBound(part.summary(), losses, job.boxes, data.constant.free)
+
+
+def node_solver(job: Job, data: StoredData) -> NodeSolver:
+    """Return what solves a job on these data at one τ after another."""
+    constant = data.constant
+    rows = LocalRows(data.row_sums())
+    losses = SampleLosses(data.target, data.weight, data.rows.signs)
+    bound = GapBound(rows.summary, losses, job.boxes, constant.free)
+    return NodeSolver(rows, bound, constant.bias)
+
+
+def solve_at_nodes(
+    job: Job, data: StoredData, tau_range: tuple[float, float], tol: float, progress: Tell | None
+) -> AtNodes:
+    """Return solutions between which no gap exceeds `tol`.
+
+    Parameters
+    ----------
+    job : Job
+        What is to be solved.
+    data : StoredData
+        On what.
+    tau_range : pair of float
+        Where the path begins and ends.
+    tol : float
+        The largest gap, in units of the objective at w = 0 and τ = ½.
+    progress : callable or None
+        Called with the fraction that is done, the number of nodes, and τ.
+    """
+    solver = node_solver(job, data)
+    check_tol(tol, solver.gap_bound)
+    found = find_nodes(solver, *tau_range, tol, progress)
+    nodes = NodeList(found.nodes, data.constant.bias)
+    return AtNodes(job, data, nodes, found.counters, tol, solver.gap_bound)

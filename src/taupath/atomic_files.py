@@ -1,0 +1,72 @@
+"""Files that are written whole or not at all."""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+__all__ = ["replacing"]
+
+
+@contextlib.contextmanager
+def replacing(file: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
+    """Open a temporary file that takes the place of `file` when the block ends well.
+
+    It is in the same folder, and is flushed to the disk before it is renamed. If the block raises
+    an exception, it is removed, and `file` stays as it was.
+
+    Parameters
+    ----------
+    file : path
+        File to write. A link is followed.
+    mode : {"wb", "w"}
+        Binary or text.
+    **options
+        For `open`, such as ``newline`` and ``encoding``.
+    """
+    target = Path(os.path.realpath(file))
+    if target.is_dir():
+        raise IsADirectoryError(f"{file} is a folder; give the name of a file in it")
+    if target.exists() and not target.is_file():  # a device or a pipe cannot be replaced
+        with open(target, mode, **options) as stream:
+            yield stream
+        return
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no folder {target.parent} to write {file} in") from None
+    except OSError as error:
+        raise type(error)(f"cannot write {file}: {error.strerror}") from None
+    try:
+        with open(handle, mode, **options) as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(name, _permissions(target))
+        os.replace(name, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
+    _sync_folder(target.parent)
+
+
+def _permissions(target: Path) -> int:
+    """Return the permissions of the file to replace, or those of a new file."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Flush the new name to the disk, if the system can do that."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,17 @@
+"""Words that options take, for the library and for the command line.
+
+The command line needs them before it knows what to do, so nothing heavy is imported here.
+"""
+
+__all__ = ["FORMATS", "MISSING", "REPRODUCED", "TASKS", "UNSEEN"]
+
+# Formats that tables are read from.
+FORMATS = ("libsvm", "csv", "tsv", "parquet", "npz")
+# What the responses are: classes or numbers.
+TASKS = ("classify", "regress")
+# What is done about missing cells: an error, fill them in, or leave their rows out.
+MISSING = ("error", "impute", "drop")
+# What is done about categories that training did not have.
+UNSEEN = ("ignore", "error")
+# Parts of the paper that `taupath reproduce` computes again.
+REPRODUCED = ("table1", "table2", "figure1", "figure2", "lemma", "kinks", "all")

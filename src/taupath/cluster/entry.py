@@ -1,0 +1,31 @@
+"""The way to Dask collections that imports Dask only for those who have some."""
+
+from types import ModuleType
+from typing import Any
+
+from taupath.exceptions import install_command
+from taupath.validation import check_choice
+
+__all__ = ["cluster_solver"]
+
+
+def cluster_solver(method: Any, kernel: Any) -> ModuleType:
+    """Return what solves on Dask collections, having looked at these two arguments."""
+    if check_choice(method, "method", ("exact", "approximate", "auto")) == "exact":
+        raise ValueError(
+            "method='exact' needs all rows in one place, and X is a Dask collection: use "
+            "method='approximate', or pass X.compute() and y.compute() if they fit into memory"
+        )
+    if not (isinstance(kernel, str) and kernel == "linear"):
+        raise ValueError(f"Dask collections are for kernel='linear', got kernel={kernel!r}")
+    try:
+        from taupath.cluster import jobs
+    except ImportError as error:
+        if (error.name or "").split(".")[0] not in ("dask", "distributed"):
+            raise
+        raise ImportError(
+            f"Dask collections need {error.name}; install it with: "
+            + install_command("dask[array]", "distributed"),
+            name=error.name,
+        ) from error
+    return jobs

@@ -1,0 +1,200 @@
+"""Solutions at nodes whose rows are on a Dask cluster."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
+from taupath.approximate.interpolation import NodeList, make_end
+from taupath.approximate.solutions import Certified
+from taupath.approximate.training_data import AbsentData
+from taupath.engine.status import FREE, LOWER, UPPER
+from taupath.paths.certificate import Measure
+from taupath.paths.jobs import Job
+from taupath.paths.solutions import decide_at
+from taupath.paths.training_data import Solution, Sweep
+from taupath.validation import is_dask
+
+if TYPE_CHECKING:
+    from taupath.cluster.remote_rows import RemoteRows
+    from taupath.cluster.requests import Objectives
+    from taupath.cluster.rows import ClusterRows
+
+__all__ = ["OnCluster"]
+
+
+class OnCluster(Certified):
+    """Solutions at nodes whose rows are on a cluster.
+
+    Nodes and their w are here: coefficients and decision functions need no cluster. Rows are
+    computed again, from the collections that were passed in, when a certificate is asked for. They
+    are left out of pickles.
+
+    Parameters
+    ----------
+    job : Job
+        What was solved.
+    data : AbsentData
+        Size of the collections, and intercept.
+    node_list : NodeList
+        The nodes.
+    counters : dict
+        What it took to find them.
+    tol : float
+        What no gap exceeds.
+    rows : ClusterRows or None
+        The collections.
+    """
+
+    data: AbsentData
+
+    def __init__(
+        self,
+        job: Job,
+        data: AbsentData,
+        node_list: NodeList,
+        counters: dict[str, int],
+        tol: float,
+        rows: "ClusterRows | None",
+    ) -> None:
+        super().__init__(job, data, node_list.taus, counters)
+        self.node_list, self.tol = node_list, tol
+        self._rows: ClusterRows | None = rows
+        self._many: RemoteRows | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_rows": None, "_many": None}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is kept of the nodes."""
+        return self.node_list.nbytes
+
+    @property
+    def rows(self) -> "ClusterRows":
+        """The collections."""
+        if self._rows is None:
+            raise ValueError(
+                "this path was pickled, and its rows were left on the cluster: "
+                "path.attach(X, y) gives them back"
+            )
+        return self._rows
+
+    def attach(self, X: Any, y: Any, sample_weight: Any) -> "OnCluster":
+        """Give the rows back to a path that was pickled."""
+        from taupath.cluster.rows import ClusterRows
+
+        classes = getattr(self.job, "classes", None)
+        rows = ClusterRows.of(X, y, sample_weight, classes, self.data.constant)
+        if rows.table.X.shape != self.data.shape:
+            raise ValueError(
+                f"X has shape {rows.table.X.shape}, the path was made with {self.data.shape}"
+            )
+        self._rows, self._certificate = rows, None
+        return self
+
+    def take(self, kept: np.ndarray, tol: float) -> "OnCluster":
+        """Return the solutions at some of the nodes."""
+        fewer = self.node_list.take(kept)
+        return OnCluster(self.job, self.data, fewer, self.counters, tol, self._rows)
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """Keep the rows on the cluster for a while."""
+        if self._many is not None:
+            yield
+            return
+        with self.rows.session() as self._many:
+            try:
+                yield
+            finally:
+                self._many = None
+
+    @property
+    def _there(self) -> "RemoteRows":
+        assert self._many is not None  # within a session
+        return self._many
+
+    # -- certificates ----------------------------------------------------------------------------
+
+    @property
+    def gap_bound(self) -> GapBound:
+        """What bounds gaps between nodes."""
+        many, free = self._there, self.data.constant.free
+        return GapBound(many.summary, many, self.job.boxes, free)
+
+    def end(self, k: int) -> tuple[PrimalDualPoint, float]:
+        """Return node k as the end of an interval, from the data, and its largest violation."""
+        node = self.node_list[k]
+        margin, (v, target_product, violation) = self._there.sums_at(node, self.job.boxes)
+        return make_end(node, margin, v, target_product, self.data.constant.free), violation
+
+    def measure(self, value: float) -> Measure:
+        """Judge the solution, from the data on the cluster."""
+        with self.session():
+            reply = self._there.rounds.ask(self._point(value))
+            w, v = self.node_list.weights(value), reply.sums["v"]
+            if self.data.constant.free:
+                w, v = w[:-1], v[:-1]
+            primal = 0.5 * float(w @ w) + float(reply.sums["loss"])
+            dual = float(reply.sums["target_product"]) - 0.5 * float(v @ v)
+            kkt = float(reply.peaks["violation"]) / (self._there.summary.largest_target or 1.0)
+            return self.in_units(Measure(0.0, kkt, primal, dual))
+
+    def _point(self, value: float) -> "Objectives":
+        from taupath.cluster.requests import Objectives
+
+        nodes, s = self.node_list.beside(value)
+        return Objectives(tuple(nodes), s, value, self.node_list.weights(value), self.job.boxes)
+
+    # -- solutions -------------------------------------------------------------------------------
+
+    def solution(self, value: float) -> Solution:
+        """Refuse: θ is on the cluster."""
+        raise NotImplementedError("θ of this path is on a cluster: use alpha")
+
+    def function(self, value: float) -> Solution:
+        """Return the decision function, by w only."""
+        return self.node_list.function(value)
+
+    def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
+        """Return the decision functions at the nodes first, ..., last - 1."""
+        return self.node_list.sweep(first, last, with_theta)
+
+    def alpha(self, value: float) -> Any:
+        """Return the dual solution as a Dask array, in the partitions of the rows."""
+        return self._dual_solution(value)[:, 1]
+
+    def index_sets(self, value: float) -> tuple[Any, Any, Any]:
+        """Return L, M, R as Dask arrays whose sizes are not known yet."""
+        import dask.array as da
+
+        status = self._dual_solution(value)[:, 0].astype(np.int8)
+        upper, free, lower = (da.flatnonzero(status == one) for one in (UPPER, FREE, LOWER))
+        return upper, free, lower
+
+    def _dual_solution(self, value: float) -> Any:
+        """Return status and α of all samples, two columns."""
+        scale = self.job.alpha_scale(self.data.shape[0], value)
+        return self.rows.dual_solution(self._point(value), scale)
+
+    def decisions(self, X: Any, asked: Any) -> Any:
+        """Return f(x); of a Dask collection as a Dask array that is not computed yet."""
+        if not is_dask(X):
+            return super().decisions(X, asked)
+        from taupath.cluster.rows import map_rows
+
+        for value in np.atleast_1d(asked):
+            self.check(float(value))
+        given = {"data": self.data, "functions": self.node_list, "asked": asked}
+        n_columns = len(asked) if np.ndim(asked) else None
+        return map_rows(X, self.data.shape[1], n_columns, _decide, **given)
+
+
+def _decide(X: Any, data: AbsentData, functions: NodeList, asked: Any) -> np.ndarray:
+    """Return decisions about the rows of one chunk: a task that workers run."""
+    if X.shape[0] == 0:
+        return np.empty((0, len(asked)) if np.ndim(asked) else 0)
+    return decide_at(data, functions.function, data.check_new(X), asked)

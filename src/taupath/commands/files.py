@@ -1,0 +1,157 @@
+"""Files that commands read and write: data, models, matrices of costs, and outputs."""
+
+import argparse
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from taupath.commands import Failed
+from taupath.commands.printing import bar
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from taupath.models.model import Model
+    from taupath.tables import Table
+
+__all__ = [
+    "check_output",
+    "check_table_output",
+    "load_model",
+    "read_cost_matrix",
+    "read_data",
+    "read_rows",
+]
+
+
+def read_data(arguments: argparse.Namespace, file: str, as_text: Sequence[str] = ()) -> "Table":
+    """Return the table in a file; columns of `as_text` are read as they are written."""
+    from taupath.tables import read_table
+
+    with bar(f"reading {file}", arguments, unit="rows") as progress:
+        return read_table(
+            file,
+            format=arguments.format,
+            delimiter=arguments.delimiter,
+            as_text=as_text,
+            progress=progress,
+        )
+
+
+def read_rows(arguments: argparse.Namespace, model: "Model", file: str) -> "Table":
+    """Return the rows of a file that a model can be compared with."""
+    from taupath.tables.messages import counted
+
+    table = read_data(arguments, file)
+    rows = model.preparation.usable(table)
+    left_out = table.n_rows - rows.n_rows
+    if left_out:
+        warnings.warn(
+            f"{table.source}: {counted(left_out, 'row')} without truth or with missing cells left "
+            "out",
+            stacklevel=2,
+        )
+    return rows
+
+
+def load_model(file: str, target: str | None = None) -> "Model":
+    """Return the model in a file; `target` is where its data have the truth.
+
+    The file was written by ``taupath fit``, or in Python from a pipeline or an estimator. A path
+    alone cannot read raw files.
+    """
+    from taupath.estimators.classifier import QuantileSVC
+    from taupath.estimators.regressor import QuantileSVR
+    from taupath.models.model import Model
+    from taupath.storage import load
+
+    model = load(file)
+    if not isinstance(model, Model | QuantileSVC | QuantileSVR):
+        raise Failed(
+            f"{file} holds a {type(model).__name__} without the preparation of raw files; use "
+            "taupath.load in Python, or train with `taupath fit`"
+        )
+    if not isinstance(model, Model):
+        from taupath.models.from_sklearn import model_of  # imports much of scikit-learn
+
+        try:
+            model = model_of(model)
+        except ValueError as error:
+            raise Failed(f"{file}: {error}") from None
+    if target is None:
+        return model
+    return replace(model, preparation=model.preparation.with_target(target))
+
+
+def read_cost_matrix(file: str, labels: list[Any]) -> "np.ndarray":
+    """Return costs in the order of the labels; columns with their names may be in any order."""
+    import numpy as np
+
+    from taupath.tables import read_table
+
+    table = read_table(file, format="csv")
+    names = table.names or []
+    wanted = [str(label) for label in labels]
+    unnamed = [f"x{k}" for k in range(1, len(labels) + 1)]
+    numeric = not any(isinstance(label, str) for label in labels)
+    if numeric and names == unnamed and table.n_rows == len(labels) + 1:
+        head = [float(table.numbers(name)[0]) for name in names]  # labels that are numbers
+        if sorted(head) == sorted(map(float, labels)):
+            names = [wanted[[float(label) for label in labels].index(value)] for value in head]
+            costs = np.column_stack([table.numbers(name)[1:] for name in unnamed])
+            return _in_order(costs, names, wanted)
+    if table.n_rows != len(labels) or len(names) != len(labels):
+        raise Failed(
+            f"{file} must have {len(labels)} rows and columns, one for each of "
+            f"{', '.join(wanted)}; it has {table.n_rows} and {len(names)}"
+        )
+    costs = np.column_stack([table.column(name) for name in names])
+    if costs.dtype.kind != "f":
+        raise Failed(f"{file} must hold numbers only, under the labels as column names")
+    if names == unnamed:  # without a header
+        names = wanted
+    elif sorted(names) != sorted(wanted):
+        raise Failed(
+            f"the columns of {file} are {', '.join(names)}; they must be the classes "
+            f"{', '.join(wanted)}"
+        )
+    return _in_order(costs, names, wanted)
+
+
+def _in_order(costs: "np.ndarray", names: list[str], wanted: list[str]) -> "np.ndarray":
+    """Return costs with rows and columns in another order of their names."""
+    import numpy as np
+
+    order = [names.index(name) for name in wanted]
+    return np.asarray(costs[np.ix_(order, order)])
+
+
+def check_output(*files: str | None, inputs: Sequence[str | None] = ()) -> None:
+    """Refuse a file that cannot be written, before any long work is done for it.
+
+    It must not be one of the `inputs` either, whose content would be lost.
+    """
+    for file in files:
+        if file is None or file == "-":
+            continue
+        folder = Path(file).resolve().parent
+        if Path(file).is_dir():
+            raise Failed(f"{file} is a folder; give the name of a file in it")
+        if not folder.is_dir():
+            raise Failed(f"cannot write {file}: there is no folder {folder}")
+        if not os.access(folder, os.W_OK):
+            raise Failed(f"cannot write {file}: the folder {folder} may not be written to")
+        for other in filter(None, inputs):
+            if Path(file).exists() and Path(other).exists() and Path(file).samefile(other):
+                raise Failed(f"{file} would replace what this command reads; give another name")
+
+
+def check_table_output(file: str | None) -> None:
+    """Refuse a table whose name tells no format, before any long work is done for it."""
+    from taupath.tables.formats import format_to_write
+
+    if file is not None:
+        format_to_write(file)

@@ -1,0 +1,122 @@
+"""Options that several commands share, and what they ask for."""
+
+import argparse
+import shutil
+import textwrap
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from taupath.choices import FORMATS
+from taupath.commands import Failed
+
+if TYPE_CHECKING:
+    from taupath.tables import Table
+
+__all__ = [
+    "PREDICTION",
+    "add_cost_options",
+    "add_data_options",
+    "add_model",
+    "add_target_option",
+    "costs_given",
+    "new_command",
+    "taus_of",
+]
+
+# Column of the decisions in the output of `taupath predict`.
+PREDICTION = "prediction"
+# Characters in a line of a description, at most: longer lines are hard to read.
+WIDEST = 100
+
+
+def new_command(
+    commands: Any,
+    parents: list[argparse.ArgumentParser],
+    run: Callable[[argparse.Namespace], None],
+    **about: str,
+) -> argparse.ArgumentParser:
+    """Return the parser of a new command; `about` has its name, help, description and epilog."""
+    width = min(shutil.get_terminal_size().columns, WIDEST) - 2
+    about["description"] = textwrap.fill(about["description"], width)
+    parser: argparse.ArgumentParser = commands.add_parser(
+        parents=parents,
+        formatter_class=argparse.RawDescriptionHelpFormatter,  # examples keep their lines
+        **about,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add the model file to read."""
+    parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
+
+
+def add_data_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for reading a data file."""
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="format of the data file; recognised by its name or content if not given",
+    )
+    parser.add_argument(
+        "--delimiter",
+        metavar="CHAR",
+        help="what separates the cells of a text file: a character, or tab, comma, semicolon, "
+        "pipe or space; recognised if not given",
+    )
+
+
+def add_target_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the column that holds the truth."""
+    parser.add_argument(
+        "--target",
+        metavar="COLUMN",
+        help="column with the truth; needed for models saved in Python, which do not know it",
+    )
+
+
+def add_cost_options(parser: argparse.ArgumentParser, per_row: bool) -> None:
+    """Add τ and costs; with `per_row` each may be a column of the data."""
+    note = "; or the name of a column with one for each row" if per_row else ""
+    group = parser.add_argument_group("costs (two classes)")
+    group.add_argument("--tau", metavar="T", help=f"cost_fp / (cost_fp + cost_fn){note}")
+    group.add_argument("--cost-fp", metavar="A", help=f"what a false alarm costs{note}")
+    group.add_argument("--cost-fn", metavar="B", help=f"what a miss costs{note}")
+
+
+def costs_given(arguments: argparse.Namespace) -> bool:
+    """Return whether any option about costs was given."""
+    given = (arguments.tau, arguments.cost_fp, arguments.cost_fn, arguments.cost_matrix)
+    return any(option is not None for option in given)
+
+
+def taus_of(arguments: argparse.Namespace, table: "Table | None" = None) -> Any:
+    """Return the τ that the options ask for: None, a number, or one for each row of the table."""
+    from taupath.estimators.costs import costs_to_tau
+
+    costs = (arguments.cost_fp, arguments.cost_fn)
+    if arguments.tau is not None:
+        if costs != (None, None):
+            raise Failed("give --tau or costs, not both")
+        return _number_or_column(arguments.tau, "--tau", table)
+    if costs == (None, None):
+        return None
+    if None in costs:
+        raise Failed("give both --cost-fp and --cost-fn")
+    fp = _number_or_column(arguments.cost_fp, "--cost-fp", table)
+    fn = _number_or_column(arguments.cost_fn, "--cost-fn", table)
+    taus = costs_to_tau(fp, fn, 0 if table is None else table.n_rows)
+    return float(taus) if taus.ndim == 0 else taus
+
+
+def _number_or_column(text: str, option: str, table: "Table | None") -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    if table is None:
+        raise Failed(f"{option} must be a number, got {text!r}")
+    if text not in (table.names or ()):
+        raise Failed(f"{option} must be a number or a column of {table.source}, got {text!r}")
+    return table.numbers(text)

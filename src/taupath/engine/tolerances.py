@@ -1,0 +1,30 @@
+"""Tolerances of the engine, by what they decide; those of the core: `_core/_tolerances.pxd`."""
+
+__all__ = [
+    "ABSENT_COLUMN",
+    "ABSURD_MARGIN",
+    "BEYOND_MARGIN",
+    "LENGTH_ROUNDED_UP",
+    "METRIC_RIDGE",
+    "OUTWEIGHED",
+    "RAISE",
+]
+
+# δ, by which targets are raised to break ties: large against rounding in a slack (1e-13 is common,
+# 1e-12 has been seen), small against the promised gap of 1e-9.
+RAISE = 1e-10
+# A correction starts from targets this far beyond the margins of bound points on the wrong side,
+# relative to the margin: as far as raised targets keep points apart.
+BEYOND_MARGIN = 1e-10
+# A state with margins beyond this cannot be corrected: its squares would overflow.
+ABSURD_MARGIN = 1e100
+# Weights of one sign outweigh those of the other up to this part, the rounding of their sums.
+OUTWEIGHED = 1e-15
+# Part of the mean diagonal entry that is added to the scaled second moments. It keeps R far from
+# singular: its condition number is at most 1e4 √d, and LENGTH_ROUNDED_UP covers what rounding can
+# then do to a length.
+METRIC_RIDGE = 1e-8
+LENGTH_ROUNDED_UP = 1.0 + 1e-6
+# Least size of a column, as part of its largest entry, so that rows that alone have it do not
+# become so long that squares overflow.
+ABSENT_COLUMN = 1e-30

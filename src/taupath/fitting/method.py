@@ -1,0 +1,25 @@
+"""The choice between exact and approximate paths."""
+
+from typing import Any
+
+from taupath.validation import check_choice
+
+__all__ = ["MANY_SAMPLES", "choose_method"]
+
+# From so many samples on, method="auto" is approximate: with hundreds of features, the exact path
+# of twice as many takes minutes.
+MANY_SAMPLES = 20_000
+
+
+def choose_method(method: Any, kernel: Any, n_samples: int) -> str:
+    """Return "exact" or "approximate", for "auto" by the number of samples."""
+    chosen = check_choice(method, "method", ("exact", "approximate", "auto"))
+    linear = isinstance(kernel, str) and kernel == "linear"
+    if chosen == "approximate" and not linear:
+        raise ValueError(
+            f"method='approximate' is for kernel='linear', got kernel={kernel!r}; "
+            "use method='exact' with it"
+        )
+    if chosen == "auto":
+        chosen = "approximate" if linear and n_samples >= MANY_SAMPLES else "exact"
+    return chosen

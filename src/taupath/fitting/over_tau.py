@@ -1,0 +1,99 @@
+"""Paths over τ: arguments are checked once, and the method is chosen."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from taupath.approximate.solutions import solve_at_nodes
+from taupath.approximate.training_data import StoredData
+from taupath.cluster.entry import cluster_solver
+from taupath.fitting.method import choose_method
+from taupath.paths.intercept import make_intercept
+from taupath.paths.jobs import Job, label_responses, target_responses
+from taupath.paths.options import Options, make_training_data
+from taupath.paths.path import SolutionPath
+from taupath.paths.walked import Walked
+from taupath.progress import Progress, telling
+from taupath.validation import (
+    check_features,
+    check_n_jobs,
+    check_positive,
+    check_progress,
+    check_range,
+    is_dask,
+)
+
+__all__ = ["Request", "path_over_tau"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a path over τ is to be found, checked but for the options, which need X."""
+
+    options: Options
+    tau_range: tuple[float, float]
+    in_two_threads: bool
+    method: Any
+    tol: float
+    progress: Progress | None
+
+    @classmethod
+    def checked(
+        cls, options: Options, tau_range: Any, n_jobs: Any, method: Any, tol: Any, progress: Any
+    ) -> "Request":
+        """Return the request that these arguments of a user make."""
+        progress, together = check_progress(progress), check_n_jobs(n_jobs) > 1
+        tol = check_positive(tol, "tol")
+        return cls(options, check_range(tau_range), together, method, tol, progress)
+
+
+def path_over_tau(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    request: Request,
+    labelled: bool,
+    make_job: Callable[[int, Any], Job],
+    walk: Callable[..., Walked],
+) -> SolutionPath:
+    """Return the path of a job, by the method that was asked for.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        As users pass them.
+    request : Request
+        What else they ask for.
+    labelled : bool
+        Whether y holds labels of two classes, not numbers.
+    make_job : callable
+        Returns the job for a number of samples and the classes, None where there are none.
+    walk : callable
+        Finds its exact solutions.
+    """
+    options, tau_range, tol = request.options, request.tau_range, request.tol
+    to_nodes = telling(request.progress, "nodes", "τ")
+    if is_dask(X, y, sample_weight):
+        solver = cluster_solver(request.method, options.kernel)
+        return SolutionPath(
+            solver.solve_on_cluster(
+                X, y, sample_weight, labelled, make_job, options.intercept, tau_range, tol, to_nodes
+            )
+        )
+    X = check_features(X, single=request.method != "exact")
+    n_samples = X.shape[0]
+    method = choose_method(request.method, options.kernel, n_samples)
+    classes = None
+    if labelled:
+        classes, responses = label_responses(y, n_samples, sample_weight)
+    else:
+        responses = target_responses(y, n_samples, sample_weight)
+    if method == "approximate":
+        job = make_job(n_samples, classes)
+        stored = StoredData(X, responses, make_intercept(options.intercept, X))
+        return SolutionPath(solve_at_nodes(job, stored, tau_range, tol, to_nodes))
+    data = make_training_data(X.astype(np.float64, copy=False), responses, options)
+    job, to_kinks = make_job(n_samples, classes), telling(request.progress, "kinks", "τ")
+    return SolutionPath(walk(job, data, tau_range, to_kinks, request.in_two_threads))

@@ -1,0 +1,195 @@
+"""Exact solutions of each job on training data: which walks to take, and with how many threads."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from taupath._core._rows import Rows
+from taupath.approximate.interpolation import index_sets
+from taupath.approximate.solutions import node_solver
+from taupath.approximate.training_data import StoredData
+from taupath.engine.problem import Line
+from taupath.engine.solver import RAISE, Guess, Record, solve_path
+from taupath.engine.two_threads import (
+    Leg,
+    Meeting,
+    progress_of_two,
+    walk_in_two,
+    walk_together,
+)
+from taupath.exceptions import WalkFailed
+from taupath.paths.jobs import QuantileClassification, QuantileRegression, Regularization, Way
+from taupath.paths.training_data import TrainingData
+from taupath.paths.walked import Walked, WalkedPiece, constant_piece
+from taupath.progress import Tell
+
+__all__ = ["walk_classification", "walk_regression", "walk_regularization"]
+
+# From so many samples on, and up to so many features, the middle of a path is guessed so that a
+# second walk can begin there: with fewer samples, or more features, the guess takes longer than
+# the walk it saves.
+MANY_SAMPLES, FEW_FEATURES = 2000, 2000
+# Gap of the guess, as part of the objective at w = 0: few index sets are wrong then.
+GUESSED_WITHIN = 1e-4
+# For progress: part of C_max below which kinks are no longer dense on a logarithmic scale.
+SMALL_C = 1e-5
+# y that vary by less than this part of the largest |y| are taken to vary so much, so that raising
+# the targets is visible beside rounding.
+LEAST_UNIT = 1e-3
+# Where C is so large that functions pass through the samples, raised targets cost C times their
+# number: they are raised by less, down to this part. Should that be too little to tell ties apart,
+# by more again, in steps of this factor.
+LEAST_RAISE = 1e-4
+RAISE_MORE = 100.0
+
+
+def walk_classification(
+    job: QuantileClassification,
+    data: TrainingData,
+    tau_range: tuple[float, float] = (0.0, 1.0),
+    progress: Tell | None = None,
+    together: bool = False,
+) -> Walked:
+    """Return the solutions over τ; with `together`, two threads walk and meet on the way."""
+    line, (begin, end) = job.line(data).raised(RAISE), tau_range
+    rows, order = data.rows_to_walk()
+    others = rows.sharing() if together else None
+    mirrored = all(1.0 - (1.0 - t) == t for t in tau_range)
+    n_samples, n_features = data.shape
+    linear = data.kernel is None
+    can_guess = linear and n_features <= FEW_FEATURES and n_samples >= MANY_SAMPLES
+    if others is None or not (mirrored or can_guess):
+        walks = [Leg(False, solve_path(rows, line, begin, end, order, progress))]
+    else:
+        # the first walk begins where few boxes are open: there the start is quick
+        flipped = mirrored and 2 * int((data.sign > 0.0).sum()) > n_samples
+        if flipped:
+            line, begin, end = line.reversed(), 1.0 - end, 1.0 - begin
+        guess_at = _guess_at(job, data, flipped) if can_guess else None
+        walks = walk_in_two(rows, others, line, begin, end, order, progress, guess_at)
+        if flipped:
+            walks = [Leg(not backward, record) for backward, record in walks[::-1]]
+    pieces = [WalkedPiece(job, data, Way(backward), record) for backward, record in walks]
+    return Walked(job, data, pieces)
+
+
+def _guess_at(
+    job: QuantileClassification, data: TrainingData, flipped: bool
+) -> Callable[[float], Guess]:
+    """Return what guesses solutions on the line, or on the reversed one."""
+
+    def guess(t: float) -> Guess:
+        stored = StoredData(data.X, data.responses, data.constant)
+        solver = node_solver(job, stored)
+        node = solver.solve_from_zero(1.0 - t if flipped else t, GUESSED_WITHIN).node
+        theta, low, high = stored.row_sums().dual_at(node, job.boxes)
+        return Guess(index_sets(low, high), theta)
+
+    return guess
+
+
+def walk_regularization(
+    job: Regularization, data: TrainingData, progress: Tell | None = None
+) -> Walked:
+    """Return the solutions over C."""
+    rows, order = data.rows_to_walk()
+    line, tell = job.line(data).raised(RAISE), progress and _along_C(progress, job)
+    record = solve_path(rows, line, 0.0, 1.0, order, tell)
+    return Walked(job, data, [WalkedPiece(job, data, Way(), record)])
+
+
+def _along_C(tell: Tell, job: Regularization) -> Tell:
+    """Return what a walk over C reports to: its kinks crowd where C is small."""
+
+    def report(fraction: float, n_events: int, t: float | None) -> None:
+        done = np.log1p(fraction / SMALL_C) / np.log1p(1.0 / SMALL_C)
+        tell(float(done), n_events, None if t is None else job.from_t(t))
+
+    return report
+
+
+def walk_regression(
+    job: QuantileRegression,
+    data: TrainingData,
+    tau_range: tuple[float, float] = (0.0, 1.0),
+    progress: Tell | None = None,
+    together: bool = False,
+) -> Walked:
+    """Return the solutions over τ, from walks that begin at either end and meet in the middle."""
+    begin, end = tau_range
+    constant = constant_piece(data, begin, end)
+    if constant is not None:
+        return Walked(job, data, [constant])
+    rows, order = data.rows_to_walk()
+    others = rows.sharing() if together else None
+    unit = _unit(data)
+    strength = job.C / unit * float(data.weight.max()) * float(rows.squared_norms().max())
+    rise = RAISE / min(max(strength, 1.0), 1.0 / LEAST_RAISE)
+    ranges = {True: (begin, min(end, 0.5)), False: (1.0 - end, min(1.0 - begin, 0.5))}
+    ranges = {turned: part for turned, part in ranges.items() if part[0] < part[1]}
+    in_two = len(ranges) == 2 and others is not None
+    report = progress_of_two(progress, (0.5, 0.5))
+    pieces: list[WalkedPiece] = []
+
+    def walk(turned: bool, rows: Rows, meeting: Meeting | None) -> WalkedPiece:
+        way = Way(backward=not turned, turned=turned, unit=unit, rise=rise)
+        line = job.line_to_walk(data, way)
+        own = report(not turned) if in_two else _part_of(progress, turned, tau_range, pieces)
+        raised_by, record = _walk(rows, line, ranges[turned], order, own, rise, meeting)
+        return WalkedPiece(job, data, way._replace(rise=raised_by), record)
+
+    if in_two:
+        from_both = (lambda at: walk(True, rows, at), lambda at: walk(False, others, at))
+        return Walked(job, data, walk_together(from_both))
+    for turned in ranges:
+        pieces.append(walk(turned, rows, None))
+    return Walked(job, data, pieces)
+
+
+def _walk(
+    rows: Rows,
+    line: Line,
+    ends: tuple[float, float],
+    order: np.ndarray | None,
+    progress: Tell | None,
+    rise: float,
+    meeting: Meeting | None,
+) -> tuple[float, Record]:
+    """Return what targets were raised by, and what was recorded then."""
+    while True:
+        try:
+            raised, met = line.raised(rise), meeting and meeting.reached
+            return rise, solve_path(rows, raised, *ends, order, progress, met)
+        except WalkFailed:
+            if rise >= RAISE:
+                raise
+            rise = min(RAISE_MORE * rise, RAISE)
+
+
+def _unit(data: TrainingData) -> float:
+    """Return the scale on which y varies."""
+    present = data.target[data.weight > 0.0]
+    spread = float(np.abs(present - np.median(present)).mean())
+    return max(spread, LEAST_UNIT * float(np.abs(present).max()))
+
+
+def _part_of(
+    progress: Tell | None,
+    turned: bool,
+    tau_range: tuple[float, float],
+    walked: Sequence[WalkedPiece],
+) -> Tell | None:
+    """Return what to call on the one or the other half of the way."""
+    if progress is None:
+        return None
+    whole, (begin, end) = progress, tau_range
+    before = sum(piece.counters["kinks"] for piece in walked)
+    middle = min(max(0.5, begin), end)
+    done = 0.0 if turned else (middle - begin) / (end - begin)
+    share = ((middle - begin) if turned else (end - middle)) / (end - begin)
+
+    def report(fraction: float, n_events: int, t: float | None) -> None:
+        at = t if turned or t is None else 1.0 - t
+        whole(done + share * fraction, before + n_events, at)
+
+    return report

@@ -1,0 +1,125 @@
+"""Checks of a trained model: its certificate, and whether a table is the one it was trained on."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.class_weight import compute_sample_weight
+
+from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.regressor import QuantileSVR
+from taupath.models.model import Model
+from taupath.models.training_record import about_paths
+from taupath.paths.certificate import Certificate
+from taupath.tables import Table, TableError
+
+__all__ = ["certificate_of", "differences", "has_data", "simplified"]
+
+# How far a feature may be from that of training, relative to the largest one: scaling a column
+# again, from text that was read again, may round differently in the last digits.
+SAME = 1e-12
+
+
+def simplified(model: Model, tol: float) -> tuple[Model, Certificate]:
+    """Return a model with fewer nodes, whose gaps are at most `tol`, and its certificate."""
+    estimator = model.estimator.simplify(tol)
+    certificate = certificate_of(estimator, None)
+    trained = {**model.trained, **about_paths(estimator, certificate)}
+    return replace(model, estimator=estimator, trained=trained), certificate
+
+
+def certificate_of(
+    estimator: QuantileSVC | QuantileSVR, points: int | None, X: Any = None, y: Any = None
+) -> Certificate:
+    """Return the certificate of the worst path; X and y are needed for paths without data."""
+    if X is not None and not estimator._all_paths()[0].has_data:
+        found = [
+            path.certify(X if own is None else X[own], *given)
+            for path, (own, *given) in zip(
+                estimator._all_paths(), _training_sets(estimator, y), strict=True
+            )
+        ]
+    else:
+        found = [path.certify(points) for path in estimator._all_paths()]
+    gap = max(found, key=lambda each: each.worst_gap)
+    kkt = max(found, key=lambda each: each.worst_kkt)
+    return Certificate(
+        worst_gap=gap.worst_gap,
+        tau_gap=gap.tau_gap,
+        worst_kkt=kkt.worst_kkt,
+        tau_kkt=kkt.tau_kkt,
+        n_checked=sum(each.n_checked for each in found),
+        complete=all(each.complete for each in found),
+        continuum=all(each.continuum for each in found),
+        tol=max((each.tol for each in found if each.tol is not None), default=None),
+    )
+
+
+def _training_sets(
+    estimator: QuantileSVC | QuantileSVR, y: np.ndarray
+) -> Iterator[tuple[np.ndarray | None, np.ndarray, np.ndarray | None]]:
+    """Yield which samples (None: all) each path was trained on, with what response and weight."""
+    if isinstance(estimator, QuantileSVR):
+        yield None, y, None
+        return
+    weight = None
+    if estimator.class_weight is not None:
+        weight = compute_sample_weight(estimator.class_weight, y)
+    for classes, positive in estimator._tasks():
+        own = estimator._members_of(y, classes)
+        labels = (y == estimator.classes_[positive]).astype(int)
+        if own is None:
+            yield None, labels, weight
+        else:
+            yield own, labels[own], None if weight is None else weight[own]
+
+
+def has_data(model: Model) -> bool:
+    """Return whether a model holds its training data."""
+    return bool(model.estimator._all_paths()[0].has_data)
+
+
+def differences(model: Model, table: Table) -> str | None:
+    """Return how a table differs from that of training, None if it does not."""
+    X = model.preparation.features(table)
+    if not model.preparation.has_response(table):
+        return "there is nothing to be predicted in it"
+    try:
+        y = model.preparation.response(table)
+    except TableError as error:
+        return str(error)
+    rows = model.trained.get("rows")
+    if X.shape[0] != rows:
+        return f"it has {X.shape[0]} rows, training had {rows}"
+    estimator = model.estimator
+    if not has_data(model):
+        return None  # the certificate decides
+    if isinstance(estimator, QuantileSVR):
+        members: list[np.ndarray | None] = [None]
+        truth = [(y, estimator.path_.data.target)]
+    else:
+        members, truth = estimator._members, []
+        for (_, positive), own, path in zip(
+            estimator._tasks(), members, estimator.paths_, strict=True
+        ):
+            labels = y if own is None else y[own]
+            truth.append((np.where(labels == positive, 1.0, -1.0), path.data.sign))
+    for own, (response, known), path in zip(members, truth, estimator._all_paths(), strict=True):
+        order = np.arange(X.shape[0]) if own is None else own
+        wrong = _first_difference(X[order], path.data.X)
+        if wrong is None and not np.array_equal(response, known):
+            wrong = int((response != known).argmax())
+        if wrong is not None:
+            return f"row {int(order[wrong]) + 1} is another one"
+    return None
+
+
+def _first_difference(X: Any, known: Any) -> int | None:
+    """Return the first row that is not the same, None if all are."""
+    off = abs(X - known)
+    largest = max(float(abs(known).max()), float(np.finfo(float).tiny))
+    rows = off.max(axis=1)
+    rows = np.asarray(rows.todense() if hasattr(rows, "todense") else rows).ravel()
+    wrong = np.flatnonzero(rows > SAME * largest)
+    return int(wrong[0]) if len(wrong) else None

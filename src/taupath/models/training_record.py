@@ -1,0 +1,76 @@
+"""The record of a training: what a model says about how it was trained, as JSON can hold it."""
+
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.regressor import QuantileSVR
+from taupath.paths.certificate import Certificate
+from taupath.progress import duration
+
+__all__ = ["about_paths", "certificate_in", "provenance", "training_record"]
+
+
+def training_record(
+    estimator: QuantileSVC | QuantileSVR, rows: int, certificate: Certificate | None = None
+) -> dict[str, Any]:
+    """Return the record of a fitted estimator; training adds what only it knows."""
+    return {
+        "rows": rows,
+        "features": int(estimator.n_features_in_),
+        "C": float(estimator._all_paths()[0].C),
+        "kernel": estimator.kernel,
+        "intercept": estimator.intercept,
+        **about_paths(estimator, certificate),
+        "taupath": version("taupath"),
+    }
+
+
+def about_paths(
+    estimator: QuantileSVC | QuantileSVR, certificate: Certificate | None = None
+) -> dict[str, Any]:
+    """Return the part of the record that is about the paths, and changes when they do."""
+    found: dict[str, Any] = {
+        "method": estimator.method_,
+        "tol": estimator.tol if estimator.method_ == "approximate" else None,
+        "kinks": int(np.sum(estimator.n_iter_)),
+    }
+    if certificate is None:
+        return found
+    return {
+        **found,
+        "tol": certificate.tol,
+        "record bytes": sum(path.nbytes for path in estimator._all_paths()),
+        "certificate": {**asdict(certificate), "holds": certificate.holds()},
+    }
+
+
+def provenance(record: dict[str, Any]) -> dict[str, str]:
+    """Return a record for people to read, line by line."""
+    approximate = record.get("method") == "approximate" and record.get("tol") is not None
+    source = [str(record["file"])] if "file" in record else []
+    shown = {
+        "trained on": ", ".join([*source, f"{record.get('rows')} rows"]),
+        "features": record.get("features"),
+        "kernel": record.get("kernel"),
+        "C": f"{record['C']:g}" if "C" in record else None,
+        "intercept": record.get("intercept"),
+        "nodes" if approximate else "kinks": record.get("kinks"),
+        "duality gap within": f"{record['tol']:g}" if approximate else None,
+        "time to train": duration(record["seconds"]) if "seconds" in record else None,
+        "taupath": record.get("taupath"),
+    }
+    return {name: str(value) for name, value in shown.items() if value is not None}
+
+
+def certificate_in(record: dict[str, Any]) -> Certificate | None:
+    """Return the certificate that was computed after training, None if there is none."""
+    found = dict(record.get("certificate") or {})
+    found.pop("holds", None)
+    try:
+        return Certificate(**found) if found else None
+    except TypeError:  # a certificate of another version
+        return None

@@ -1,0 +1,125 @@
+"""Checks of what is judged or drawn: classifiers, labels, probabilities, data frames."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from taupath.estimators.pipelines import pos_label_of
+from taupath.validation import (
+    UNIT_INTERVAL,
+    check_all_within,
+    check_labels,
+    check_numbers,
+    check_weight,
+    check_weighted_classes,
+)
+
+__all__ = [
+    "as_frame_of",
+    "check_binary_classifier",
+    "check_probabilities",
+    "column_names",
+    "columns_of",
+    "find_positive",
+    "positive_of",
+    "positive_probability",
+    "weights_of",
+]
+
+
+def check_binary_classifier(estimator: Any) -> None:
+    """Refuse what is no fitted classifier of two classes."""
+    if not is_classifier(estimator):
+        raise ValueError(
+            "Expected 'estimator' to be a binary classifier. "
+            f"Got {type(estimator).__name__} instead."
+        )
+    check_is_fitted(estimator)
+    if len(estimator.classes_) != 2:
+        raise ValueError(
+            "Expected 'estimator' to be a binary classifier. "
+            f"Got {len(estimator.classes_)} classes instead."
+        )
+
+
+def positive_of(estimator: Any, X: Any, y: Any, pos_label: Any = None) -> np.ndarray:
+    """Return which samples have the positive class of the estimator; y needs to have both."""
+    check_consistent_length(X, y)
+    present, larger = check_labels(y, np.asarray(y).size)
+    unknown = present[~np.isin(present, estimator.classes_)].tolist()
+    if unknown:
+        raise ValueError(
+            f"y has labels that the estimator was not fitted with: {', '.join(map(repr, unknown))}"
+        )
+    return larger if pos_label_of(estimator, pos_label) == present[1] else ~larger
+
+
+def find_positive(y_true: Any, pos_label: Any = None) -> np.ndarray:
+    """Return which samples are positive: those of `pos_label`, else of the larger label."""
+    kind = type_of_target(y_true, input_name="y_true")
+    if kind != "binary":
+        raise ValueError(f"y_true must have labels of two classes, got {kind} values")
+    labels = column_or_1d(y_true)
+    present = np.unique(labels).tolist()
+    if len(present) != 2:
+        raise ValueError(f"y_true must have exactly two classes, got one only: {present[0]!r}")
+    if pos_label is not None and pos_label not in present:
+        raise ValueError(f"pos_label={pos_label!r} is not a label of y_true, which has {present}")
+    return np.asarray(labels == (present[1] if pos_label is None else pos_label))
+
+
+def weights_of(sample_weight: Any, positive: np.ndarray) -> np.ndarray:
+    """Return one weight for each sample, with some for either class."""
+    weight = check_weight(sample_weight, len(positive))
+    check_weighted_classes(weight, np.array(["negative", "positive"]), positive)
+    return weight
+
+
+def positive_probability(estimator: Any, X: Any, pos_label: Any = None) -> np.ndarray:
+    """Return the probability that a classifier of two classes gives the positive one."""
+    check_binary_classifier(estimator)
+    if not hasattr(estimator, "predict_proba"):
+        raise AttributeError(f"{type(estimator).__name__} has no predict_proba")
+    column = estimator.classes_.tolist().index(pos_label_of(estimator, pos_label))
+    return np.asarray(estimator.predict_proba(X)[:, column], dtype=np.float64)
+
+
+def check_probabilities(y_proba: Any, n_samples: int) -> np.ndarray:
+    """Return probabilities of the positive class, one for each sample."""
+    proba = check_numbers(y_proba, "y_proba")
+    if proba.ndim != 1:
+        raise ValueError(
+            "y_proba must have one dimension, the probability of the positive class, "
+            f"got shape {proba.shape}"
+        )
+    if len(proba) != n_samples:
+        raise ValueError(f"y_proba has {len(proba)} values, y_true has {n_samples}")
+    return check_all_within(proba, "y_proba", UNIT_INTERVAL)
+
+
+def column_names(X: Any) -> list[str] | None:
+    """Return the names of a data frame's columns, None for an array."""
+    names = getattr(X, "columns", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def columns_of(X: Any) -> np.ndarray:
+    """Return dense features as an array of two dimensions."""
+    array = check_numbers(X.toarray() if hasattr(X, "toarray") else X, "X")
+    if array.ndim != 2:
+        raise ValueError(
+            f"X must have two dimensions (n_samples, n_features), got shape {array.shape}"
+        )
+    return array
+
+
+def as_frame_of(X: Any, array: np.ndarray) -> Any:
+    """Return other samples in the form of X: a data frame with its columns, or an array."""
+    if column_names(X) is None:
+        return array
+    if hasattr(X, "iloc"):
+        return type(X)(array, columns=X.columns)
+    return type(X)(array, schema=list(X.columns))

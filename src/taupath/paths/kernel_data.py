@@ -1,0 +1,242 @@
+"""Training data seen through a kernel."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from taupath._core._kernel_rows import CachedRows, MatrixRows
+from taupath._core._rows import Rows
+from taupath.engine.problem import Line
+from taupath.engine.rows import make_rows
+from taupath.paths.certificate import Measure, measure
+from taupath.paths.crossings import Functions
+from taupath.paths.intercept import Intercept
+from taupath.paths.kernels import (
+    Kernel,
+    check_symmetric,
+    clipped,
+    is_indefinite,
+    low_rank_factor,
+    warn_of_indefinite,
+)
+from taupath.paths.training_data import Points, Responses, Solution, Sweep, TrainingData
+from taupath.validation import slices
+
+__all__ = ["MEGABYTE", "KernelData"]
+
+# What `cache_size` is given in.
+MEGABYTE = 1e6
+# Least number of rows of a kernel matrix that the cache must hold: with fewer, nearly every step
+# of a walk would compute the rows of the free points again.
+FEWEST_ROWS = 100
+# A kernel matrix whose rank is at most this is replaced by vectors of as many dimensions: their
+# products cost less than rows of the matrix.
+MOST_COLUMNS = 512
+# Samples at a time where the kernel matrix is not kept: blocks of a few megabytes.
+DIAGONAL_BLOCK = 256
+# Samples whose kernel matrix is looked at for negative eigenvalues, which takes under a second.
+LOOKED_AT = 1000
+# Part of the largest possible ‖Δw‖² that rounding may hide in its computed value.
+ROUNDING = 1e-14
+
+
+class KernelData(TrainingData):
+    """Samples seen through a kernel; `X` holds features or, where precomputed, the kernel.
+
+    The kernel matrix is kept if it takes no more than `budget` bytes. Otherwise its rows are
+    computed when they are needed, and as many as that are kept.
+    """
+
+    def __init__(
+        self, X: Any, responses: Responses, constant: Intercept, kernel: Kernel, budget: float
+    ) -> None:
+        super().__init__(X, responses, constant)
+        self.kernel: Kernel = kernel
+        self.budget = budget
+        row = 8 * X.shape[0]
+        self._in_memory = row * X.shape[0] <= budget
+        self._n_slots = int(budget // row)
+        if not self._in_memory and self._n_slots < FEWEST_ROWS:
+            raise ValueError(
+                f"cache_size={budget / MEGABYTE:g} (MB) holds {self._n_slots} rows of the kernel "
+                f"matrix of {X.shape[0]} samples, {FEWEST_ROWS} are needed: give at least "
+                f"{FEWEST_ROWS * row / MEGABYTE:.3g}"
+            )
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """k(x_i, x_j), where it is kept."""
+        return np.ascontiguousarray(self._between(slice(None), slice(None)))
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """k(x_i, x_i)."""
+        if self._in_memory:
+            return self.matrix.diagonal().copy()
+        parts = slices(self.shape[0], DIAGONAL_BLOCK)
+        return np.concatenate([self._between(some, some).diagonal() for some in parts])
+
+    def examine(self) -> None:
+        """Refuse a kernel that is not symmetric; warn of one that is not positive semidefinite."""
+        if not self.kernel.known:
+            whole = self.matrix if self._in_memory else self._some()
+            check_symmetric(whole)
+        if not self.kernel.positive:
+            eigenvalues = np.linalg.eigvalsh(self._some())
+            self.indefinite = is_indefinite(eigenvalues)
+            if self.indefinite:
+                warn_of_indefinite(eigenvalues, walked=self._in_memory)
+
+    def _some(self) -> np.ndarray:
+        """Return the kernel matrix of some of the samples."""
+        few = slice(None, None, -(-self.shape[0] // LOOKED_AT))
+        return self._between(few, few)
+
+    def _between(self, one: Any, other: Any) -> np.ndarray:
+        """Return k(x_i, x_j) for some i and some j."""
+        if self.kernel.precomputed:
+            return np.asarray(self.X[one][:, other])
+        if "matrix" in self.__dict__:
+            return np.asarray(self.matrix[one][:, other])
+        return self.kernel(self.X[one], self.X[other])
+
+    def _row(self, i: int) -> np.ndarray:
+        return np.asarray(self._between(slice(i, i + 1), slice(None))[0])
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The z_i: vectors where few dimensions do, else rows of their Gram matrix.
+
+        For an indefinite kernel, those of the positive semidefinite matrix nearest to it.
+        """
+        bias, free = self.constant.bias, self.constant.free
+        K = self.matrix if self._in_memory else None
+        if self.indefinite and K is not None:
+            K = clipped(K)
+        diagonal = self.diagonal if K is None else K.diagonal()
+        most = min(MOST_COLUMNS, self.shape[0] // 2)
+        low_rank = low_rank_factor(diagonal, self._row if K is None else K.__getitem__, most)
+        if low_rank is not None:
+            return make_rows(low_rank, self.sign, bias, balanced=free)
+        sign = self.sign.astype(np.int8)
+        if K is not None:
+            Q = self.sign[:, np.newaxis] * (K + bias**2) * self.sign
+            return MatrixRows(Q, sign, bias, free)
+        return CachedRows(
+            lambda i: self.sign[i] * (self._row(i) + bias**2) * self.sign,
+            self.diagonal + bias**2,
+            sign,
+            bias,
+            free,
+            self._n_slots,
+        )
+
+    @property
+    def most_free(self) -> int:
+        """How many points can be free at a time."""
+        return self.shape[0]
+
+    def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
+        """Return the rows, in the given order."""
+        return self.rows, None
+
+    def coef(self, solution: Solution) -> np.ndarray:
+        """Refuse: with a kernel, features have no weights."""
+        raise AttributeError("only a path with the linear kernel has coef; use decision_function")
+
+    def intercept(self, solution: Solution) -> float:
+        """Return the constant part of the decision function."""
+        if self.constant.free:
+            return solution.multiplier
+        return float(self.constant.bias**2 * (self.sign @ solution.theta))
+
+    def parts(self, solution: Solution) -> dict[str, Any]:
+        """Return the kernel and what it is taken of."""
+        support = np.flatnonzero(solution.theta)
+        return {
+            "kernel": self.kernel,
+            "support": support,
+            "support_vectors": None if self.kernel.precomputed else self.X[support],
+            "dual_coef": (self.sign * solution.theta)[support],
+        }
+
+    def decide(self, X: Any, solution: Solution) -> np.ndarray:
+        """Return the decision function at checked features."""
+        theta = solution.theta
+        support = np.flatnonzero(theta)
+        if self.kernel.precomputed:
+            K = X[:, support]
+        elif len(support):
+            K = self.kernel(X, self.X[support])
+        else:
+            K = np.zeros((X.shape[0], 0))
+        return np.asarray(K @ (self.sign * theta)[support]) + self.intercept(solution)
+
+    @property
+    def by_theta(self) -> bool:
+        """Whether functions are made of θ instead of w."""
+        return True
+
+    def functions(self, swept: Sweep) -> Functions:
+        """Return the decision functions of several solutions in a row."""
+        w, theta, multiplier = swept
+        assert theta is not None
+        coef = self.sign * theta
+        bias = self.constant.bias
+        constant = multiplier if self.constant.free else bias**2 * coef.sum(axis=1)
+        if self.rows.dual:
+            # ‖Δw‖² = Σ Δθ_i <z_i, Δw>, the part of the constant feature taken away
+            moved = np.diff(theta, axis=0)
+            squared = (moved * np.diff(w, axis=0)).sum(axis=1)
+            squared -= (bias * np.diff(coef, axis=0).sum(axis=1)) ** 2
+            rounding = ROUNDING * (np.abs(moved).sum(axis=1) ** 2) * np.abs(self.diagonal).max()
+            travel = np.sqrt(np.maximum(squared, 0.0) + rounding)
+        else:
+            proper = w[:, :-1] if bias else w
+            travel = np.linalg.norm(np.diff(proper, axis=0), axis=1)
+        return Functions(coef, constant, travel)
+
+    def features(self, X: Any) -> Any:
+        """Return the kernel of checked X with the training samples."""
+        return X if self.kernel.precomputed else self.kernel(X, self.X)
+
+    def norms(self, X: Any) -> np.ndarray:
+        """Return ‖φ(x)‖ of each row, for kernels that are known to be inner products."""
+        return self.kernel.norms(X)
+
+    def squared_norms(self) -> np.ndarray:
+        """Return k(x_i, x_i)."""
+        return self.diagonal
+
+    def points(self, solution: Solution) -> Points:
+        """Return the point that θ makes, primal and dual."""
+        signed = self.sign * solution.theta
+        values = self.times(signed)
+        margin = self.sign * (values + self.intercept(solution))
+        rest = 0.0 if self.constant.free else self.constant.bias * float(signed.sum())
+        pair = np.append(signed, rest), np.append(values, rest)
+        return Points(margin, pair, pair)
+
+    def measure(self, solution: Solution, line: Line, t: float) -> Measure:
+        """Judge θ by the kernel matrix; w is what θ makes it."""
+        theta = solution.theta
+        signed = self.sign * theta
+        values = self.times(signed)
+        squared = float(signed @ values)
+        if not self.constant.free:
+            squared += (self.constant.bias * float(signed.sum())) ** 2
+        margin = self.sign * (values + self.intercept(solution))
+        off = self.imbalance(theta, line, t)
+        longest = float(np.sqrt(np.abs(self.diagonal).max()))
+        return measure(theta, margin, line, t, squared, squared, off, longest)
+
+    def times(self, signed: np.ndarray) -> np.ndarray:
+        """Return the kernel matrix times a vector."""
+        if self._in_memory:
+            return np.asarray(self.matrix @ signed)
+        support = np.flatnonzero(signed)
+        if len(support) == 0:
+            return np.zeros(self.shape[0])
+        parts = slices(self.shape[0], DIAGONAL_BLOCK)
+        return np.concatenate([self._between(some, support) @ signed[support] for some in parts])

@@ -1,0 +1,208 @@
+"""What the page of two classes carries: every change of every prediction, exactly."""
+
+from typing import Any
+
+import numpy as np
+
+from taupath.estimators.classifier import QuantileSVC
+from taupath.outcomes.inputs import as_frame_of, columns_of, positive_of
+from taupath.outcomes.rates import changes_of_probabilities, probabilities_of_changes, sign_changes
+from taupath.paths.crossings import Changes
+from taupath.report.aggregates import (
+    both_positive,
+    cost_ratios,
+    counts_payload,
+    reliability_payload,
+)
+from taupath.report.encoding import packed
+from taupath.report.inputs import ModelAndData
+from taupath.report.listed_cases import CaseColumns, listed_payload
+from taupath.report.low_rank import compress
+from taupath.report.piecewise_linear import evenly_spread
+
+__all__ = ["binary_payload", "outcomes_payload"]
+
+# Cases listed one by one: with more, tables would be sorted too slowly while the slider moves.
+# Fewer on a path of many kinks, such that no more values than these are computed, a few seconds.
+MOST_LISTED, FEWEST_LISTED = 5000, 500
+MOST_VALUES = 40_000_000
+# The decision boundary is drawn from a grid of this many points along each feature, a little
+# beyond the cases, together with so many of these.
+GRID_SIZE = 57
+GRID_MARGIN = 0.06
+MOST_POINTS = 2000
+
+
+def binary_payload(
+    source: ModelAndData, columns: CaseColumns | None, compare: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """Return the data of the page for a classifier of two classes.
+
+    Without columns, aggregates only. `compare` has the probabilities of both classes that other
+    classifiers give.
+    """
+    model: QuantileSVC = source.model
+    positive = positive_of(model, source.X, source.y)
+    found = model.path_.crossings(source.X)
+    proba = found.length
+    by_sign = not model.monotone
+    changes = sign_changes(model, source.X, found) if by_sign else changes_of_probabilities(proba)
+    larger = model.pos_label_ == model.classes_[1]
+    others = {name: proba[:, int(larger)] for name, proba in compare.items()}
+    weights = source.weights
+    payload = {
+        "classes": source.class_names[:: 1 if larger else -1],
+        "tau": float(model.tau),
+        "rule": "sign" if by_sign else "probability",
+        **_decisions(positive, changes, proba, others, aggregate=columns is None),
+        "coefficients": weights and weights.payload(aggregate=columns is None),
+    }
+    if columns is None:
+        return payload
+    rows = columns.affordable(_listed_rows(positive, proba, model.path_.n_kinks))
+    return payload | {
+        "cases": {
+            **listed_payload(rows, columns),
+            "positive": packed(positive[rows], "u1"),
+            "proba": packed(proba[rows], "f8"),
+            "functions": _functions(source, source.X[rows]) if by_sign else None,
+            "features": weights and weights.cases_payload(rows),
+            **_changes_of(rows, changes),
+        },
+        "boundary": _boundary(source, positive, rows),
+    }
+
+
+def outcomes_payload(
+    positive: np.ndarray, changes: Changes, class_names: list[str]
+) -> dict[str, Any]:
+    """Return the data of a page of aggregates, from the truth and the decisions alone.
+
+    Parameters
+    ----------
+    positive : ndarray of bool of shape (n_samples,)
+        The truth.
+    changes : Changes
+        The decisions.
+    class_names : list of str
+        Of the negative and of the positive class.
+    """
+    if positive.all() or not positive.any():
+        raise ValueError("a report needs cases of both classes")
+    proba = probabilities_of_changes(changes)
+    return {
+        "classes": class_names,
+        "tau": 0.5,
+        "rule": "sign",
+        **_decisions(positive, changes, proba, {}, aggregate=True),
+        "coefficients": None,
+    }
+
+
+def _decisions(
+    positive: np.ndarray,
+    changes: Changes,
+    proba: np.ndarray,
+    compare: dict[str, np.ndarray],
+    *,
+    aggregate: bool,
+) -> dict[str, Any]:
+    """Return what follows from the truth and the decisions about each case, at every τ.
+
+    `compare` has other probabilities of the positive class, which decide by the threshold τ.
+    """
+    nodes = cost_ratios() if aggregate else None
+    return {
+        "kind": "binary",
+        "counts": [int((~positive).sum()), int(positive.sum())],
+        "nodes": 0 if nodes is None else len(nodes),
+        "events": counts_payload(positive, changes, nodes),
+        "repeats": None if aggregate else _repeated_changes(changes),
+        "compare": [
+            {
+                "name": name,
+                "events": counts_payload(positive, changes_of_probabilities(other), nodes),
+                "both": counts_payload(positive, both_positive(changes, other), nodes),
+                "brier": float(np.mean((other - positive) ** 2)),
+            }
+            for name, other in compare.items()
+        ],
+        "reliability": reliability_payload(positive, proba),
+        "cases": None,
+        "boundary": None,
+    }
+
+
+def _repeated_changes(changes: Changes) -> dict[str, Any]:
+    """Return the changes of all cases that change more than once, case by case."""
+    begin, who, when, _ = changes
+    times = np.bincount(who, minlength=len(begin))
+    own = times[who] > 1
+    order = np.lexsort((when[own], who[own]))
+    return {"counts": packed(times[times > 1], "u4"), "when": packed(when[own][order], "f8")}
+
+
+# -- single cases --------------------------------------------------------------------------------
+
+
+def _listed_rows(positive: np.ndarray, proba: np.ndarray, n_kinks: int) -> np.ndarray:
+    """Return the cases to list, those the model is most wrong about first.
+
+    Among the false alarms at any τ the worst are the negative cases with the largest probability,
+    among the misses the positive ones with the smallest. These come first here, at every τ; of
+    many cases, half are from either class.
+    """
+    most = int(np.clip(MOST_VALUES // n_kinks, FEWEST_LISTED, MOST_LISTED))
+    wrong = np.where(positive, 1.0 - proba, proba)
+    order = np.argsort(-wrong, kind="stable")
+    if len(order) <= most:
+        return order
+    ranks = np.where(positive[order], np.cumsum(positive[order]), np.cumsum(~positive[order]))
+    return np.asarray(order[ranks <= most // 2])
+
+
+def _functions(source: ModelAndData, X: Any) -> dict[str, Any]:
+    """Return f_τ(x) of checked samples."""
+    return compress(source.model.path_.kept_functions(X)).payload()
+
+
+def _changes_of(rows: np.ndarray, changes: Changes) -> dict[str, Any]:
+    """Return where the decision about each of these cases changes."""
+    begin, who, when, _ = changes
+    place = np.full(len(begin), -1)
+    place[rows] = np.arange(len(rows))
+    listed = place[who] >= 0
+    own, when = place[who[listed]], when[listed]
+    order = np.lexsort((when, own))
+    return {
+        "begin": packed(begin[rows], "u1"),
+        "changeStarts": packed(np.searchsorted(own[order], np.arange(len(rows) + 1)), "u4"),
+        "changes": packed(when[order], "f8"),
+    }
+
+
+def _boundary(
+    source: ModelAndData, positive: np.ndarray, rows: np.ndarray
+) -> dict[str, Any] | None:
+    """Return f_τ on a grid over two features, or the probability where that decides."""
+    model, given = source.model, source.given
+    if model.kernel == "precomputed" or np.ndim(given) != 2 or np.shape(given)[1] != 2:
+        return None
+    samples = columns_of(given)
+    low, high = samples.min(axis=0), samples.max(axis=0)
+    margin = GRID_MARGIN * np.where(high > low, high - low, 1.0)
+    low, high = low - margin, high + margin
+    x, y = np.meshgrid(*(np.linspace(low[j], high[j], GRID_SIZE) for j in (0, 1)))
+    grid = source.transform(as_frame_of(given, np.column_stack((x.ravel(), y.ravel()))))
+    shown = rows if len(rows) <= MOST_POINTS else evenly_spread(len(positive), MOST_POINTS)
+    return {
+        "low": low.tolist(),
+        "high": high.tolist(),
+        "size": GRID_SIZE,
+        "functions": None if model.monotone else _functions(source, grid),
+        "proba": packed(model.path_.crossings(grid).length, "f4") if model.monotone else None,
+        "names": source.given_names(),
+        "points": packed(samples[shown], "f4"),
+        "positive": packed(positive[shown], "u1"),
+        "carried": np.array_equal(shown, rows),
+    }

@@ -1,0 +1,193 @@
+"""Weights of a linear model along τ, in units that people know."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from taupath.paths.path import SolutionPath
+from taupath.report.encoding import packed
+from taupath.report.piecewise_linear import DRAWING_TOLERANCE, evenly_spread, thin_each
+from taupath.validation import slices
+
+__all__ = ["Weights", "find_weights", "scale_of"]
+
+# Features whose weights are drawn: a chart has no room for more lines.
+MOST_DRAWN = 30
+# Nodes at which the largest weights are looked for: weights change little between them.
+MOST_NODES = 1000
+# A page of aggregates names a feature only if at least so many cases differ from all others in it:
+# the name of a rare category would tell of a single case.
+SEVERAL = 5
+# Weights are looked at in blocks of so many numbers, 8 MB.
+BLOCK_VALUES = 1_000_000
+# A feature is an affine function of a column if it is off by no more than this part of its range:
+# far more than rounding, far less than any other function.
+AFFINE = 1e-9
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The features with the largest weights, and the columns that they were made from.
+
+    Attributes
+    ----------
+    taus : ndarray of shape (n_nodes,)
+        The kinks; one where weights jump is there twice.
+    values : ndarray of shape (n_drawn, n_nodes)
+        What f gains with one standard deviation more of the feature.
+    names : list of str
+        Names of these features, those with the largest weights first.
+    columns : list of ndarray or None
+        Each over all cases: the raw column if the feature is an affine function of a known one,
+        else the feature itself. None if features are sparse.
+    means, deviations : ndarray of shape (n_drawn,)
+        Of these columns.
+    average : ndarray of shape (n_nodes,)
+        f of a case whose features all have their means.
+    sizes : ndarray of shape (n_features,)
+        The largest absolute weight of every feature.
+    differing : ndarray of shape (n_drawn,)
+        How many cases do not have the most frequent value of the feature.
+    """
+
+    taus: np.ndarray
+    values: np.ndarray
+    names: list[str]
+    columns: list[np.ndarray] | None
+    means: np.ndarray
+    deviations: np.ndarray
+    average: np.ndarray
+    sizes: np.ndarray
+    differing: np.ndarray
+
+    def payload(self, *, aggregate: bool) -> dict[str, Any] | None:
+        """Return what the page draws.
+
+        Of aggregates, only the features in which several cases differ from the others; None if
+        there are none.
+        """
+        shown = np.flatnonzero(self.differing >= (SEVERAL if aggregate else 0))
+        if len(shown) == 0:
+            return None
+        return {
+            "names": [self.names[k] for k in shown],
+            "functions": _thinned(self.taus, self.values[shown]),
+            "average": _thinned(self.taus, self.average[None]),
+            "means": self.means[shown].tolist(),
+            "deviations": self.deviations[shown].tolist(),
+            "tolerance": DRAWING_TOLERANCE,
+            "features": len(self.sizes),
+        }
+
+    def cases_payload(self, rows: np.ndarray) -> dict[str, str] | None:
+        """Return the columns of some cases, from which the page tells what tips a decision."""
+        if self.columns is None:
+            return None
+        return packed(np.column_stack([column[rows] for column in self.columns]), "f4")
+
+
+def _thinned(taus: np.ndarray, values: np.ndarray) -> dict[str, Any]:
+    tolerance = DRAWING_TOLERANCE * (float(np.ptp(values)) or 1.0)
+    return thin_each(taus, values, tolerance).payload()
+
+
+def find_weights(
+    model: Any, X: Any, feature_names: list[str], raw: Callable[[int], np.ndarray | None]
+) -> Weights | None:
+    """Return the largest weights of a linear model, None for any other.
+
+    Parameters
+    ----------
+    model : QuantileSVC or QuantileSVR
+        Fitted.
+    X : ndarray or sparse array of shape (n_samples, n_features)
+        Cases, as the model takes them.
+    feature_names : list of str
+        Names of the features.
+    raw : callable
+        ``raw(j)`` returns the numbers that feature j may have been made from, one for each case
+        and NaN where there is none; or None.
+    """
+    path = getattr(model, "path_", None)
+    if model.kernel != "linear" or path is None:
+        return None
+    sparse = hasattr(X, "toarray")
+    if sparse:
+        means, variances = mean_variance_axis(X, axis=0)
+        spread = np.sqrt(variances)
+    else:
+        means, spread = X.mean(axis=0), X.std(axis=0)
+    spread = np.where(spread > AFFINE * np.abs(means), spread, 1.0)
+    sizes = _largest(path, len(means)) * spread
+    drawn = np.argsort(-sizes, kind="stable")[:MOST_DRAWN]
+    found = Weights(
+        taus=path.kept_nodes,
+        values=path.coefficients_at_kept(columns=drawn).T * spread[drawn, None],
+        names=[feature_names[j] for j in drawn],
+        columns=None,
+        means=means[drawn],
+        deviations=spread[drawn],
+        average=path.kept_functions(np.reshape(means, (1, -1))).values()[0],
+        sizes=sizes,
+        differing=np.array([_differing(X[:, [j]].toarray() if sparse else X[:, j]) for j in drawn]),
+    )
+    return found if sparse else _in_raw_units(found, [(X[:, j], raw(j)) for j in drawn])
+
+
+def _differing(values: np.ndarray) -> int:
+    """Return how many values are not the most frequent one."""
+    return int(values.size - np.unique(values, return_counts=True)[1].max())
+
+
+def _largest(path: SolutionPath, n_features: int) -> np.ndarray:
+    """Return the largest absolute coefficient of each feature."""
+    nodes = evenly_spread(len(path.kept_nodes), MOST_NODES)
+    sizes = np.zeros(n_features)
+    for some in slices(len(nodes), max(BLOCK_VALUES // n_features, 1)):
+        np.maximum(sizes, np.abs(path.coefficients_at_kept(nodes[some])).max(axis=0), out=sizes)
+    return sizes
+
+
+def _in_raw_units(
+    weights: Weights, features: list[tuple[np.ndarray, np.ndarray | None]]
+) -> Weights:
+    """Return weights of the raw columns, from the values of each feature and of its column."""
+    columns, scales = zip(*(_column_of(*pair) for pair in features), strict=True)
+    return replace(
+        weights,
+        values=weights.values * np.sign(scales)[:, None],
+        columns=list(columns),
+        means=np.array([column.mean() for column in columns]),
+        deviations=weights.deviations / np.abs(scales),
+    )
+
+
+def _column_of(feature: np.ndarray, raw: np.ndarray | None) -> tuple[np.ndarray, float]:
+    """Return the raw column of a feature = scale · raw + shift, and the scale.
+
+    Where there is no such column, the feature itself with scale 1. Missing values of the column
+    become what they were filled in with.
+    """
+    if raw is None:
+        return feature, 1.0
+    there = np.isfinite(raw)
+    found = scale_of(feature[there], raw[there]) if there.any() else None
+    if found is None:
+        return feature, 1.0
+    scale, shift = found
+    return np.where(there, raw, (feature - shift) / scale), scale
+
+
+def scale_of(feature: np.ndarray, raw: np.ndarray) -> tuple[float, float] | None:
+    """Return scale and shift of feature = scale · raw + shift, None if it is no such function."""
+    low, high = int(raw.argmin()), int(raw.argmax())
+    if not raw[high] > raw[low] or feature[high] == feature[low]:
+        return None
+    scale = float((feature[high] - feature[low]) / (raw[high] - raw[low]))
+    shift = float(feature[low] - scale * raw[low])
+    if np.abs(scale * raw + shift - feature).max() > AFFINE * float(np.ptp(feature)):
+        return None
+    return scale, shift

@@ -1,0 +1,65 @@
+"""What a file without training data still holds of them: fingerprints, and constant decisions."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.constant_decisions import ConstantDecisions
+from taupath.estimators.fingerprints import TrainingRows, rows_of
+from taupath.exceptions import ModelFileError
+from taupath.storage.arrays import ArraysToWrite, StoredArrays
+from taupath.validation import check_real
+
+__all__ = ["pack_fingerprints", "unpack_fingerprints"]
+
+
+def pack_fingerprints(estimator: Any, arrays: ArraysToWrite) -> dict[str, Any]:
+    """Return what to store of training rows that are not stored themselves."""
+    found: dict[str, Any] = {"rows": None, "constant": None}
+    rows = rows_of(estimator)
+    if rows is not None:
+        rows = rows.some()
+        found["rows"] = {
+            "salt": rows.salt,
+            "limit": rows.limit,
+            "marks": arrays.put("marks", rows.marks.view(np.int64)),
+            "twins": rows.twins,
+            "whole": rows.whole,
+        }
+    if isinstance(estimator, QuantileSVC) and len(estimator.classes_) == 2:
+        ends = estimator._constant.range(estimator.path_, estimator.monotone)
+        found["constant"] = [end if math.isfinite(end) else None for end in ends]
+    return found
+
+
+def unpack_fingerprints(found: Any, arrays: StoredArrays, estimator: Any) -> None:
+    """Give an estimator what the file holds of its training rows."""
+    if found is None:  # the file holds the rows themselves, or was written before version 3
+        return
+    rows, constant = found.get("rows"), found.get("constant")
+    if rows is not None:
+        estimator._training_rows = _unpack_rows(rows, arrays)
+    if constant is not None and isinstance(estimator, QuantileSVC):
+        low, high = constant
+        ends = (
+            -math.inf if low is None else check_real(low, "constant"),
+            math.inf if high is None else check_real(high, "constant"),
+        )
+        if not ends[0] < ends[1]:
+            raise ModelFileError("decisions cannot all be positive and negative at once")
+        estimator._constant = ConstantDecisions(*ends)
+
+
+def _unpack_rows(found: Any, arrays: StoredArrays) -> TrainingRows:
+    salt, limit, whole = found.get("salt"), found.get("limit"), found.get("whole")
+    marks = arrays.take(found.get("marks"), np.int64).view(np.uint64)
+    twins = check_real(found.get("twins"), "twins")
+    if not all(type(word) is int and 0 <= word < 1 << 64 for word in (salt, limit, whole or 0)):
+        raise ModelFileError("the fingerprints of rows have no salt")
+    if not 0.0 < twins < 1.0 or len(marks) == 0 or (marks[1:] <= marks[:-1]).any():
+        raise ModelFileError("the fingerprints of rows are not in order")
+    if int(marks[-1]) > limit:
+        raise ModelFileError("there are more fingerprints of rows than there can be")
+    return TrainingRows(salt, limit, marks, twins, whole)
