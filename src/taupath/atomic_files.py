@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["replacing"]
-
 
 @contextlib.contextmanager
 def replacing(file: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:

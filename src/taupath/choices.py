@@ -3,8 +3,6 @@
 The command line needs them before it knows what to do, so nothing heavy is imported here.
 """
 
-__all__ = ["FORMATS", "MISSING", "REPRODUCED", "TASKS", "UNSEEN"]
-
 # Formats that tables are read from.
 FORMATS = ("libsvm", "csv", "tsv", "parquet", "npz")
 # What the responses are: classes or numbers.

@@ -24,8 +24,6 @@ from taupath.commands import (
     simplify,
 )
 
-__all__ = ["main"]
-
 COMMANDS = (demo, fit, predict, evaluate, report, certify, simplify, reproduce)
 
 

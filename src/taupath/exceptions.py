@@ -3,15 +3,6 @@
 import shlex
 import sys
 
-__all__ = [
-    "ClusterFailed",
-    "ConstantDecisionWarning",
-    "IndefiniteKernelWarning",
-    "ModelFileError",
-    "WalkFailed",
-    "install_command",
-]
-
 
 def install_command(*packages: str) -> str:
     """Return the command that installs packages for the Python that is running."""

@@ -9,8 +9,6 @@ from time import monotonic
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Display", "Progress", "Share", "Tell", "duration", "share_of", "telling"]
-
 # What users pass: called as progress(fraction, n_done).
 Progress = Callable[[float, int], object]
 # What solvers call: as that, and with the place on the path, None where there is no single one.

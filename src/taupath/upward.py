@@ -7,8 +7,6 @@ same. The package's `__init__`, which is above every room, says which functions 
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["provide", "save", "simplify"]
-
 _work: dict[str, Callable[..., Any]] = {}
 
 

@@ -11,39 +11,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = [
-    "DEFAULT_C",
-    "UNIT_INTERVAL",
-    "Checked",
-    "check_C",
-    "check_all_within",
-    "check_choice",
-    "check_features",
-    "check_integer",
-    "check_labels",
-    "check_levels",
-    "check_n_jobs",
-    "check_new_features",
-    "check_numbers",
-    "check_positive",
-    "check_progress",
-    "check_range",
-    "check_real",
-    "check_some_weights",
-    "check_targets",
-    "check_two_classes",
-    "check_verbose",
-    "check_weight",
-    "check_weighted_classes",
-    "check_within",
-    "find_labels",
-    "first_not_finite",
-    "is_dask",
-    "one_or_several",
-    "regularization_to_C",
-    "slices",
-]
-
 # Samples and features are numbered by int32, and their number plus one must be an int32, too.
 MAX_ROWS = 2**31 - 2
 # Bound on features, weights and C. C · weight · feature² is then at most 1e240, and sums of such

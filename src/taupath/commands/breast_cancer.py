@@ -15,8 +15,6 @@ from taupath.models.evaluation import evaluate
 from taupath.report import write_report
 from taupath.tables import write_table
 
-__all__ = ["COST_RATIOS", "BreastCancer", "C", "standardized_halves", "write_halves"]
-
 C = 0.1
 # (cost of a missed cancer, cost of a false alarm), from caution to restraint.
 COST_RATIOS = ((20, 1), (10, 1), (5, 1), (2, 1), (1, 1), (1, 2), (1, 5), (1, 10), (1, 20))

@@ -9,8 +9,6 @@ from taupath.commands.files import load_model, read_rows
 from taupath.commands.options import add_data_options, add_model, add_target_option, new_command
 from taupath.commands.printing import bar, certificate_lines, print_json, print_lines
 
-__all__ = ["add"]
-
 
 def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Add the command to a parser."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from taupath.commands.breast_cancer import BreastCancer
     from taupath.paths.certificate import Certificate
 
-__all__ = ["add"]
-
 # What the table calls found, missed, cleared and alarmed cases.
 NAMES = ("cancers found", "missed", "healthy cleared", "false alarms")
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from taupath.models.model import Model
     from taupath.outcomes.held_out import Outcomes
 
-__all__ = ["add"]
-
 EXAMPLES = """examples:
   taupath evaluate model.tau test.csv
   taupath evaluate model.tau test.csv --cost-fp 1 --cost-fn 20 --picture curves.png

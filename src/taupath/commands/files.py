@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from taupath.models.model import Model
     from taupath.tables import Table
 
-__all__ = [
-    "check_output",
-    "check_table_output",
-    "load_model",
-    "read_cost_matrix",
-    "read_data",
-    "read_rows",
-]
-
 
 def read_data(arguments: argparse.Namespace, file: str, as_text: Sequence[str] = ()) -> "Table":
     """Return the table in a file; columns of `as_text` are read as they are written."""

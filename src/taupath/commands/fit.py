@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from taupath.preparation import Preparation
     from taupath.tables import Table
 
-__all__ = ["add"]
-
 EXAMPLES = """examples:
   taupath fit train.csv -o model.tau --target churned --positive yes --cv
   taupath fit raw.csv -o model.tau --missing impute --keep-id customer --drop name

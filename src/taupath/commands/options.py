@@ -12,17 +12,6 @@ from taupath.commands import Failed
 if TYPE_CHECKING:
     from taupath.tables import Table
 
-__all__ = [
-    "PREDICTION",
-    "add_cost_options",
-    "add_data_options",
-    "add_model",
-    "add_target_option",
-    "costs_given",
-    "new_command",
-    "taus_of",
-]
-
 # Column of the decisions in the output of `taupath predict`.
 PREDICTION = "prediction"
 # Characters in a line of a description, at most: longer lines are hard to read.

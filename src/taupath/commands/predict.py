@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from taupath.models.model import Model
     from taupath.tables import Table
 
-__all__ = ["add"]
-
 EXAMPLES = """examples:
   taupath predict model.tau new.csv --cost-fp 1 --cost-fn 20
   taupath predict model.tau new.csv --cost-fn amount --cost-fp 5 -o decisions.csv

@@ -10,8 +10,6 @@ from taupath.progress import Display
 if TYPE_CHECKING:
     from taupath.paths.certificate import Certificate
 
-__all__ = ["bar", "certificate_lines", "print_json", "print_lines", "readable_size"]
-
 
 def bar(what: str, arguments: argparse.Namespace, unit: str = "") -> Display:
     """Return a display of progress, which shows nothing with ``--json``."""

@@ -12,8 +12,6 @@ from taupath.commands.printing import bar, print_json, print_lines, readable_siz
 if TYPE_CHECKING:
     from taupath.tables import Table
 
-__all__ = ["add"]
-
 
 def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Add the command to a parser."""

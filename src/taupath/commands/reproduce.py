@@ -9,8 +9,6 @@ from taupath.choices import REPRODUCED
 from taupath.commands.options import new_command
 from taupath.commands.printing import print_json
 
-__all__ = ["add"]
-
 
 def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Add the command to a parser."""

@@ -9,8 +9,6 @@ from taupath.commands.files import check_output, load_model
 from taupath.commands.options import add_model, new_command
 from taupath.commands.printing import bar, certificate_lines, print_json, print_lines, readable_size
 
-__all__ = ["add"]
-
 
 def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     """Add the command to a parser."""

@@ -27,8 +27,6 @@ from taupath.outcomes.inputs import (
 )
 from taupath.validation import check_integer
 
-__all__ = ["BoundaryDisplay"]
-
 # Length of a label, as part of the axes, and the distance that it keeps from the edge if it can.
 LABEL_ROOM = 0.12
 # Room around the samples, as part of their range.

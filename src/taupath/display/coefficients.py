@@ -12,8 +12,6 @@ from taupath.outcomes.inputs import check_binary_classifier
 from taupath.paths.path import SolutionPath
 from taupath.validation import check_integer
 
-__all__ = ["CoefficientDisplay"]
-
 
 class CoefficientDisplay:
     """Coefficients of the features over τ, for the linear kernel.

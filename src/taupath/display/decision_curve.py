@@ -17,8 +17,6 @@ from taupath.estimators.costs import check_tau_columns
 from taupath.estimators.pipelines import name_of
 from taupath.outcomes.rates import Rates, rates_of_estimator, rates_of_predictions
 
-__all__ = ["DecisionCurveDisplay"]
-
 
 class DecisionCurveDisplay:
     """Net benefit against threshold probability (Vickers & Elkin 2006).

@@ -9,21 +9,6 @@ from sklearn.isotonic import IsotonicRegression
 
 from taupath.exceptions import install_command
 
-__all__ = [
-    "GREY",
-    "INK",
-    "NEGATIVE",
-    "PALETTE",
-    "POSITIVE",
-    "TAU_LABEL",
-    "axes_for",
-    "check_matplotlib",
-    "draw_curve",
-    "drawn_lines",
-    "label_ends",
-    "shades",
-]
-
 # Okabe and Ito's colours, which remain different to the colour-blind.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 POSITIVE, NEGATIVE = PALETTE[:2]

@@ -13,8 +13,6 @@ from taupath.estimators.regressor import QuantileSVR
 from taupath.outcomes.inputs import as_frame_of, column_names, columns_of
 from taupath.validation import check_integer, check_numbers, check_targets
 
-__all__ = ["QuantileFanDisplay"]
-
 QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 
 

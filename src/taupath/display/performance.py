@@ -16,8 +16,6 @@ from taupath.display.drawing import (
 from taupath.estimators.pipelines import name_of
 from taupath.outcomes.rates import Rates, rates_of_estimator, rates_of_predictions
 
-__all__ = ["PerformanceDisplay"]
-
 
 class PerformanceDisplay:
     """True positive rate, true negative rate and accuracy for every τ.

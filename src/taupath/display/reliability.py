@@ -23,8 +23,6 @@ from taupath.outcomes.inputs import (
 )
 from taupath.outcomes.reliability import reliability_bins
 
-__all__ = ["ReliabilityDisplay"]
-
 # Where the counts are drawn, in units of the vertical axis: below the curve, which begins at 0.
 BAND = (-0.28, -0.08)
 # Counts are written on up to so many bars; on more they would overlap.

@@ -18,8 +18,6 @@ from taupath.estimators.pipelines import name_of
 from taupath.outcomes.rates import Rates, rates_of_estimator, rates_of_predictions
 from taupath.validation import check_real
 
-__all__ = ["RocDisplay"]
-
 # Relative difference of costs that are equal up to the rounding of two products and a sum.
 SAME_COST = 1e-12
 

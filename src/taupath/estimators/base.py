@@ -16,8 +16,6 @@ from taupath.paths.path import SolutionPath
 from taupath.progress import Display
 from taupath.validation import Checked, check_features, check_verbose
 
-__all__ = ["PathEstimator", "check_samples"]
-
 
 class PathEstimator(BaseEstimator):
     """An estimator that follows a path, with a kernel named by its parameter `kernel`."""

@@ -26,8 +26,6 @@ from taupath.validation import (
     regularization_to_C,
 )
 
-__all__ = ["QuantileSVC"]
-
 # Parameters that a path takes as they are.
 PASSED_ON = ("kernel", "gamma", "degree", "coef0", "intercept", "tau_range", "cache_size", "tol")
 

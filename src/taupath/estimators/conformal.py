@@ -12,8 +12,6 @@ from taupath.estimators.rearrangement import rearranged_quantiles
 from taupath.paths.path import SolutionPath
 from taupath.validation import Checked, check_integer
 
-__all__ = ["Calibration", "calibrate", "make_folds"]
-
 # Levels of intervals that are tried. With few samples, one for each rank. With many, EVEN_LEVELS
 # that are evenly spaced, which is 0.3 % of coverage, and TAIL_LEVELS within TAIL of 1 that get ever
 # closer to it, to tell large coverages apart.

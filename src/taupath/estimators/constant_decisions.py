@@ -6,8 +6,6 @@ import numpy as np
 
 from taupath.validation import Checked
 
-__all__ = ["ConstantDecisions"]
-
 # Training rows of either class that are decided first: two different decisions among them settle
 # the question, which nearly always happens where decisions differ at all.
 LOOKED_AT_FIRST = 64

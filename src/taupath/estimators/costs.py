@@ -14,19 +14,6 @@ from taupath.validation import (
     first_not_finite,
 )
 
-__all__ = [
-    "CostScoreMixin",
-    "check_cost_matrix",
-    "check_costs",
-    "check_tau",
-    "check_tau_columns",
-    "check_taus",
-    "costs_to_tau",
-    "least_cost_class",
-    "matrix_to_costs",
-    "negative_cost",
-]
-
 
 def check_tau(tau: Any, name: str = "tau") -> float:
     """Return one τ."""

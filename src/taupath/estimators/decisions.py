@@ -26,8 +26,6 @@ from taupath.exceptions import ConstantDecisionWarning
 from taupath.paths.path import SolutionPath
 from taupath.validation import Checked, check_all_within
 
-__all__ = ["PathClassifier"]
-
 
 class PathClassifier(CostScoreMixin, PathEstimator):
     """A classifier that has one path or several; subclasses fit them."""

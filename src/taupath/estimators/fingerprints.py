@@ -18,8 +18,6 @@ import scipy.sparse as sp
 from taupath.estimators.pipelines import last_step
 from taupath.validation import slices
 
-__all__ = ["TrainingRows", "in_words", "rows_of", "share_seen"]
-
 # Fingerprints in a file, at most, 8 bytes each: enough to estimate the share of known rows to
 # 2 %, and the other rows of large training sets leave no trace.
 MOST_ROWS = 1024

@@ -13,8 +13,6 @@ from taupath.exceptions import WalkFailed
 from taupath.fitting.method import MANY_SAMPLES
 from taupath.progress import Display, duration
 
-__all__ = ["Forecast", "advise", "forecast"]
-
 # Samples of the two exact trial fits. Time grows with a power of the number of samples, between 1
 # and MOST_GROWTH. On a9a, splice and Gaussian data of 10 000 to 100 000 samples, times
 # extrapolated this way were right within a factor of 1.5.

@@ -13,8 +13,6 @@ from taupath.estimators.base import check_samples
 from taupath.estimators.costs import CostScoreMixin
 from taupath.paths.kernels import Kernel
 
-__all__ = ["FrozenClassifier"]
-
 
 class FrozenClassifier(CostScoreMixin, BaseEstimator):
     """The classifier of one τ, made by `QuantileSVC.at`.

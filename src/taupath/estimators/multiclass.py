@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["couple_pairs", "normalize_rest"]
-
 # Distance kept from pairwise probabilities of 0 and 1, where the system becomes singular. Small
 # beside errors of probabilities, and its square large beside the rounding of doubles.
 MARGIN = 1e-7

@@ -9,8 +9,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from taupath.progress import share_of, telling
 from taupath.validation import check_n_jobs
 
-__all__ = ["run_all"]
-
 
 def run_all(
     function: Callable[..., Any], jobs: Sequence[dict[str, Any]], n_jobs: Any, progress: Any

@@ -6,8 +6,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["feature_names_of", "last_step", "name_of", "pos_label_of"]
-
 
 def last_step(estimator: Any) -> tuple[Any, list[Any]]:
     """Return the estimator inside pipelines and searches, and the steps that transform X for it."""

@@ -5,8 +5,6 @@ import numpy as np
 from taupath.paths.path import SolutionPath
 from taupath.validation import Checked, slices
 
-__all__ = ["increasing_rearrangement", "rearranged_quantiles"]
-
 # Quantiles are lowered by this much, so that where f jumps, the lower end is returned. Large beside
 # the rounding of τ, small beside the distance of kinks.
 BELOW = 1e-12

@@ -28,8 +28,6 @@ from taupath.validation import (
     slices,
 )
 
-__all__ = ["QuantileSVR"]
-
 # Up to so many draws per sample, solving for each τ is cheaper than values at all kinks.
 FEW_DRAWS = 8
 # Samples whose values at all kinks are computed at a time, to bound memory.

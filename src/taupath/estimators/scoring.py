@@ -10,8 +10,6 @@ from taupath.estimators.costs import costs_to_tau, negative_cost
 from taupath.estimators.decisions import PathClassifier
 from taupath.estimators.pipelines import last_step, pos_label_of
 
-__all__ = ["make_cost_scorer"]
-
 
 def make_cost_scorer(
     cost_fp: float | None = None, cost_fn: float | None = None, *, pos_label: Any = None

@@ -19,8 +19,6 @@ from taupath.fitting.method import choose_method
 from taupath.progress import share_of
 from taupath.validation import Checked, check_C, check_integer, check_weight
 
-__all__ = ["QuantileSVCCV"]
-
 
 class QuantileSVCCV(QuantileSVC):
     """`QuantileSVC` whose C is chosen by cross-validation.

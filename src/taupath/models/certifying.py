@@ -14,8 +14,6 @@ from taupath.models.training_record import about_paths
 from taupath.paths.certificate import Certificate
 from taupath.tables import Table, TableError
 
-__all__ = ["certificate_of", "differences", "has_data", "simplified"]
-
 # How far a feature may be from that of training, relative to the largest one: scaling a column
 # again, from text that was read again, may round differently in the last digits.
 SAME = 1e-12

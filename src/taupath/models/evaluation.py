@@ -13,18 +13,6 @@ from taupath.outcomes.held_out import Outcomes, at_quantiles
 from taupath.outcomes.rates import Rates, rates_of_estimator
 from taupath.tables import Table, TableError
 
-__all__ = [
-    "QUANTILES",
-    "RATIOS",
-    "at_taus",
-    "evaluate",
-    "of_classes",
-    "pieces_of",
-    "scores_of",
-    "truth_of",
-    "usual_taus",
-]
-
 # How many false alarms a miss costs, in the rows of a table; beyond 1, the same the other way
 # round.
 RATIOS = (100, 50, 20, 10, 5, 2, 1)

@@ -17,8 +17,6 @@ from taupath.preparation.columns import ColumnFeatures
 from taupath.preparation.matrices import MatrixFeatures
 from taupath.preparation.pipelines import translated
 
-__all__ = ["model_of"]
-
 
 def model_of(fitted: Pipeline | QuantileSVC | QuantileSVR) -> Model:
     """Return the model of raw data that a fitted pipeline, or an estimator alone, is.

@@ -18,8 +18,6 @@ from taupath.outcomes.held_out import HeldOut, Outcomes, joined, outcomes_of
 from taupath.preparation import Preparation
 from taupath.tables import Table
 
-__all__ = ["hold_out"]
-
 
 def hold_out(
     table: Table,

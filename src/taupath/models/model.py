@@ -18,8 +18,6 @@ from taupath.tables.frames import is_table
 from taupath.tables.messages import listed
 from taupath.validation import check_features
 
-__all__ = ["Model"]
-
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 

@@ -21,8 +21,6 @@ from taupath.preparation import Preparation
 from taupath.progress import share_of
 from taupath.tables import Table
 
-__all__ = ["fitted", "name_of", "train"]
-
 # Values of C to choose from: a decade apart, as wide as losses of standardized data differ.
 CS = np.logspace(-4.0, 4.0, 9)
 # Quantiles whose mean loss decides on the C of a regression.

@@ -11,8 +11,6 @@ from taupath.estimators.regressor import QuantileSVR
 from taupath.paths.certificate import Certificate
 from taupath.progress import duration
 
-__all__ = ["about_paths", "certificate_in", "provenance", "training_record"]
-
 
 def training_record(
     estimator: QuantileSVC | QuantileSVR, rows: int, certificate: Certificate | None = None

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["amount", "cost_table", "ratio_of", "table_lines"]
-
 # Names of true positives, false negatives, true negatives and false positives.
 NAMES = ("found", "missed", "cleared", "false alarms")
 

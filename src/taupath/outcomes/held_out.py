@@ -17,8 +17,6 @@ from taupath.outcomes.rates import (
 )
 from taupath.paths.crossings import Changes
 
-__all__ = ["HeldOut", "Outcomes", "at_quantiles", "joined", "outcomes_of"]
-
 # Quantiles whose losses are kept: every per cent, so that tables of any of them can be made.
 QUANTILES = np.round(np.linspace(0.01, 0.99, 99), 2)
 # Coverages of the central intervals that are judged.

@@ -17,18 +17,6 @@ from taupath.validation import (
     check_weighted_classes,
 )
 
-__all__ = [
-    "as_frame_of",
-    "check_binary_classifier",
-    "check_probabilities",
-    "column_names",
-    "columns_of",
-    "find_positive",
-    "positive_of",
-    "positive_probability",
-    "weights_of",
-]
-
 
 def check_binary_classifier(estimator: Any) -> None:
     """Refuse what is no fitted classifier of two classes."""

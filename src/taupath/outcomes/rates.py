@@ -16,15 +16,6 @@ from taupath.outcomes.inputs import (
 )
 from taupath.paths.crossings import Changes, Crossings
 
-__all__ = [
-    "Rates",
-    "changes_of_probabilities",
-    "probabilities_of_changes",
-    "rates_of_estimator",
-    "rates_of_predictions",
-    "sign_changes",
-]
-
 
 class Rates:
     """Numbers of true and of false positives at every τ in [0, 1].

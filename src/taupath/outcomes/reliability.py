@@ -6,8 +6,6 @@ import numpy as np
 
 from taupath.validation import check_choice, check_integer
 
-__all__ = ["ReliabilityBins", "reliability_bins"]
-
 # The 97.5 % quantile of the standard normal distribution, for intervals of 95 %.
 Z_95 = 1.959963984540054
 

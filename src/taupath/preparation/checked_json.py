@@ -3,19 +3,6 @@
 import math
 from typing import Any
 
-__all__ = [
-    "take_bool",
-    "take_choice",
-    "take_dict",
-    "take_kind",
-    "take_list",
-    "take_number",
-    "take_numbers",
-    "take_text",
-    "take_texts",
-    "take_whole",
-]
-
 
 def take_dict(value: Any, what: str, keys: set[str]) -> dict[str, Any]:
     """Return a value that must be a dict with exactly these keys."""

@@ -7,8 +7,6 @@ import numpy as np
 
 from taupath.tables.cells import TRUTH, parse_number
 
-__all__ = ["codes_of"]
-
 
 def codes_of(values: np.ndarray, known: Sequence[str | int | float]) -> np.ndarray:
     """Return the place of each value among the known ones, -1 if it is not there.

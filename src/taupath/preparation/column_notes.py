@@ -10,8 +10,6 @@ from taupath.tables import Table
 from taupath.tables.messages import counted, option, quoted
 from taupath.tables.table import missing_in
 
-__all__ = ["index_columns", "notes_on"]
-
 # Names that pandas and pyarrow give to an index.
 _INDEX_NAME = re.compile(r"Unnamed: \d+|__index_level_\d+__")
 # Names of columns that identify a row: id, customer_id, PassengerId.

@@ -16,8 +16,6 @@ from taupath.tables.table import missing_in
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["ColumnFeatures", "Feature", "NumberColumn", "TextColumn"]
-
 # Number of features from which on they are kept sparse if most are zeros and ones: then a row is
 # mostly zeros.
 WIDE = 200

@@ -26,8 +26,6 @@ from taupath.preparation.checked_json import (
 from taupath.preparation.columns import PARTS, ColumnFeatures, Feature, NumberColumn, TextColumn
 from taupath.preparation.matrices import MatrixFeatures
 
-__all__ = ["feature_state", "features_from_state"]
-
 # Columns are counted by 32-bit integers in the compiled core.
 MOST_FEATURES = 2**31 - 1
 # What errors call the parts of a state.

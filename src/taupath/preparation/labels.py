@@ -11,16 +11,6 @@ from taupath.tables import Table, TableError
 from taupath.tables.cells import parse_number, show_number
 from taupath.tables.messages import listed, option, quoted
 
-__all__ = [
-    "Label",
-    "classes_from_state",
-    "codes",
-    "is_known",
-    "learn_classes",
-    "numbers",
-    "why_positive",
-]
-
 Label = str | int | float
 
 # Pairs of labels, text in lower case, whose second one is positive by convention.

@@ -13,8 +13,6 @@ from taupath.tables.cells import first_text, parse_number
 from taupath.tables.messages import listed, option, quoted
 from taupath.tables.table import missing_in
 
-__all__ = ["learn_columns"]
-
 # A column of text looks like an identifier, which says nothing about new rows, if it has more than
 # MOST_CATEGORIES different texts; if all texts differ, in ENOUGH_ROWS rows or more; or if the share
 # MOSTLY_DIFFERENT of them does, in MORE_ROWS rows or more. Fewer rows may differ by chance.

@@ -11,8 +11,6 @@ from taupath.tables import Table, TableError
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["MatrixFeatures"]
-
 
 class MatrixFeatures:
     """How a matrix becomes features: x_j as (x_j − shift_j) / scale_j.

@@ -26,8 +26,6 @@ from taupath.preparation.columns import ColumnFeatures, Feature, NumberColumn, T
 from taupath.tables.cells import is_missing, show_number
 from taupath.tables.frames import is_nothing
 
-__all__ = ["translated"]
-
 STORED = (
     "StandardScaler, MinMaxScaler, RobustScaler, MaxAbsScaler, SimpleImputer, OneHotEncoder, "
     "ColumnTransformer and Pipeline"

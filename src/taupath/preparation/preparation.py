@@ -31,8 +31,6 @@ from taupath.tables import Table, TableError
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["Preparation"]
-
 # Version of the state. It rises with every change that an older reader would misunderstand.
 STATE_VERSION = 2
 

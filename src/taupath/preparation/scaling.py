@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["standardizing"]
-
 
 def standardizing(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return means and standard deviations of the columns of a matrix.

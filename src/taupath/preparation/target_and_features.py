@@ -8,8 +8,6 @@ from taupath.tables import Table, TableError
 from taupath.tables.messages import listed, option
 from taupath.tables.table import missing_in
 
-__all__ = ["complete_rows", "feature_columns", "responses", "target_column"]
-
 # Names, in lower case, that mark a column as the target.
 TARGET_NAMES = ("target", "class", "label", "y")
 # Digits of a column's number. Longer ones are names: no table has so many columns.

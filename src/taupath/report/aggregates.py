@@ -8,8 +8,6 @@ from taupath.outcomes.reliability import reliability_bins
 from taupath.paths.crossings import Changes
 from taupath.report.encoding import packed
 
-__all__ = ["both_positive", "cost_ratios", "counts_payload", "reliability_payload"]
-
 # A page of aggregates has its counts at all cost ratios with two digits, up to this power of ten.
 DECADES = 4
 # Bins of the reliability diagram: wide enough for intervals that can be told apart.

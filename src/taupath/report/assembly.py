@@ -15,8 +15,6 @@ from typing import Any
 
 from taupath.report.encoding import to_json
 
-__all__ = ["SCRIPTS", "assemble_page"]
-
 # In the order in which they run: each uses what comes before it.
 SHARED = (
     "elements.js",

@@ -20,8 +20,6 @@ from taupath.report.listed_cases import CaseColumns, listed_payload
 from taupath.report.low_rank import compress
 from taupath.report.piecewise_linear import evenly_spread
 
-__all__ = ["binary_payload", "outcomes_payload"]
-
 # Cases listed one by one: with more, tables would be sorted too slowly while the slider moves.
 # Fewer on a path of many kinks, such that no more values than these are computed, a few seconds.
 MOST_LISTED, FEWEST_LISTED = 5000, 500

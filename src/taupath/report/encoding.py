@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["packed", "to_json"]
-
 # The types that the page's `unpack` knows, as numpy names them.
 TYPES = ("f8", "f4", "i4", "i2", "i1", "u4", "u2", "u1")
 

@@ -8,8 +8,6 @@ from taupath.report.encoding import packed
 from taupath.report.inputs import ModelAndData, as_numbers
 from taupath.report.linear_weights import scale_of
 
-__all__ = ["fan_samples"]
-
 # Samples along each column: enough for smooth curves.
 N_ALONG = 81
 # Quantiles of a column at which its samples begin and end: there are too few cases beyond.

@@ -16,16 +16,6 @@ from taupath.outcomes.inputs import check_probabilities, column_names
 from taupath.paths.certificate import Certificate
 from taupath.report.linear_weights import Weights, find_weights
 
-__all__ = [
-    "ModelAndData",
-    "as_numbers",
-    "check_certificate",
-    "check_compare",
-    "check_files",
-    "check_provenance",
-    "check_source",
-]
-
 
 @dataclass(frozen=True)
 class ModelAndData:

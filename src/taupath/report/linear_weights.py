@@ -12,8 +12,6 @@ from taupath.report.encoding import packed
 from taupath.report.piecewise_linear import DRAWING_TOLERANCE, evenly_spread, thin_each
 from taupath.validation import slices
 
-__all__ = ["Weights", "find_weights", "scale_of"]
-
 # Features whose weights are drawn: a chart has no room for more lines.
 MOST_DRAWN = 30
 # Nodes at which the largest weights are looked for: weights change little between them.

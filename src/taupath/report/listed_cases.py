@@ -7,8 +7,6 @@ import numpy as np
 from taupath.report.encoding import packed
 from taupath.report.inputs import ModelAndData, as_numbers
 
-__all__ = ["CaseColumns", "features_by_column", "find_columns", "listed_payload"]
-
 # Characters of a cell; the rest is cut off.
 LONGEST_CELL = 120
 # Characters of all cells: with more, the file would open slowly. Fewer cases are listed then.

@@ -18,8 +18,6 @@ from taupath.report.piecewise_linear import (
     thin_together,
 )
 
-__all__ = ["LowRank", "compress", "factor"]
-
 # Which nodes are kept is decided by so many functions; for up to so many rounds, half as many of
 # those with the largest errors join them.
 MOST_DECIDING = 100

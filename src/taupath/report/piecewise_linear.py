@@ -12,15 +12,6 @@ import numpy as np
 from taupath.report.encoding import packed
 from taupath.validation import slices
 
-__all__ = [
-    "DRAWING_TOLERANCE",
-    "PiecewiseLinear",
-    "evenly_spread",
-    "largest_error",
-    "thin_each",
-    "thin_together",
-]
-
 # Functions that are only drawn or printed may be off by this part of their range: less than a
 # pixel of a chart, and about the third digit of a number.
 DRAWING_TOLERANCE = 1e-3

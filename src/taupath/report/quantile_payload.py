@@ -18,8 +18,6 @@ from taupath.report.low_rank import compress
 from taupath.report.piecewise_linear import evenly_spread, largest_error, thin_together
 from taupath.validation import check_targets, slices
 
-__all__ = ["quantile_payload"]
-
 # A case lies on its predicted quantile if it is off by no more than this part of the range of y:
 # more than rounding, less than any digit that is shown.
 ON_QUANTILE = 1e-9

@@ -9,8 +9,6 @@ from taupath.report.encoding import packed
 from taupath.report.inputs import ModelAndData
 from taupath.report.listed_cases import CaseColumns, listed_payload
 
-__all__ = ["several_payload", "to_hundredths"]
-
 # A cost matrix with more rows cannot be edited by hand.
 MOST_CLASSES = 20
 # Cases listed one by one: with more, tables would be sorted too slowly while the slider moves.

@@ -23,8 +23,6 @@ from taupath.report.listed_cases import find_columns
 from taupath.report.quantile_payload import quantile_payload
 from taupath.report.several_payload import several_payload
 
-__all__ = ["write_outcomes", "write_report"]
-
 
 def write_report(
     file: str | os.PathLike[str],

@@ -14,8 +14,6 @@ from taupath.reference import ReferencePath, ReferenceStalled, dual_path_finding
 from taupath.reproduce.judge import Problem
 from taupath.reproduce.measuring import Stopwatch
 
-__all__ = ["HOW", "Algorithm1", "measure_algorithm1"]
-
 # "auto" walks the whole path if the estimate is no longer than this many seconds.
 LONGEST = 20.0
 HOW = ("auto", "whole", "skip")

@@ -9,8 +9,6 @@ from typing import Self
 from taupath.datasets import PaperData, PathLike
 from taupath.reproduce.paper_data import load_available
 
-__all__ = ["Check", "Context"]
-
 
 @dataclass(frozen=True)
 class Check:

@@ -10,8 +10,6 @@ from taupath.reproduce.context import Check, Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv
 from taupath.reproduce.text_tables import table
 
-__all__ = ["TAUS", "Boundary", "measure", "reproduce", "two_clouds"]
-
 TAUS = (0.05, 0.5, 0.95)
 LAM = 1e-3
 

@@ -12,8 +12,6 @@ from taupath.reproduce.context import Check, Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv
 from taupath.reproduce.text_tables import percent, table
 
-__all__ = ["Curves", "largest_reversal", "measure", "reproduce"]
-
 # Where the paper calls accuracy on spam very stable: it names (0, 0.9].
 MIDDLE = (0.1, 0.9)
 # Accuracy that moves by no more than this is flat.

@@ -10,8 +10,6 @@ from taupath.atomic_files import replacing
 from taupath.display.drawing import check_matplotlib
 from taupath.tables import write_table
 
-__all__ = ["new_figure", "save_figure", "write_csv"]
-
 # Enough for a page, and small files.
 DPI = 110
 

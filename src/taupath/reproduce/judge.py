@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["AT_BOUND", "Problem", "Verdict", "kinks_and_midpoints", "worst"]
-
 # A dual variable this close to an end of its box, as a part of the box, is at that end: rounding.
 AT_BOUND = 1e-12
 

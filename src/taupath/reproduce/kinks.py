@@ -20,8 +20,6 @@ from taupath.reproduce.files import new_figure, save_figure, write_csv
 from taupath.reproduce.text_tables import table
 from taupath.reproduce.timing import PAPER
 
-__all__ = ["Count", "measure", "reproduce", "sizes_up_to"]
-
 # The smallest part, and how many random orders of the samples the parts are taken from.
 SMALLEST = 20
 N_ORDERS = 3

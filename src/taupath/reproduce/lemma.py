@@ -19,8 +19,6 @@ from taupath.reproduce.files import new_figure, save_figure, write_csv
 from taupath.reproduce.text_tables import table
 from taupath.validation import slices
 
-__all__ = ["SIZES", "Row", "distance", "draw", "eta", "measure", "reproduce", "simulated_path"]
-
 SIZES = (50, 100, 200, 400, 800, 1600)
 N_SEEDS = 5
 GAMMA = 30.0

@@ -13,8 +13,6 @@ from threadpoolctl import threadpool_info
 
 from taupath.paths.path import SolutionPath
 
-__all__ = ["Stopwatch", "Work", "machine", "n_threads", "work"]
-
 T = TypeVar("T")
 
 

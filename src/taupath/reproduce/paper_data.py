@@ -17,8 +17,6 @@ from taupath.datasets import (
     split_diabetes,
 )
 
-__all__ = ["SOURCES", "load_available", "where_to_get"]
-
 # Folder and files below the data folder, and where they come from.
 SOURCES = {
     "diabetes": (

@@ -9,8 +9,6 @@ from scipy.sparse import csr_matrix
 
 from taupath.reproduce.judge import Problem
 
-__all__ = ["TAUS", "Liblinear", "lbfgsb"]
-
 # The paper averages over these.
 TAUS = [k / 10 for k in range(1, 10)]
 # The paper's -e for LIBLINEAR; L-BFGS-B gets the same.

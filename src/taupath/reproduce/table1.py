@@ -12,8 +12,6 @@ from taupath.reproduce.context import Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv
 from taupath.reproduce.text_tables import percent, table
 
-__all__ = ["LAMBDAS", "PAPER", "Row", "measure", "reproduce"]
-
 # The paper's candidates, and values in between for the picture.
 LAMBDAS = [10.0**k for k in range(-6, 0)]
 PER_DECADE = 8

@@ -17,8 +17,6 @@ from taupath.reproduce.peers import TAUS
 from taupath.reproduce.text_tables import error, number, table, work_columns
 from taupath.reproduce.timing import N_JUDGED, PAPER, Row, measure, ratios
 
-__all__ = ["PACKAGES", "as_json", "measure", "report", "reproduce"]
-
 PACKAGES = ("numpy", "scipy", "scikit-learn", "taupath", "liblinear-official")
 NOT_INSTALLED = "not installed"
 

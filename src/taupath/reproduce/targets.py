@@ -10,8 +10,6 @@ from taupath.display.drawing import check_matplotlib
 from taupath.reproduce import figure1, figure2, kinks, lemma, table1, table2
 from taupath.reproduce.context import Context
 
-__all__ = ["run"]
-
 # In the order in which "all" makes them: the longest comes last.
 _PARTS: dict[str, tuple[str, Callable[[Context], Any]]] = {
     "table1": ("Table 1: data sets and λ", table1.reproduce),

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 
 from taupath.reproduce.measuring import Work
 
-__all__ = ["error", "number", "percent", "table", "work_columns"]
-
 
 def work_columns(works: Sequence[Work]) -> list[tuple[str, list[str]]]:
     """Return the columns of a table about these walks."""

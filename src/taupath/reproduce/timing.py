@@ -22,8 +22,6 @@ from taupath.reproduce.judge import Problem, kinks_and_midpoints
 from taupath.reproduce.measuring import Stopwatch, Work, work
 from taupath.reproduce.peers import TAUS, Liblinear, lbfgsb
 
-__all__ = ["N_JUDGED", "PAPER", "PaperRow", "Row", "measure", "ratios"]
-
 # Recoveries to average over; kinks and midpoints to judge.
 N_RECOVERED = 100
 N_JUDGED = 200

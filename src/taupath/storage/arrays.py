@@ -8,8 +8,6 @@ import scipy.sparse as sp
 
 from taupath.exceptions import ModelFileError
 
-__all__ = ["ArraysToWrite", "StoredArrays"]
-
 # Columns that a sparse matrix may have: MOST_COLUMNS (128 MB for each w), or COLUMNS_PER_ENTRY for
 # each stored entry. Every solution takes memory for each column: a small file must not ask for
 # any amount.

@@ -20,8 +20,6 @@ import numpy as np
 from taupath.atomic_files import replacing
 from taupath.exceptions import ModelFileError
 
-__all__ = ["VERSION", "read_container", "write_container"]
-
 # Version of the layout and of the description. Files of every earlier version can be read.
 VERSION = 3
 

@@ -20,8 +20,6 @@ from taupath.storage.labels import pack_labels, unpack_labels, unpack_positive
 from taupath.storage.paths import pack_path, unpack_path
 from taupath.validation import check_C, check_choice, check_range
 
-__all__ = ["ESTIMATORS", "Kind", "pack_estimator", "unpack_estimator"]
-
 # Parameters of how to fit, which do not change what is fitted.
 NOT_STORED = ("n_jobs", "verbose")
 

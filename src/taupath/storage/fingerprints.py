@@ -12,8 +12,6 @@ from taupath.exceptions import ModelFileError
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.validation import check_real
 
-__all__ = ["pack_fingerprints", "unpack_fingerprints"]
-
 
 def pack_fingerprints(estimator: Any, arrays: ArraysToWrite) -> dict[str, Any]:
     """Return what to store of training rows that are not stored themselves."""

@@ -12,8 +12,6 @@ from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.labels import pack_labels, unpack_labels, unpack_positive
 from taupath.validation import check_features, check_real
 
-__all__ = ["pack_frozen", "unpack_frozen"]
-
 
 def pack_frozen(
     model: FrozenClassifier, arrays: ArraysToWrite, data: bool | None = None

@@ -11,8 +11,6 @@ from taupath.paths.crossings import Changes
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.validation import check_range, check_real
 
-__all__ = ["pack_held_out", "unpack_held_out"]
-
 CHANGES = {"begin": np.int8, "who": np.int32, "when": np.float64, "change": np.int8}
 QUANTILES = ("quantile", "pinball", "d2", "below")
 

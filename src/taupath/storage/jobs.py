@@ -10,8 +10,6 @@ from taupath.paths.jobs import Job, QuantileClassification, QuantileRegression, 
 from taupath.storage.labels import pack_labels, unpack_labels
 from taupath.validation import check_C, check_real
 
-__all__ = ["JOBS", "pack_job", "stored_labels"]
-
 
 def pack_job(job: Job) -> dict[str, Any]:
     """Return the description of a job; C_max is known from the walks or from the last node."""

@@ -6,8 +6,6 @@ import numpy as np
 
 from taupath.exceptions import ModelFileError
 
-__all__ = ["pack_labels", "unpack_labels", "unpack_positive"]
-
 _KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
 
 

@@ -14,8 +14,6 @@ from taupath.storage.estimators import ESTIMATORS, Kind, pack_estimator, unpack_
 from taupath.storage.models import pack_model, unpack_model
 from taupath.storage.paths import pack_path, unpack_path
 
-__all__ = ["load", "save"]
-
 # By the member of the description that tells the kind. The first one present decides: a model's
 # description has the members of its estimator, too.
 _KINDS = {

@@ -13,8 +13,6 @@ from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.estimators import pack_estimator, unpack_estimator
 from taupath.storage.held_out import pack_held_out, unpack_held_out
 
-__all__ = ["pack_model", "unpack_model"]
-
 
 def pack_model(model: Model, arrays: ArraysToWrite, data: bool | None = None) -> dict[str, Any]:
     """Return the description of a trained model; its arrays are added to `arrays`."""

@@ -20,15 +20,6 @@ from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.jobs import JOBS, pack_job, stored_labels
 from taupath.validation import LARGEST, check_choice, check_positive, check_real
 
-__all__ = [
-    "check_nodes",
-    "pack_detached",
-    "pack_kinks",
-    "pack_nodes",
-    "pack_on_cluster",
-    "unpack_functions",
-]
-
 # Samples or features, at most: what indices of 32 bits can count.
 MOST = 1 << 31
 

@@ -33,8 +33,6 @@ from taupath.storage.nodes import (
 from taupath.storage.records import pack_record, unpack_record
 from taupath.validation import check_C, check_features, check_positive, check_range, check_real
 
-__all__ = ["pack_path", "unpack_path"]
-
 # Whether the walks of a path went backward: one thread, two from the ends, two with one from the
 # middle, and the last with the ends of the path exchanged.
 WAYS = [

@@ -9,8 +9,6 @@ from taupath.engine.status import AFTER, BEFORE, FREE, LOWER, UPPER
 from taupath.exceptions import ModelFileError
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
 
-__all__ = ["pack_record", "unpack_record"]
-
 # Bytes of the factor of the free points, at most.
 LARGEST_FACTOR = 16e9
 

@@ -5,17 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = [
-    "as_column",
-    "as_numbers",
-    "as_text",
-    "first_text",
-    "is_missing",
-    "numbers_in",
-    "parse_number",
-    "show_number",
-]
-
 # Python's float() also accepts 1_000 and digits of other scripts, which are text in a table.
 _NUMERAL = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE

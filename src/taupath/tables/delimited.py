@@ -14,8 +14,6 @@ import numpy as np
 from taupath.tables.cells import as_numbers, as_text, is_missing, parse_number
 from taupath.tables.table import Table, TableError, check_names
 
-__all__ = ["check_text", "read_delimited"]
-
 Progress = Callable[[float, int], None]
 
 # If two fit equally well, the first of them: semicolons may separate numbers with decimal commas.

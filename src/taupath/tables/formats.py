@@ -6,8 +6,6 @@ from pathlib import Path
 
 from taupath.tables.table import TableError
 
-__all__ = ["COMPRESSIONS", "WRITTEN", "format_of", "format_to_write"]
-
 # Formats that tables are written in.
 WRITTEN = ("csv", "tsv", "json", "jsonl", "parquet")
 COMPRESSIONS = (".gz", ".bz2")

@@ -14,8 +14,6 @@ from taupath.tables.messages import listed
 from taupath.tables.reading import read_table
 from taupath.tables.table import Table, TableError, check_names
 
-__all__ = ["as_table", "is_nothing", "is_table"]
-
 
 def is_table(data: Any) -> bool:
     """Return whether `as_table` takes it: a table, a file name, columns by name, a data frame."""

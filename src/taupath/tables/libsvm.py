@@ -19,8 +19,6 @@ from taupath.tables.table import Table, TableError
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["looks_like_libsvm", "read_libsvm"]
-
 # Bytes read at a time (8 MB): between them progress is shown and Ctrl-C is noticed.
 PIECE = 1 << 23
 # Indices are 32-bit integers in the compiled core.

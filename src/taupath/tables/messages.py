@@ -5,8 +5,6 @@ from collections.abc import Iterable
 
 from taupath.tables.cells import parse_number
 
-__all__ = ["counted", "listed", "one_line", "option", "printable", "quoted"]
-
 # Characters of a cell, and of what another package says, that a message shows before it cuts.
 LONGEST_CELL = 40
 LONGEST_ERROR = 200

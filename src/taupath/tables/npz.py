@@ -13,8 +13,6 @@ from taupath.tables.table import Table, TableError
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["read_npz"]
-
 
 def read_npz(data: bytes, source: str) -> Table:
     """Return the matrix and the labels in an archive as `numpy.savez` or `scipy.sparse` writes it.

@@ -12,8 +12,6 @@ from taupath.tables.cells import as_text as as_text_cells
 from taupath.tables.messages import one_line
 from taupath.tables.table import Table, TableError, check_names
 
-__all__ = ["read_parquet", "write_parquet"]
-
 
 def read_parquet(data: bytes, source: str, *, as_text: Collection[str] = ()) -> Table:
     """Return the table in a Parquet file; columns of `as_text` are text, whatever they hold.

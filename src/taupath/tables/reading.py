@@ -17,8 +17,6 @@ from taupath.tables.npz import read_npz
 from taupath.tables.parquet import read_parquet
 from taupath.tables.table import Table, TableError
 
-__all__ = ["read_table"]
-
 _SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 
 # Delimiters that can be asked for by name: a tab is hard to type in a shell.

@@ -12,8 +12,6 @@ from taupath.tables.messages import listed, quoted
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["Table", "TableError", "check_names", "missing_in"]
-
 
 class TableError(ValueError):
     """A table cannot be used; the message says in one line where and why."""

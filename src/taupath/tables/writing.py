@@ -19,8 +19,6 @@ from taupath.atomic_files import replacing
 from taupath.tables.formats import WRITTEN, format_to_write
 from taupath.tables.parquet import write_parquet
 
-__all__ = ["write_table"]
-
 
 def write_table(
     file: str | os.PathLike[str],
