@@ -7,10 +7,17 @@ from typing import Any
 
 import numpy as np
 
+<<<<<<< HEAD
 from taupath.approximate.all_rows import LocalRows
 from taupath.approximate.gap_bound import GapBound, PrimalDualPoint, SampleLosses
 from taupath.approximate.interpolation import NodeList, dual_between, make_end
 from taupath.approximate.node_search import check_tol, find_nodes
+=======
+from taupath.approximate.all_rows import OnePart
+from taupath.approximate.gap_bound import Continuum, End, SampleLosses
+from taupath.approximate.interpolation import Interpolation, NodeList, dual_between, make_end
+from taupath.approximate.node_search import check_tol, find_nodes, make_continuum
+>>>>>>> A
 from taupath.approximate.node_solver import NodeSolver
 from taupath.approximate.training_data import StoredData
 from taupath.paths.certificate import Certificate, Measure
@@ -19,7 +26,11 @@ from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import Solution, Sweep
 from taupath.progress import Tell
 
+<<<<<<< HEAD
 __all__ = ["AtNodes", "Certified", "gap_bound_on", "node_solver", "solve_at_nodes"]
+=======
+__all__ = ["AtNodes", "ByFunctions", "Certified", "continuum_on", "node_solver", "solve_at_nodes"]
+>>>>>>> A
 
 
 class Certified(Solutions):
@@ -80,10 +91,8 @@ class Certified(Solutions):
         return self._certificate
 
 
-class AtNodes(Certified):
-    """Nodes that were solved for. θ is made from w and the data whenever it is asked for.
-
-    So what is kept does not grow with the samples.
+class ByFunctions(Certified):
+    """Solutions whose decision functions are known by w at the nodes, for the linear kernel.
 
     Parameters
     ----------
@@ -91,14 +100,17 @@ class AtNodes(Certified):
         What was solved.
     data : StoredData
         On what.
-    node_list : NodeList
-        The nodes.
+    functions : Interpolation
+        The decision functions.
     counters : dict
         What it took to find them.
     tol : float
         What no gap exceeds.
+<<<<<<< HEAD
     gap_bound : GapBound
         What bounds the gaps, see `gap_bound_on`.
+=======
+>>>>>>> A
     """
 
     data: StoredData
@@ -107,26 +119,60 @@ class AtNodes(Certified):
         self,
         job: Job,
         data: StoredData,
-        node_list: NodeList,
+        functions: Interpolation,
+        counters: dict[str, int],
+        tol: float,
+    ) -> None:
+        super().__init__(job, data, functions.taus, counters)
+        self.functions, self.tol = functions, tol
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is kept of the nodes."""
+        return self.functions.nbytes
+
+    def function(self, value: float) -> Solution:
+        """Return the decision function, by w only."""
+        return self.functions.function(value)
+
+    def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
+        """Return the decision functions at the nodes first, ..., last - 1."""
+        return self.functions.sweep(first, last, with_theta)
+
+
+class AtNodes(ByFunctions):
+    """Nodes that were solved for. θ is made from w and the data whenever it is asked for.
+
+    So what is kept does not grow with the samples. `continuum` is that of `continuum_on`.
+    """
+
+    functions: NodeList
+
+    def __init__(
+        self,
+        job: Job,
+        data: StoredData,
+        functions: NodeList,
         counters: dict[str, int],
         tol: float,
         gap_bound: GapBound,
     ) -> None:
+<<<<<<< HEAD
         super().__init__(job, data, node_list.taus, counters)
         self.node_list, self.tol, self._gap_bound = node_list, tol, gap_bound
+=======
+        super().__init__(job, data, functions, counters, tol)
+        self._continuum = continuum
+>>>>>>> A
 
     @property
     def gap_bound(self) -> GapBound:
         """What bounds gaps between nodes."""
         return self._gap_bound
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of what is kept of the nodes."""
-        return self.node_list.nbytes
-
     def take(self, kept: np.ndarray, tol: float) -> "AtNodes":
         """Return the solutions at some of the nodes."""
+<<<<<<< HEAD
         fewer = self.node_list.take(kept)
         return AtNodes(self.job, self.data, fewer, self.counters, tol, self._gap_bound)
 
@@ -134,16 +180,17 @@ class AtNodes(Certified):
         """Return the solution, its θ from the data."""
         w, beside = self.node_list.weights(value), self.node_list.beside(value)
         status, theta = dual_between(self.data.row_sums(), *beside, self._gap_bound.boxes, w)
+=======
+        fewer = self.functions.take(kept)
+        return AtNodes(self.job, self.data, fewer, self.counters, tol, self._continuum)
+
+    def solution(self, value: float) -> Solution:
+        """Return the solution, its θ from the data."""
+        w, beside = self.functions.weights(value), self.functions.beside(value)
+        status, theta = dual_between(self.data.part(), *beside, self._continuum.boxes, w)
+>>>>>>> A
         found = Solution(status, theta, w, 0.0)
         return found._replace(multiplier=self.data.intercept(found))
-
-    def function(self, value: float) -> Solution:
-        """Return the decision function, by w only."""
-        return self.node_list.function(value)
-
-    def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
-        """Return the decision functions at the nodes first, ..., last - 1."""
-        return self.node_list.sweep(first, last, with_theta)
 
     def measure(self, value: float) -> Measure:
         """Judge the solution from the data; θ at the ends of its box is so exactly."""
@@ -152,9 +199,15 @@ class AtNodes(Certified):
 
     def end(self, k: int) -> tuple[PrimalDualPoint, float]:
         """Return node k as the end of an interval, from the data, and its largest violation."""
+<<<<<<< HEAD
         part, node = self.data.row_sums(), self.node_list[k]
         margin = part.rows.products(node.w)
         v, aim, off = part.sums_at(node, self._gap_bound.boxes, margin)
+=======
+        part, node = self.data.part(), self.functions[k]
+        margin = part.points.products(node.w)
+        v, aim, off = part.end_at(node, self._continuum.boxes, margin)
+>>>>>>> A
         return make_end(node, margin, v, aim, self.data.constant.free), off
 
 

@@ -8,14 +8,25 @@ import numpy as np
 
 from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
 from taupath.approximate.interpolation import NodeList, make_end
+<<<<<<< HEAD
 from taupath.approximate.solutions import Certified
 from taupath.approximate.training_data import AbsentData
+=======
+from taupath.approximate.node_search import make_continuum
+from taupath.approximate.solutions import ByFunctions
+from taupath.approximate.training_data import AbsentData, StoredData
+from taupath.cluster.entry import is_dask
+>>>>>>> A
 from taupath.engine.status import FREE, LOWER, UPPER
 from taupath.paths.certificate import Measure
 from taupath.paths.jobs import Job
 from taupath.paths.solutions import decide_at
+<<<<<<< HEAD
 from taupath.paths.training_data import Solution, Sweep
 from taupath.validation import is_dask
+=======
+from taupath.paths.training_data import Solution
+>>>>>>> A
 
 if TYPE_CHECKING:
     from taupath.cluster.remote_rows import RemoteRows
@@ -25,52 +36,31 @@ if TYPE_CHECKING:
 __all__ = ["OnCluster"]
 
 
-class OnCluster(Certified):
+class OnCluster(ByFunctions):
     """Solutions at nodes whose rows are on a cluster.
 
     Nodes and their w are here: coefficients and decision functions need no cluster. Rows are
     computed again, from the collections that were passed in, when a certificate is asked for. They
     are left out of pickles.
-
-    Parameters
-    ----------
-    job : Job
-        What was solved.
-    data : AbsentData
-        Size of the collections, and intercept.
-    node_list : NodeList
-        The nodes.
-    counters : dict
-        What it took to find them.
-    tol : float
-        What no gap exceeds.
-    rows : ClusterRows or None
-        The collections.
     """
 
-    data: AbsentData
+    functions: NodeList
 
     def __init__(
         self,
         job: Job,
-        data: AbsentData,
-        node_list: NodeList,
+        data: StoredData,
+        functions: NodeList,
         counters: dict[str, int],
         tol: float,
         rows: "ClusterRows | None",
     ) -> None:
-        super().__init__(job, data, node_list.taus, counters)
-        self.node_list, self.tol = node_list, tol
+        super().__init__(job, data, functions, counters, tol)
         self._rows: ClusterRows | None = rows
         self._many: RemoteRows | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_rows": None, "_many": None}
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of what is kept of the nodes."""
-        return self.node_list.nbytes
 
     @property
     def rows(self) -> "ClusterRows":
@@ -97,7 +87,7 @@ class OnCluster(Certified):
 
     def take(self, kept: np.ndarray, tol: float) -> "OnCluster":
         """Return the solutions at some of the nodes."""
-        fewer = self.node_list.take(kept)
+        fewer = self.functions.take(kept)
         return OnCluster(self.job, self.data, fewer, self.counters, tol, self._rows)
 
     @contextmanager
@@ -127,15 +117,21 @@ class OnCluster(Certified):
 
     def end(self, k: int) -> tuple[PrimalDualPoint, float]:
         """Return node k as the end of an interval, from the data, and its largest violation."""
+<<<<<<< HEAD
         node = self.node_list[k]
         margin, (v, target_product, violation) = self._there.sums_at(node, self.job.boxes)
         return make_end(node, margin, v, target_product, self.data.constant.free), violation
+=======
+        node = self.functions[k]
+        place, v, aim, off = self._there.end_at(node, self.job.boxes)
+        return make_end(node, place, v, aim, self.data.constant.free), off
+>>>>>>> A
 
     def measure(self, value: float) -> Measure:
         """Judge the solution, from the data on the cluster."""
         with self.session():
             reply = self._there.rounds.ask(self._point(value))
-            w, v = self.node_list.weights(value), reply.sums["v"]
+            w, v = self.functions.weights(value), reply.sums["v"]
             if self.data.constant.free:
                 w, v = w[:-1], v[:-1]
             primal = 0.5 * float(w @ w) + float(reply.sums["loss"])
@@ -146,22 +142,19 @@ class OnCluster(Certified):
     def _point(self, value: float) -> "Objectives":
         from taupath.cluster.requests import Objectives
 
+<<<<<<< HEAD
         nodes, s = self.node_list.beside(value)
         return Objectives(tuple(nodes), s, value, self.node_list.weights(value), self.job.boxes)
+=======
+        nodes, s = self.functions.beside(value)
+        return Point(tuple(nodes), s, value, self.functions.weights(value), self.job.boxes)
+>>>>>>> A
 
     # -- solutions -------------------------------------------------------------------------------
 
     def solution(self, value: float) -> Solution:
         """Refuse: θ is on the cluster."""
         raise NotImplementedError("θ of this path is on a cluster: use alpha")
-
-    def function(self, value: float) -> Solution:
-        """Return the decision function, by w only."""
-        return self.node_list.function(value)
-
-    def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
-        """Return the decision functions at the nodes first, ..., last - 1."""
-        return self.node_list.sweep(first, last, with_theta)
 
     def alpha(self, value: float) -> Any:
         """Return the dual solution as a Dask array, in the partitions of the rows."""
@@ -188,7 +181,7 @@ class OnCluster(Certified):
 
         for value in np.atleast_1d(asked):
             self.check(float(value))
-        given = {"data": self.data, "functions": self.node_list, "asked": asked}
+        given = {"data": self.data, "functions": self.functions, "asked": asked}
         n_columns = len(asked) if np.ndim(asked) else None
         return map_rows(X, self.data.shape[1], n_columns, _decide, **given)
 

@@ -10,15 +10,17 @@ from taupath.approximate.dual_point import DualPoint
 from taupath.approximate.interpolation import Interpolation, NodeList
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.simplify import AtKinks
+<<<<<<< HEAD
 from taupath.approximate.solutions import AtNodes, Certified, gap_bound_on
+=======
+from taupath.approximate.solutions import AtNodes, ByFunctions, Certified, continuum_on
+>>>>>>> A
 from taupath.approximate.training_data import AbsentData, StoredData
 from taupath.fitting.walks import walk_classification, walk_regression, walk_regularization
 from taupath.paths.certificate import Certificate
 from taupath.paths.intercept import make_intercept
 from taupath.paths.jobs import Job, QuantileClassification, QuantileRegression, Regularization
 from taupath.paths.training_data import (
-    Solution,
-    Sweep,
     TrainingData,
 )
 from taupath.paths.walked import Walked
@@ -32,27 +34,13 @@ NEEDED = (
 )
 
 
-class FunctionsOnly(Certified):
+class FunctionsOnly(ByFunctions):
     """Decision functions of an approximate or a simplified path with the linear kernel.
 
     They predict as they did with the training data. What is computed from these takes `attach`.
 
-    Parameters
-    ----------
-    job : Job
-        What was solved.
-    data : AbsentData
-        What is known of the training data.
-    functions : Interpolation
-        The decision functions.
-    counters : dict
-        What it took to find them.
-    tol : float
-        What no gap exceeds.
-    stated : Certificate
-        What was certified when there were data.
-    smoothings : list of Smoothing or None
-        What makes θ from w and data; None for a path that was simplified from an exact one.
+    `stated` is what was certified when there were data. `smoothings` make θ from w and data; there
+    are none for a path that was simplified from an exact one.
     """
 
     stated: Certificate
@@ -67,23 +55,14 @@ class FunctionsOnly(Certified):
         stated: Certificate,
         smoothings: list[Smoothing] | None,
     ) -> None:
-        super().__init__(job, data, functions.taus, counters)
-        self.functions, self.smoothings = functions, smoothings
-        self.tol, self.stated = tol, stated
+        super().__init__(job, data, functions, counters, tol)
+        self.stated, self.smoothings = stated, smoothings
 
     @property
     def nbytes(self) -> int:
         """Bytes of the nodes and of what is kept of them."""
         of_smoothings = sum(8 + each.centre.nbytes for each in self.smoothings or ())
-        return self.functions.nbytes + of_smoothings
-
-    def function(self, value: float) -> Solution:
-        """Return the decision function, by w only."""
-        return self.functions.function(value)
-
-    def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
-        """Return the decision functions at the nodes first, ..., last - 1."""
-        return self.functions.sweep(first, last, with_theta)
+        return super().nbytes + of_smoothings
 
     def _refuse(self, *given: Any, **named: Any) -> Any:
         """Refuse: this takes training data."""

@@ -26,7 +26,7 @@ MOST = 1 << 31
 
 def pack_nodes(solutions: AtNodes, shelf: ArraysToWrite, data: bool | None) -> dict[str, Any]:
     """Return the description of nodes that were solved for, with training data if asked for."""
-    nodes, kept = solutions.node_list, solutions.data
+    nodes, kept = solutions.functions, solutions.data
     found = _pack(solutions, shelf, nodes.w, nodes.smoothings, solutions.certificate)
     if data:
         found["data"] = {
@@ -44,7 +44,7 @@ def pack_on_cluster(
     """Return the description of nodes that were solved for on a cluster, where the rows stay."""
     if data:
         raise ValueError("data=True: the rows of this path are on a cluster, not here")
-    nodes = solutions.node_list
+    nodes = solutions.functions
     return _pack(solutions, shelf, nodes.w, nodes.smoothings, solutions.certificate)
 
 
