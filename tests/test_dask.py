@@ -80,13 +80,8 @@ def test_nodes_of_one_process_get_the_same_certificate_from_the_cluster(client):
     one = job.path(method="approximate", tol=TOL)
     there = path.solutions
     data = StoredData(one.data.X, one.data.responses, path.data.constant)
-<<<<<<< HEAD
     continuum = gap_bound_on(path.job, data)
-    nodes = AtNodes(path.job, data, there.node_list, there.counters, TOL, continuum)
-=======
-    continuum = continuum_on(path.job, data)
     nodes = AtNodes(path.job, data, there.functions, there.counters, TOL, continuum)
->>>>>>> A
     one = taupath.SolutionPath(nodes)
     here, there = one.certify(), path.certify()
     assert_allclose(there.worst_gap, here.worst_gap, rtol=1e-9)

@@ -7,17 +7,10 @@ from typing import Any
 
 import numpy as np
 
-<<<<<<< HEAD
 from taupath.approximate.all_rows import LocalRows
 from taupath.approximate.gap_bound import GapBound, PrimalDualPoint, SampleLosses
-from taupath.approximate.interpolation import NodeList, dual_between, make_end
-from taupath.approximate.node_search import check_tol, find_nodes
-=======
-from taupath.approximate.all_rows import OnePart
-from taupath.approximate.gap_bound import Continuum, End, SampleLosses
 from taupath.approximate.interpolation import Interpolation, NodeList, dual_between, make_end
-from taupath.approximate.node_search import check_tol, find_nodes, make_continuum
->>>>>>> A
+from taupath.approximate.node_search import check_tol, find_nodes
 from taupath.approximate.node_solver import NodeSolver
 from taupath.approximate.training_data import StoredData
 from taupath.paths.certificate import Certificate, Measure
@@ -25,12 +18,6 @@ from taupath.paths.jobs import Job
 from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import Solution, Sweep
 from taupath.progress import Tell
-
-<<<<<<< HEAD
-__all__ = ["AtNodes", "Certified", "gap_bound_on", "node_solver", "solve_at_nodes"]
-=======
-__all__ = ["AtNodes", "ByFunctions", "Certified", "continuum_on", "node_solver", "solve_at_nodes"]
->>>>>>> A
 
 
 class Certified(Solutions):
@@ -106,11 +93,6 @@ class ByFunctions(Certified):
         What it took to find them.
     tol : float
         What no gap exceeds.
-<<<<<<< HEAD
-    gap_bound : GapBound
-        What bounds the gaps, see `gap_bound_on`.
-=======
->>>>>>> A
     """
 
     data: StoredData
@@ -143,7 +125,7 @@ class ByFunctions(Certified):
 class AtNodes(ByFunctions):
     """Nodes that were solved for. θ is made from w and the data whenever it is asked for.
 
-    So what is kept does not grow with the samples. `continuum` is that of `continuum_on`.
+    What is kept does not grow with the number of samples. For `gap_bound` see `gap_bound_on`.
     """
 
     functions: NodeList
@@ -157,13 +139,8 @@ class AtNodes(ByFunctions):
         tol: float,
         gap_bound: GapBound,
     ) -> None:
-<<<<<<< HEAD
-        super().__init__(job, data, node_list.taus, counters)
-        self.node_list, self.tol, self._gap_bound = node_list, tol, gap_bound
-=======
         super().__init__(job, data, functions, counters, tol)
-        self._continuum = continuum
->>>>>>> A
+        self._gap_bound = gap_bound
 
     @property
     def gap_bound(self) -> GapBound:
@@ -172,23 +149,13 @@ class AtNodes(ByFunctions):
 
     def take(self, kept: np.ndarray, tol: float) -> "AtNodes":
         """Return the solutions at some of the nodes."""
-<<<<<<< HEAD
-        fewer = self.node_list.take(kept)
+        fewer = self.functions.take(kept)
         return AtNodes(self.job, self.data, fewer, self.counters, tol, self._gap_bound)
 
     def solution(self, value: float) -> Solution:
         """Return the solution, its θ from the data."""
-        w, beside = self.node_list.weights(value), self.node_list.beside(value)
-        status, theta = dual_between(self.data.row_sums(), *beside, self._gap_bound.boxes, w)
-=======
-        fewer = self.functions.take(kept)
-        return AtNodes(self.job, self.data, fewer, self.counters, tol, self._continuum)
-
-    def solution(self, value: float) -> Solution:
-        """Return the solution, its θ from the data."""
         w, beside = self.functions.weights(value), self.functions.beside(value)
-        status, theta = dual_between(self.data.part(), *beside, self._continuum.boxes, w)
->>>>>>> A
+        status, theta = dual_between(self.data.row_sums(), *beside, self._gap_bound.boxes, w)
         found = Solution(status, theta, w, 0.0)
         return found._replace(multiplier=self.data.intercept(found))
 
@@ -199,15 +166,9 @@ class AtNodes(ByFunctions):
 
     def end(self, k: int) -> tuple[PrimalDualPoint, float]:
         """Return node k as the end of an interval, from the data, and its largest violation."""
-<<<<<<< HEAD
-        part, node = self.data.row_sums(), self.node_list[k]
+        part, node = self.data.row_sums(), self.functions[k]
         margin = part.rows.products(node.w)
         v, aim, off = part.sums_at(node, self._gap_bound.boxes, margin)
-=======
-        part, node = self.data.part(), self.functions[k]
-        margin = part.points.products(node.w)
-        v, aim, off = part.end_at(node, self._continuum.boxes, margin)
->>>>>>> A
         return make_end(node, margin, v, aim, self.data.constant.free), off
 
 

@@ -8,25 +8,14 @@ import numpy as np
 
 from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
 from taupath.approximate.interpolation import NodeList, make_end
-<<<<<<< HEAD
-from taupath.approximate.solutions import Certified
-from taupath.approximate.training_data import AbsentData
-=======
-from taupath.approximate.node_search import make_continuum
 from taupath.approximate.solutions import ByFunctions
 from taupath.approximate.training_data import AbsentData, StoredData
-from taupath.cluster.entry import is_dask
->>>>>>> A
 from taupath.engine.status import FREE, LOWER, UPPER
 from taupath.paths.certificate import Measure
 from taupath.paths.jobs import Job
 from taupath.paths.solutions import decide_at
-<<<<<<< HEAD
-from taupath.paths.training_data import Solution, Sweep
-from taupath.validation import is_dask
-=======
 from taupath.paths.training_data import Solution
->>>>>>> A
+from taupath.validation import is_dask
 
 if TYPE_CHECKING:
     from taupath.cluster.remote_rows import RemoteRows
@@ -117,15 +106,9 @@ class OnCluster(ByFunctions):
 
     def end(self, k: int) -> tuple[PrimalDualPoint, float]:
         """Return node k as the end of an interval, from the data, and its largest violation."""
-<<<<<<< HEAD
-        node = self.node_list[k]
+        node = self.functions[k]
         margin, (v, target_product, violation) = self._there.sums_at(node, self.job.boxes)
         return make_end(node, margin, v, target_product, self.data.constant.free), violation
-=======
-        node = self.functions[k]
-        place, v, aim, off = self._there.end_at(node, self.job.boxes)
-        return make_end(node, place, v, aim, self.data.constant.free), off
->>>>>>> A
 
     def measure(self, value: float) -> Measure:
         """Judge the solution, from the data on the cluster."""
@@ -142,13 +125,8 @@ class OnCluster(ByFunctions):
     def _point(self, value: float) -> "Objectives":
         from taupath.cluster.requests import Objectives
 
-<<<<<<< HEAD
-        nodes, s = self.node_list.beside(value)
-        return Objectives(tuple(nodes), s, value, self.node_list.weights(value), self.job.boxes)
-=======
         nodes, s = self.functions.beside(value)
-        return Point(tuple(nodes), s, value, self.functions.weights(value), self.job.boxes)
->>>>>>> A
+        return Objectives(tuple(nodes), s, value, self.functions.weights(value), self.job.boxes)
 
     # -- solutions -------------------------------------------------------------------------------
 

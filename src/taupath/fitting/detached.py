@@ -10,11 +10,7 @@ from taupath.approximate.dual_point import DualPoint
 from taupath.approximate.interpolation import Interpolation, NodeList
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.simplify import AtKinks
-<<<<<<< HEAD
-from taupath.approximate.solutions import AtNodes, Certified, gap_bound_on
-=======
-from taupath.approximate.solutions import AtNodes, ByFunctions, Certified, continuum_on
->>>>>>> A
+from taupath.approximate.solutions import AtNodes, ByFunctions, Certified, gap_bound_on
 from taupath.approximate.training_data import AbsentData, StoredData
 from taupath.fitting.walks import walk_classification, walk_regression, walk_regularization
 from taupath.paths.certificate import Certificate
