@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from taupath._core._walk import Walk
 
 import taupath
 import verify
@@ -23,13 +24,31 @@ def data():
     return X, np.where(X @ [1.0, -1.0, 0.5, 0.0] + rng.standard_normal(80) > 0.0, 1, -1)
 
 
-def test_a_repair_finds_the_solution_again(data):
+@pytest.fixture
+def made(data):
     X, y = data
-    rows = make_rows(X, y, 1.0)
     line = QuantileClassification(1.0, np.unique(y)).boxes.line(
         Responses(np.where(y > 0, 1.0, -1.0), np.ones(80), np.ones(80))
     )
-    made = solver._Solver(rows, line, 0.0, 1.0)
+    return solver._Solver(make_rows(X, y, 1.0), line, 0.0, 1.0)
+
+
+def test_a_walk_comes_back_to_a_solution(made):
+    line = made.line
+    walk = Walk(made.rows, line, made._start(), 1.0)
+    assert walk.run(200) == Outcome.MORE
+    state = solver.State(*walk.rewind())
+    assert 0 < walk.n_events == walk.n_checked_events < 200 and 0.0 < state.t < walk.t
+    assert_array_equal(np.sort(state.free), np.flatnonzero(state.status == FREE))
+    theta = made._theta(line, state)
+    slack = made.rows.products(made.rows.combine(theta)) - line.target(state.t)
+    assert_allclose(slack[state.free], 0.0, rtol=0, atol=1e-9)
+    assert np.all(slack[state.status == LOWER] > -1e-9)
+    assert np.all(slack[state.status == UPPER] < 1e-9)
+
+
+def test_a_repair_finds_the_solution_again(made):
+    line = made.line
     right = made._walk(line, made._start(), 0.3, [], "start_events")
     status = right.status.copy()
     bound = np.flatnonzero(status != FREE)[:10]

@@ -158,7 +158,7 @@ def _walk(
     """Return what targets were raised by, and what was recorded then."""
     while True:
         try:
-            raised, met = line.raised(rise), meeting and meeting.reached
+            raised, met = line.raised(rise), meeting.reached if meeting else None
             return rise, solve_path(rows, raised, *ends, order, progress, met)
         except WalkFailed:
             if rise >= RAISE:
