@@ -209,7 +209,10 @@ class Summarize(Request):
 
 def as_summary(reply: Reply, n_partitions: int, depth: int) -> RowSummary:
     """Return the summary of all partitions, whose sums go through `depth` more additions."""
-    peaks: dict[str, Any] = {**reply.peaks, **{name: int(reply.peaks[name]) for name in LARGEST[:4]}}
+    peaks: dict[str, Any] = {
+        **reply.peaks,
+        **{name: int(reply.peaks[name]) for name in LARGEST[:4]},
+    }
     peaks["sum_depth"] += depth
     peaks["loss_depth"] += depth
     sums: dict[str, Any] = {
