@@ -72,18 +72,19 @@ cdef inline number plus_times(number a, double x, number b) noexcept nogil:
 
 
 cdef inline number dense_dot(const entry* x, Py_ssize_t d, const number* v,
-                             number start) noexcept nogil:
-    """Return start + Σ x_j v_j."""
+                             number rest) noexcept nogil:
+    """Return Σ x_j v_j + rest.
+
+    The rest, of the bias, comes last: where it is large, the other terms are not rounded to it.
+    """
     cdef Py_ssize_t j
-    cdef number a = start, b = zero[number](v), c = b, e = b
-    for j in range(0, d - 3, 4):
+    cdef number a = zero[number](v), b = a
+    for j in range(0, d - 1, 2):
         a = plus_times[number](a, value(x, j), v[j])
         b = plus_times[number](b, value(x, j + 1), v[j + 1])
-        c = plus_times[number](c, value(x, j + 2), v[j + 2])
-        e = plus_times[number](e, value(x, j + 3), v[j + 3])
-    for j in range(d & ~3, d):
-        b = plus_times[number](b, value(x, j), v[j])
-    return plus[number](plus[number](a, b), plus[number](c, e))
+    if d & 1:
+        a = plus_times[number](a, value(x, d - 1), v[d - 1])
+    return plus[number](a, plus[number](b, rest))
 
 
 cdef inline void dense_axpy(const entry* x, Py_ssize_t d, number a, number* v) noexcept nogil:
@@ -94,17 +95,18 @@ cdef inline void dense_axpy(const entry* x, Py_ssize_t d, number a, number* v) n
 
 
 cdef inline number sparse_dot(const entry* x, const int* column, Py_ssize_t count,
-                              const number* v, number start) noexcept nogil:
-    """Return start + Σ x_k v_column[k]."""
+                              const number* v, number rest) noexcept nogil:
+    """Return Σ x_k v_column[k] + rest."""
     cdef Py_ssize_t k
-    cdef number a = start, b = zero[number](v), c = b, d = b
+    cdef number a = zero[number](v), b = a, c = a, d = a
     for k in range(0, count - 3, 4):
         a = plus_times[number](a, value(x, k), v[column[k]])
         b = plus_times[number](b, value(x, k + 1), v[column[k + 1]])
         c = plus_times[number](c, value(x, k + 2), v[column[k + 2]])
         d = plus_times[number](d, value(x, k + 3), v[column[k + 3]])
     for k in range(count & ~3, count):
-        b = plus_times[number](b, value(x, k), v[column[k]])
+        a = plus_times[number](a, value(x, k), v[column[k]])
+    b = plus[number](b, rest)
     return plus[number](plus[number](a, b), plus[number](c, d))
 
 

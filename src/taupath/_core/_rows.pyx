@@ -227,9 +227,9 @@ cdef class DenseRows(Rows):
                         double* out) noexcept nogil:
         cdef Py_ssize_t k
         cdef const pair_t* v = <const pair_t*> pair
-        cdef pair_t start = _bias_term[pair_t](self, v)
+        cdef pair_t rest = _bias_term[pair_t](self, v)
         for k in range(m):
-            (<pair_t*> out)[k] = _dot[pair_t](self, members[k], v, start)
+            (<pair_t*> out)[k] = _dot[pair_t](self, members[k], v, rest)
 
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
         _axpy[double](self, i, a, v)
@@ -261,13 +261,13 @@ cdef inline number _bias_term(DenseRows rows, const number* v) noexcept nogil:
 
 
 cdef inline number _dot(DenseRows rows, Py_ssize_t i, const number* v,
-                        number start) noexcept nogil:
+                        number rest) noexcept nogil:
     cdef Py_ssize_t d = rows.n_features
     cdef number found
     if rows.floats == NULL:
-        found = dense_dot[double, number](rows.doubles + i * d, d, v, start)
+        found = dense_dot[double, number](rows.doubles + i * d, d, v, rest)
     else:
-        found = dense_dot[float, number](rows.floats + i * d, d, v, start)
+        found = dense_dot[float, number](rows.floats + i * d, d, v, rest)
     return times[number](rows.sign[i], found)
 
 

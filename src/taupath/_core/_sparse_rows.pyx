@@ -72,9 +72,9 @@ cdef class SparseRows(Rows):
                         double* out) noexcept nogil:
         cdef Py_ssize_t k
         cdef const pair_t* v = <const pair_t*> pair
-        cdef pair_t start = _bias_term[pair_t](self, v)
+        cdef pair_t rest = _bias_term[pair_t](self, v)
         for k in range(m):
-            (<pair_t*> out)[k] = _dot[pair_t](self, members[k], v, start)
+            (<pair_t*> out)[k] = _dot[pair_t](self, members[k], v, rest)
 
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
         _axpy[double](self, i, a, v)
@@ -111,16 +111,16 @@ cdef inline number _bias_term(SparseRows rows, const number* v) noexcept nogil:
 
 
 cdef inline number _dot(SparseRows rows, Py_ssize_t i, const number* v,
-                        number start) noexcept nogil:
+                        number rest) noexcept nogil:
     cdef Py_ssize_t first = rows.indptr[i], count = rows.indptr[i + 1] - first
     cdef const int* column = rows.columns + first
     cdef number found
     if rows.doubles != NULL:
-        found = sparse_dot[double, number](rows.doubles + first, column, count, v, start)
+        found = sparse_dot[double, number](rows.doubles + first, column, count, v, rest)
     elif rows.floats != NULL:
-        found = sparse_dot[float, number](rows.floats + first, column, count, v, start)
+        found = sparse_dot[float, number](rows.floats + first, column, count, v, rest)
     else:
-        found = sparse_dot[one_t, number](NULL, column, count, v, start)
+        found = sparse_dot[one_t, number](NULL, column, count, v, rest)
     return times[number](rows.sign[i], found)
 
 
