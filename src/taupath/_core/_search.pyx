@@ -118,16 +118,18 @@ cdef class Search:
         cdef const int* members = &self.motion.factor.members[0]
         cdef const long double* theta = &self.motion.theta[0]
         cdef const long double* theta_rate = &self.motion.theta_rate[0]
+        cdef const double* lower_rate = &self.line.lower_rate[0]
+        cdef const double* upper_rate = &self.line.upper_rate[0]
         cdef double rate, resting = RESTING * self.rate_scale
         cdef Py_ssize_t a
         cdef int i
         for a in range(self.motion.factor.size):
             i = members[a]
-            rate = <double> (theta_rate[a] - self.line.lower_rate[i])
+            rate = <double> (theta_rate[a] - lower_rate[i])
             if rate < -resting:
                 propose(self, a, LOWER,
                         <double> (theta[a] - lower_at(self.line, &self.motion.now, i)) / -rate)
-            rate = <double> (theta_rate[a] - self.line.upper_rate[i])
+            rate = <double> (theta_rate[a] - upper_rate[i])
             if rate > resting:
                 propose(self, a, UPPER,
                         <double> (upper_at(self.line, &self.motion.now, i) - theta[a]) / rate)
@@ -230,20 +232,21 @@ cdef class Search:
 
         Returns their number; the others go on waiting.
         """
-        cdef double slack, rate, dt, spread
-        cdef double t = self.motion.now.t, t_rest = self.motion.now.rest
+        cdef double slack, rate, dt
+        cdef double t = self.motion.now.t, t_rest = self.motion.now.rest, step = self.event.step
+        cdef double variation = self.variation, area = self.area
+        cdef const double* length = &self.length[0]
+        cdef const Sighting* seen
         cdef Py_ssize_t k, kept = 0
-        cdef Sighting* seen
         cdef int i
         for k in range(m):
             i = points[k]
             seen = &self.seen[i]
             dt = (t - seen.t) + (t_rest - seen.t_rest)
-            spread = self.variation - seen.variation
-            rate = seen.rate - self.length[i] * spread
+            rate = seen.rate - length[i] * (variation - seen.variation)
             slack = (seen.slack + dt * seen.rate
-                     - self.length[i] * (self.area - seen.area - dt * seen.variation))
-            if slack > 0.0 and slack + self.event.step * rate > 0.0:
+                     - length[i] * (area - seen.area - dt * seen.variation))
+            if slack > 0.0 and slack + step * rate > 0.0:
                 note(self, i, slack, rate)
             else:
                 points[kept] = i
