@@ -10,11 +10,11 @@ from numpy.testing import assert_allclose
 
 pytest.importorskip("distributed")
 
-from taupath.approximate.gap_bound import Boxes
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.row_sums import RowSummary, RowSums
 from taupath.cluster import requests
 from taupath.engine.rows import make_rows
+from taupath.paths.jobs import Boxes
 
 N, D, BIAS = 90, 3, 1.5
 SMOOTHING, BOX = Smoothing(0.8, np.array([0.4, 0.7])), np.array([1.5, 0.25])

@@ -9,8 +9,6 @@ import numpy as np
 from taupath.approximate.node import Smoothing
 from taupath.approximate.row_sums import DualSums, RowSummary, RowSums
 
-__all__ = ["AllRows", "Iterate", "LocalRows"]
-
 
 @dataclass(frozen=True)
 class Iterate:

@@ -10,8 +10,6 @@ from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.row_sums import DualSums, RowSummary
 
-__all__ = ["DualPoint", "Evaluation"]
-
 # The mean fraction is kept this far from 0 and 1: a centre at an end of the box would leave samples
 # on their target no room to one side.
 SMALLEST_CENTRE = 0.1

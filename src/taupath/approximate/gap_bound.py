@@ -19,8 +19,6 @@ from taupath._core._margins import chord_losses
 from taupath.approximate.rounding import Rounding
 from taupath.paths.jobs import Boxes
 
-__all__ = ["Boxes", "GapBound", "Losses", "PrimalDualPoint", "SampleLosses"]
-
 # Panels between two nodes. With 8, the bound is within a tenth of the largest gap between any two
 # points, optimal or not (a test sees to it); more make every bound dearer.
 N_PANELS = 8

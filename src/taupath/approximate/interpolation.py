@@ -5,21 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from taupath.approximate.gap_bound import Boxes, PrimalDualPoint
+from taupath.approximate.gap_bound import PrimalDualPoint
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.row_sums import RowSums
 from taupath.engine.status import FREE, LOWER, UPPER
+from taupath.paths.jobs import Boxes
 from taupath.paths.training_data import Solution, Sweep
-
-__all__ = [
-    "Interpolation",
-    "NodeList",
-    "dual_between",
-    "index_sets",
-    "interpolate",
-    "interval_of",
-    "make_end",
-]
 
 
 def interval_of(nodes: np.ndarray, value: float) -> tuple[int, float]:

@@ -10,11 +10,6 @@ from taupath.approximate.node_solver import NodeSolver, Solved
 from taupath.engine.work import along
 from taupath.progress import Tell
 
-__all__ = [
-    "check_tol",
-    "find_nodes",
-]
-
 # The part of the tolerance that the gap of a node may take; the intervals beside it get the rest.
 NODE_SHARE = 0.5
 # The part of the tolerance that the next interval is aimed at: less than 1, since its bound is

@@ -23,8 +23,6 @@ from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.rounding import EPS
 from taupath.exceptions import WalkFailed
 
-__all__ = ["NodeSolver", "Solved"]
-
 # -- Newton's equations --
 # Up to so many columns they are solved by a Cholesky factorisation (2 MB, in the cache), beyond by
 # conjugate gradients, which touch only the rows with 0 < a < 1.

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["EPS", "Rounding", "summation_depth"]
-
 # Twice the unit roundoff: k EPS bounds the error of k roundings, terms of higher order included.
 EPS = float(np.finfo(np.float64).eps)
 # Roundings besides those of the long sums: weights, boxes, interpolation, the maximum of a

@@ -12,11 +12,10 @@ import numpy as np
 
 from taupath._core import _margins
 from taupath._core._rows import Rows
-from taupath.approximate.gap_bound import Boxes, SampleLosses
+from taupath.approximate.gap_bound import SampleLosses
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.rounding import Rounding, summation_depth
-
-__all__ = ["DualSums", "NodeSums", "RowSummary", "RowSums"]
+from taupath.paths.jobs import Boxes
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,6 @@ from taupath.paths.training_data import Solution, Sweep, TrainingData
 from taupath.paths.walked import Walked
 from taupath.validation import check_positive
 
-__all__ = ["AtKinks", "fewest_nodes", "simplify"]
-
 # An interval between kept nodes is not made longer by less than one part in so many: it would
 # take more bounds than the nodes it saves are worth.
 LONG_ENOUGH = 32

@@ -12,8 +12,6 @@ from taupath.paths.intercept import Intercept
 from taupath.paths.training_data import TINY, Responses, Solution, TrainingData
 from taupath.validation import check_new_features
 
-__all__ = ["AbsentData", "StoredData"]
-
 
 class StoredData(TrainingData):
     """Training data for the linear kernel, of float32 or float64."""

@@ -6,8 +6,6 @@ from typing import Any
 from taupath.exceptions import install_command
 from taupath.validation import check_choice
 
-__all__ = ["cluster_solver"]
-
 
 def cluster_solver(method: Any, kernel: Any) -> ModuleType:
     """Return what solves on Dask collections, having looked at these two arguments."""

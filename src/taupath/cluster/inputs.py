@@ -22,8 +22,6 @@ from taupath.validation import (
     find_labels,
 )
 
-__all__ = ["PartitionedData", "as_array", "check_survey"]
-
 
 class PartitionedData:
     """X, y and weights in the same partitions of rows; nothing but lengths is computed yet.

@@ -18,8 +18,6 @@ from taupath.paths.intercept import Intercept, fixed_intercept, free_intercept
 from taupath.paths.jobs import Job
 from taupath.progress import Tell
 
-__all__ = ["solve_on_cluster"]
-
 
 def solve_on_cluster(
     X: Any,

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from taupath.approximate.all_rows import Iterate
-from taupath.approximate.gap_bound import N_PANELS, Boxes
+from taupath.approximate.gap_bound import N_PANELS
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.node_solver import MAX_FACTORED
 from taupath.approximate.row_sums import DualSums, NodeSums
@@ -33,8 +33,7 @@ from taupath.cluster.requests import (
     as_summary,
 )
 from taupath.cluster.rounds import Rounds
-
-__all__ = ["RemoteRows"]
+from taupath.paths.jobs import Boxes
 
 # Multiples of a length whose slopes are asked for in the same round. A step that is not accepted at
 # once is mostly too long.

@@ -10,34 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from taupath.approximate.gap_bound import Boxes
 from taupath.approximate.interpolation import dual_between
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.row_sums import RowSummary, RowSums
 from taupath.engine.rows import make_rows
 from taupath.engine.status import FREE, UPPER
 from taupath.paths.certificate import AT_BOUND
-
-__all__ = [
-    "AtNode",
-    "ChangeSmoothing",
-    "ChordLosses",
-    "DualRef",
-    "Hessian",
-    "LineSearch",
-    "MarginRef",
-    "Objectives",
-    "Partition",
-    "Reply",
-    "Request",
-    "Setup",
-    "Summarize",
-    "Survey",
-    "UpdateDual",
-    "add",
-    "answer",
-    "as_summary",
-]
+from taupath.paths.jobs import Boxes
 
 # Bytes that a partition will keep for each row besides X: sign and target, margins of six iterates,
 # fractions and their changes, and two lists of rows.

@@ -19,8 +19,6 @@ from dask.utils import parse_timedelta
 from taupath.cluster.requests import Reply, Request, Setup, add, answer
 from taupath.exceptions import ClusterFailed
 
-__all__ = ["Rounds", "current_client", "guarded", "outcomes"]
-
 # Seconds without any event after which the cluster counts as lost. Dask notices a dead worker at
 # once, an unreachable one after five minutes (worker-ttl); until then its tasks count as running
 # only while it is heard from.

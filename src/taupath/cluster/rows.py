@@ -15,8 +15,6 @@ from taupath.cluster.requests import Objectives, Partition, Setup
 from taupath.cluster.rounds import current_client
 from taupath.paths.intercept import Intercept
 
-__all__ = ["ClusterRows", "gather", "map_rows"]
-
 
 def gather(
     table: PartitionedData,

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from taupath.cluster.requests import Objectives
     from taupath.cluster.rows import ClusterRows
 
-__all__ = ["OnCluster"]
-
 
 class OnCluster(ByFunctions):
     """Solutions at nodes whose rows are on a cluster.

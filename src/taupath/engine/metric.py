@@ -17,8 +17,6 @@ from taupath._core._rows import Rows
 from taupath.engine.problem import Line
 from taupath.engine.tolerances import ABSENT_COLUMN, LENGTH_ROUNDED_UP, METRIC_RIDGE
 
-__all__ = ["Metric", "natural_metric"]
-
 # Rows that are made dense at a time: 8 MB with 128 columns.
 BLOCK = 8192
 

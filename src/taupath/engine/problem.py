@@ -13,12 +13,6 @@ import numpy as np
 from taupath.engine.status import FREE, LOWER, UPPER
 from taupath.engine.tolerances import BEYOND_MARGIN
 
-__all__ = [
-    "Line",
-    "correction",
-    "rising_targets",
-]
-
 # Of the random u_i by which targets are raised. Stored records depend on it: it must not change.
 RAISE_SEED = 20090618
 

@@ -6,9 +6,6 @@ import scipy.sparse as sp
 from taupath._core._rows import DenseRows, Rows
 from taupath._core._sparse_rows import SparseRows
 
-__all__ = ["make_rows", "order_in_memory", "with_fewer_columns"]
-
-
 # With more columns than this, w (32 KB) does not fit into the first cache: frequent columns are put
 # side by side in memory.
 FAR_APART = 4096

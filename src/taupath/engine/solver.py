@@ -22,12 +22,10 @@ from taupath._core._walk import Walk
 from taupath.engine.metric import Metric, natural_metric
 from taupath.engine.problem import Line, correction, rising_targets
 from taupath.engine.status import FREE, FREE_TO_LOWER, FREE_TO_UPPER, LOWER, UPPER, Outcome
-from taupath.engine.tolerances import ABSURD_MARGIN, OUTWEIGHED, RAISE
+from taupath.engine.tolerances import ABSURD_MARGIN, OUTWEIGHED
 from taupath.engine.work import WorkDone
 from taupath.exceptions import WalkFailed
 from taupath.progress import Tell
-
-__all__ = ["COUNTED", "RAISE", "Guess", "Record", "solve_path"]
 
 # Of the random targets from which those at t = 0 rise: any seed will do, if it stays the same.
 RISE_SEED = 20090619

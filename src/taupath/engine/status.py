@@ -4,17 +4,6 @@ from enum import IntEnum
 
 import numpy as np
 
-__all__ = [
-    "AFTER",
-    "BEFORE",
-    "FREE",
-    "FREE_TO_LOWER",
-    "FREE_TO_UPPER",
-    "LOWER",
-    "UPPER",
-    "Outcome",
-]
-
 LOWER = 0  # θ = l, slack ≥ 0: well classified, the paper's R
 FREE = 1  # slack = 0: on the margin, M
 UPPER = 2  # θ = h, slack ≤ 0: in error, L

@@ -1,15 +1,5 @@
 """Tolerances of the engine, by what they decide; those of the core: `_core/_tolerances.pxd`."""
 
-__all__ = [
-    "ABSENT_COLUMN",
-    "ABSURD_MARGIN",
-    "BEYOND_MARGIN",
-    "LENGTH_ROUNDED_UP",
-    "METRIC_RIDGE",
-    "OUTWEIGHED",
-    "RAISE",
-]
-
 # δ, by which targets are raised to break ties: large against rounding in a slack (1e-13 is common,
 # 1e-12 has been seen), small against the promised gap of 1e-9.
 RAISE = 1e-10

@@ -11,8 +11,6 @@ from taupath.engine.problem import Line
 from taupath.engine.solver import Guess, Record, solve_path
 from taupath.progress import Tell
 
-__all__ = ["Leg", "Meeting", "Stopped", "progress_of_two", "walk_in_two", "walk_together"]
-
 # Where two walks meet, t is rounded to a multiple of one over this, so that 1 - t is exact.
 SEAM = 2.0**50
 

@@ -14,8 +14,6 @@ from taupath._core._walk import Walk
 from taupath.engine.problem import Line
 from taupath.engine.status import FREE, LOWER, UPPER
 
-__all__ = ["WorkDone", "along"]
-
 # Distance of τ from 0 and 1 below which kinks and nodes are no longer dense on the scale of odds.
 NEAR_THE_ENDS = 1e-4
 # Share of the kinks that samples have on their way to the other side; the rest come later.

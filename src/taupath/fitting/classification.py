@@ -19,8 +19,6 @@ from taupath.validation import (
     regularization_to_C,
 )
 
-__all__ = ["quantile_path", "regularization_path"]
-
 # The default of C, told apart from a 1.0 that somebody wrote beside `lam` by being this object.
 DEFAULT_C = float("1.0")
 

@@ -22,8 +22,6 @@ from taupath.paths.training_data import (
 from taupath.paths.walked import Walked
 from taupath.validation import check_features
 
-__all__ = ["FunctionsOnly"]
-
 NEEDED = (
     "this path was stored without its training data, which this takes: give them to "
     "path.attach(X, y) or path.certify(X, y), or store the path with data=True"

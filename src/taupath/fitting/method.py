@@ -4,8 +4,6 @@ from typing import Any
 
 from taupath.validation import check_choice
 
-__all__ = ["MANY_SAMPLES", "choose_method"]
-
 # From so many samples on, method="auto" is approximate: with hundreds of features, the exact path
 # of twice as many takes minutes.
 MANY_SAMPLES = 20_000

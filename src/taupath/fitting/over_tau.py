@@ -25,8 +25,6 @@ from taupath.validation import (
     is_dask,
 )
 
-__all__ = ["Request", "path_over_tau"]
-
 
 @dataclass(frozen=True)
 class Request:

@@ -11,8 +11,6 @@ from taupath.paths.path import SolutionPath
 from taupath.progress import Progress
 from taupath.validation import check_C
 
-__all__ = ["quantile_regression_path"]
-
 
 def quantile_regression_path(
     X: Any,

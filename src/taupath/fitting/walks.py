@@ -9,7 +9,8 @@ from taupath.approximate.interpolation import index_sets
 from taupath.approximate.solutions import node_solver
 from taupath.approximate.training_data import StoredData
 from taupath.engine.problem import Line
-from taupath.engine.solver import RAISE, Guess, Record, solve_path
+from taupath.engine.solver import Guess, Record, solve_path
+from taupath.engine.tolerances import RAISE
 from taupath.engine.two_threads import (
     Leg,
     Meeting,
@@ -22,8 +23,6 @@ from taupath.paths.jobs import QuantileClassification, QuantileRegression, Regul
 from taupath.paths.training_data import TrainingData
 from taupath.paths.walked import Walked, WalkedPiece, constant_piece
 from taupath.progress import Tell
-
-__all__ = ["walk_classification", "walk_regression", "walk_regularization"]
 
 # From so many samples on, and up to so many features, the middle of a path is guessed so that a
 # second walk can begin there: with fewer samples, or more features, the guess takes longer than

@@ -6,8 +6,6 @@ import numpy as np
 
 from taupath.engine.problem import Line
 
-__all__ = ["Certificate", "Measure", "complementarity_gap", "measure"]
-
 # A dual variable this close to its bound, as part of its box, is at the bound.
 AT_BOUND = 1e-12
 # An objective below this part of the line's largest loss at w = 0, or of what ‖w‖² must be to move

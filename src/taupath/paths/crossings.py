@@ -16,8 +16,6 @@ import scipy.sparse as sp
 
 from taupath._core._crossings import NodeFunctions
 
-__all__ = ["Changes", "Crossings", "Functions", "KeptFunctions", "Tracks", "find_crossings"]
-
 # Bytes of the functions at all nodes, up to which they are kept; else as many of them, about.
 KEPT = 512e6
 MOST_BLOCKS = 2048

@@ -8,8 +8,6 @@ import scipy.sparse as sp
 
 from taupath.validation import check_choice, slices
 
-__all__ = ["Intercept", "fixed_intercept", "free_intercept", "make_intercept"]
-
 # Features that are squared at a time.
 ENTRIES_AT_A_TIME = 1 << 20
 

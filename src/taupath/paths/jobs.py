@@ -10,8 +10,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from taupath.engine.problem import Line
-from taupath.engine.solver import RAISE
 from taupath.engine.status import FREE, UPPER
+from taupath.engine.tolerances import RAISE
 from taupath.paths.training_data import Responses, Solution, TrainingData
 from taupath.validation import (
     check_labels,
@@ -19,17 +19,6 @@ from taupath.validation import (
     check_weight,
     check_weighted_classes,
 )
-
-__all__ = [
-    "Boxes",
-    "Job",
-    "QuantileClassification",
-    "QuantileRegression",
-    "Regularization",
-    "Way",
-    "label_responses",
-    "target_responses",
-]
 
 
 @dataclass(frozen=True)

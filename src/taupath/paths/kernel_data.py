@@ -23,8 +23,6 @@ from taupath.paths.kernels import (
 from taupath.paths.training_data import Points, Responses, Solution, Sweep, TrainingData
 from taupath.validation import slices
 
-__all__ = ["MEGABYTE", "KernelData"]
-
 # What `cache_size` is given in.
 MEGABYTE = 1e6
 # Least number of rows of a kernel matrix that the cache must hold: with fewer, nearly every step

@@ -14,17 +14,6 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kern
 from taupath.exceptions import IndefiniteKernelWarning
 from taupath.validation import check_choice, check_positive, check_real, first_not_finite
 
-__all__ = [
-    "Kernel",
-    "check_square",
-    "check_symmetric",
-    "clipped",
-    "is_indefinite",
-    "low_rank_factor",
-    "make_kernel",
-    "warn_of_indefinite",
-]
-
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
 # Part of the largest entry by which a matrix may differ from its transpose.
 ASYMMETRY = 1e-10

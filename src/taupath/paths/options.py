@@ -13,8 +13,6 @@ from taupath.paths.kernels import check_square, make_kernel
 from taupath.paths.training_data import Responses, TrainingData
 from taupath.validation import check_positive
 
-__all__ = ["Options", "make_training_data"]
-
 
 @dataclass(frozen=True)
 class Options:

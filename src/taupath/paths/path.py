@@ -21,8 +21,6 @@ from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import Solution
 from taupath.validation import check_levels, one_or_several, slices
 
-__all__ = ["SolutionPath"]
-
 # Up to this many different τ in `decide_each` are solved for one by one: that is less work than
 # the functions at all nodes.
 FEW_TAUS = 32

@@ -12,8 +12,6 @@ from taupath.paths.jobs import Job
 from taupath.paths.training_data import Solution, Sweep, TrainingData
 from taupath.validation import check_within
 
-__all__ = ["Solutions", "decide_at"]
-
 
 class Solutions(ABC):
     """Solutions of a job on training data, for every value of its parameter within a range.

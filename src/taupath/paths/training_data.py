@@ -15,14 +15,6 @@ from taupath.paths.intercept import Intercept
 from taupath.paths.kernels import Kernel
 from taupath.validation import check_new_features
 
-__all__ = [
-    "Points",
-    "Responses",
-    "Solution",
-    "Sweep",
-    "TrainingData",
-]
-
 # Keeps divisors above zero without changing any other number.
 TINY = float(np.finfo(np.float64).tiny)
 # Up to this many samples, and fewer than features, decision functions are kept as θ instead of w:

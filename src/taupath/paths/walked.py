@@ -17,8 +17,6 @@ from taupath.paths.jobs import Job, Way
 from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import Solution, Sweep, TrainingData
 
-__all__ = ["ConstantPiece", "Walked", "WalkedPiece", "constant_piece"]
-
 # Within this distance of a kink, in units of t's last digit, the rounding of the kink may put t on
 # its wrong side: kinks are recorded to a digit or two.
 NEAR_A_KINK = 4.0
