@@ -14,7 +14,7 @@ from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.row_sums import RowSummary, RowSums
 from taupath.cluster import requests
 from taupath.engine.rows import make_rows
-from taupath.paths.jobs import Boxes
+from taupath.paths.jobs import QuantileClassification
 
 N, D, BIAS = 90, 3, 1.5
 SMOOTHING, BOX = Smoothing(0.8, np.array([0.4, 0.7])), np.array([1.5, 0.25])
@@ -89,7 +89,7 @@ def test_the_sums_of_a_node_add_up_and_its_violation_is_the_largest():
     whole, partitions, setup = whole_and_parts(regression=False)
     w = np.random.default_rng(5).standard_normal(D + 1)
     node = Node(0.3, w, SMOOTHING, 0.0, np.array([1.0, 0.8]))
-    boxes = Boxes.of_classification(2.0)
+    boxes = QuantileClassification(2.0, np.array([-1, 1])).boxes
     margin = whole.rows.products(w)
     expected = whole.sums_at(node, boxes, margin)
     reply = ask(partitions, setup, requests.AtNode(node, requests.MarginRef(0, w), boxes))
