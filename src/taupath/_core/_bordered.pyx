@@ -74,11 +74,11 @@ cdef class BalancedSystem(FreeSystem):
         cdef const double* v = self.factor.meet(rhs, coef, exact)
         cdef double weight
         cdef long double lack, terms, change
-        cdef int attempt
+        cdef int _attempt
         if m == 0:
             return v
         weight = self._set_level()
-        for attempt in range(MOST_REFINEMENTS):
+        for _attempt in range(MOST_REFINEMENTS):
             lack = -total
             terms = fabs(<double> total)
             for a in range(m):

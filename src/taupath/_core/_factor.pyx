@@ -354,7 +354,7 @@ cdef class OrthogonalFactor(Factor):
         self.rows.axpy(i, 1.0, q)
         for a in range(m):
             r[a] = 0.0
-        for k in range(2):      # once for the projection, once for its rounding
+        for _k in range(2):      # once for the projection, once for its rounding
             for a in range(m):
                 h = dot(n, &self.basis[a, 0], q)
                 r[a] = r[a] + h

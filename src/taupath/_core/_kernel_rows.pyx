@@ -114,7 +114,7 @@ cdef class MatrixRows(KernelRows):
 cdef class CachedRows(KernelRows):
     """Rows of a Gram matrix that are computed when needed; recent ones are kept.
 
-    `source(i)` returns row i. If it raises, zeros stand in for the row and `check` raises the error.
+    `source(i)` returns row i. If it raises, the row is zero and `check` raises the error.
     """
 
     def __init__(self, source, const double[::1] squared_norms, sign, double bias, bint balanced,

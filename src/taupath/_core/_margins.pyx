@@ -67,7 +67,7 @@ def update_fractions(const double[::1] margin, const double[::1] target,
                 inside = (a > 0.0) & (a < 1.0)
                 a = a if a > 0.0 else 0.0
                 a = a if a < 1.0 else 1.0
-                # no branches, which would be mispredicted: the next row overwrites what does not count
+                # no branch, which would be mispredicted: the next row overwrites an outer one
                 inner[n_inner] = <int> i
                 n_inner += inside
                 grown = a - fraction[i]

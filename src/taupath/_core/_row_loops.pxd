@@ -88,9 +88,19 @@ cdef inline number dense_dot(const entry* x, Py_ssize_t d, const number* v,
 
 
 cdef inline void dense_axpy(const entry* x, Py_ssize_t d, number a, number* v) noexcept nogil:
-    """Add a x to v."""
+    """Add a x to v; four at a time are loaded before any is stored."""
     cdef Py_ssize_t j
-    for j in range(d):
+    cdef number v0, v1, v2, v3
+    for j in range(0, d - 3, 4):
+        v0 = plus_times[number](v[j], value(x, j), a)
+        v1 = plus_times[number](v[j + 1], value(x, j + 1), a)
+        v2 = plus_times[number](v[j + 2], value(x, j + 2), a)
+        v3 = plus_times[number](v[j + 3], value(x, j + 3), a)
+        v[j] = v0
+        v[j + 1] = v1
+        v[j + 2] = v2
+        v[j + 3] = v3
+    for j in range(d & ~3, d):
         v[j] = plus_times[number](v[j], value(x, j), a)
 
 
