@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from taupath.choices import MISSING, TASKS, UNSEEN
 from taupath.commands import Failed
 from taupath.commands.files import check_output, read_data
-from taupath.commands.options import PREDICTION, add_data_options, new_command
+from taupath.commands.options import PREDICTION, NewCommand, add_data_options
 from taupath.commands.printing import bar, certificate_lines, print_json, print_lines, readable_size
 from taupath.progress import duration
 
@@ -25,12 +25,9 @@ EXAMPLES = """examples:
 """
 
 
-def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+def add(new_command: NewCommand) -> None:
     """Add the command to a parser."""
     parser = new_command(
-        commands,
-        parents,
-        run,
         name="fit",
         help="train on a file, for every ratio of costs at once",
         description=(
@@ -266,10 +263,10 @@ def _held_out_in_words(model: "Model") -> list[str]:
     if held_out is None:
         return []
     what = f"{held_out.folds} folds" if held_out.folds else f"{held_out.share:.0%} of the rows"
-    anew = ", C chosen anew each time" if model.trained.get("cross-validation") else ""
+    anew = ", C chosen again each time" if model.trained.get("cross-validation") else ""
     return [
         f"{what} held out in {duration(held_out.seconds)}{anew}, for `taupath evaluate MODEL`; the "
-        "model that is written was trained on all rows"
+        "model in the file was trained on all rows"
     ]
 
 

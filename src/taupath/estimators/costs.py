@@ -8,6 +8,7 @@ from sklearn.base import ClassifierMixin
 from taupath.validation import (
     UNIT_INTERVAL,
     check_all_within,
+    check_known_labels,
     check_numbers,
     check_weight,
     find_labels,
@@ -37,7 +38,7 @@ def check_tau_columns(
     walked: tuple[float, float] = UNIT_INTERVAL,
     each: str = "column",
 ) -> np.ndarray:
-    """Return several τ, one for each column, or whatever `each` says, of what is returned."""
+    """Return several τ, one for each column (or other unit that the message names) of a result."""
     several = check_numbers(taus, name)
     if several.ndim != 1:
         raise ValueError(
@@ -82,7 +83,7 @@ def costs_to_tau(cost_fp: Any, cost_fn: Any, n_samples: int) -> np.ndarray:
     fp, fn = check_costs(cost_fp, cost_fn, n_samples)
     largest = np.maximum(fp, fn)
     if (largest == 0.0).any():
-        raise ValueError("cost_fp and cost_fn are both 0, so that no decision costs anything")
+        raise ValueError("cost_fp and cost_fn are both 0: no decision costs anything")
     fp, fn = fp / largest, fn / largest
     return np.asarray(fp / (fp + fn))
 
@@ -128,11 +129,7 @@ def negative_cost(
 ) -> float:
     """Return minus the mean cost of predicted labels, given the true ones of two classes."""
     labels, present = find_labels(y, len(predicted))
-    unknown = present[~np.isin(present, classes)].tolist()
-    if unknown:
-        raise ValueError(
-            f"y has labels that the estimator was not fitted with: {', '.join(map(repr, unknown))}"
-        )
+    check_known_labels(present, classes)
     cost_fp, cost_fn = check_costs(cost_fp, cost_fn, len(labels))
     weight = check_weight(sample_weight, len(labels))
     truth, alarm = labels == pos_label, predicted == pos_label

@@ -15,17 +15,9 @@ def cost_table(
 ) -> list[str]:
     """Return a table of mistakes and costs, with a line for each price of a miss.
 
-    Parameters
-    ----------
-    columns : mapping
-        What `taupath.evaluate` returns.
-    own_costs : bool
-        Whether each line has costs of its own. The cost without a model then differs from line to
-        line, and is shown.
-    marked : sequence of bool, optional
-        Which lines begin with a star.
-    names : sequence of str
-        In place of `NAMES`.
+    `columns` are what `taupath.evaluate` returns. With `own_costs`, each line has costs of its own,
+    so the cost without a model differs from line to line and is shown. `marked` lines begin with a
+    star.
     """
     found, missed, cleared, alarms = names
     n_positive, n_negative = columns["tp"] + columns["fn"], columns["tn"] + columns["fp"]

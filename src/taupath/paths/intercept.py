@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from taupath.validation import check_choice, slices
+from taupath.paths.blocks import slices
+from taupath.validation import check_choice
 
 __all__ = ["Intercept", "fixed_intercept", "free_intercept", "make_intercept"]
 
