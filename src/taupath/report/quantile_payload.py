@@ -19,8 +19,8 @@ from taupath.report.low_rank import compress
 from taupath.report.piecewise_linear import evenly_spread, largest_error, thin_together
 from taupath.validation import check_targets
 
-# A case lies on its predicted quantile if it is off by at most this fraction of the range of y: above
-# rounding, below any digit that is shown.
+# A case lies on its predicted quantile if it is off by at most this fraction of the range of y:
+# above rounding, below any digit that is shown.
 ON_QUANTILE = 1e-9
 # Means are computed from about this many values, a second of work, which are shared out as cells of
 # τ for each case, within these limits.

@@ -133,8 +133,9 @@ def write_report(
         "target": source.target_name,
         "seen": in_words(share_seen(estimator, X)),
         "about": None,
+        **_origin(files, provenance, certificate),
     }
-    _write(file, payload, len(source.y), files, provenance, certificate)
+    _write(file, payload, len(source.y))
 
 
 def write_outcomes(
