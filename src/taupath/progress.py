@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from functools import partial
 from time import monotonic
-from types import TracebackType
 from typing import Any
 
 # What users pass: called as progress(fraction, n_done).
@@ -99,12 +98,7 @@ class Display:
             self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.shown:
             self._over.set()
             self._thread.join()

@@ -24,6 +24,10 @@ EXAMPLES = """examples:
   zcat big.csv.gz | taupath fit - -o model.tau --method auto --tol 1e-4
 """
 
+# Options that `Preparation.learn` and the estimator take under the same name, unchanged.
+OF_PREPARATION = ("target", "task", "positive", "drop", "missing", "flag_missing", "unseen")
+OF_ESTIMATOR = ("C", "lam", "kernel", "degree", "coef0", "intercept", "method", "tol")
+
 
 def add(new_command: NewCommand) -> None:
     """Add the command to a parser."""
@@ -184,16 +188,9 @@ def run(arguments: argparse.Namespace) -> None:
 
     table = read_data(arguments, arguments.train)
     named = table.names is not None
-    asked = {
-        "target": arguments.target,
-        "task": arguments.task,
-        "standardize": named if arguments.standardize is None else arguments.standardize,
-        "positive": arguments.positive,
-        "drop": arguments.drop,
+    asked = {name: getattr(arguments, name) for name in OF_PREPARATION} | {
         "keep": arguments.keep_id,
-        "missing": arguments.missing,
-        "flag_missing": arguments.flag_missing,
-        "unseen": arguments.unseen,
+        "standardize": named if arguments.standardize is None else arguments.standardize,
     }
     preparation = Preparation.learn(table, **asked)
     with bar("training", arguments) as progress:
@@ -336,17 +333,9 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         gamma: Any = float(arguments.gamma)
     except ValueError:
         gamma = arguments.gamma
-    given = {
-        "C": arguments.C,
-        "lam": arguments.lam,
-        "kernel": arguments.kernel,
+    given = {name: getattr(arguments, name) for name in OF_ESTIMATOR} | {
         "gamma": gamma,
-        "degree": arguments.degree,
-        "coef0": arguments.coef0,
-        "intercept": arguments.intercept,
         "tau_range": None if arguments.tau_range is None else tuple(arguments.tau_range),
-        "method": arguments.method,
-        "tol": arguments.tol,
         "monotone": arguments.monotone or None,
         "conformal": arguments.conformal,
         "n_jobs": arguments.n_jobs,

@@ -40,12 +40,7 @@ class CoefficientDisplay:
     """
 
     def __init__(
-        self,
-        taus: np.ndarray,
-        coef: np.ndarray,
-        feature_names: Any,
-        *,
-        tau_label: str = TAU_LABEL,
+        self, taus: np.ndarray, coef: np.ndarray, feature_names: Any, *, tau_label: str = TAU_LABEL
     ) -> None:
         self.taus, self.coef, self.feature_names = taus, coef, list(feature_names)
         self.tau_label = tau_label

@@ -33,10 +33,7 @@ def check_taus(
 
 
 def check_tau_columns(
-    taus: Any,
-    name: str = "taus",
-    walked: tuple[float, float] = UNIT_INTERVAL,
-    each: str = "column",
+    taus: Any, name: str = "taus", walked: tuple[float, float] = UNIT_INTERVAL, each: str = "column"
 ) -> np.ndarray:
     """Return several τ, one for each column (or other unit that the message names) of a result."""
     several = check_numbers(taus, name)
@@ -98,14 +95,6 @@ def check_cost_matrix(cost_matrix: Any, n_samples: int, n_classes: int) -> np.nd
             f"got {costs.shape}"
         )
     return costs
-
-
-def matrix_to_costs(costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return how much more a false positive and a false negative cost than the right decision.
-
-    The matrices are of two classes: rows for the true one, columns for the predicted one.
-    """
-    return costs[..., 0, 1] - costs[..., 0, 0], costs[..., 1, 0] - costs[..., 1, 1]
 
 
 def least_cost_class(proba: np.ndarray, costs: np.ndarray) -> np.ndarray:

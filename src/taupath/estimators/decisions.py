@@ -18,7 +18,6 @@ from taupath.estimators.costs import (
     check_taus,
     costs_to_tau,
     least_cost_class,
-    matrix_to_costs,
 )
 from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.estimators.multiclass import couple_pairs, normalize_rest
@@ -190,7 +189,9 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         if len(self.classes_) > 2:
             return np.asarray(self.classes_[least_cost_class(self._proba(X), costs)])
         ordered = costs if self._positive == 1 else costs[..., ::-1, ::-1]
-        cost_fp, cost_fn = (np.broadcast_to(c, X.shape[0]) for c in matrix_to_costs(ordered))
+        # how much more each mistake costs than the right decision; rows are the true classes
+        extra = ordered[..., [0, 1], [1, 0]] - ordered[..., [0, 1], [0, 1]]
+        cost_fp, cost_fn = (np.broadcast_to(extra[..., k], X.shape[0]) for k in (0, 1))
         # a "mistake" that costs less than the right decision is always made, or never
         positive = cost_fp <= 0.0
         usual = (cost_fp >= 0.0) & (cost_fn >= 0.0) & (np.maximum(cost_fp, cost_fn) > 0.0)

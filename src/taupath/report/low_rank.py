@@ -4,6 +4,7 @@ The decision functions of a linear model are combinations of as many functions o
 coefficients; those of a smooth kernel, very nearly, of a few dozen. Singular vectors find them.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -138,12 +139,9 @@ def _right_vectors(values: np.ndarray) -> np.ndarray:
 def _rank_for(values: np.ndarray, basis: np.ndarray, tolerance: float) -> int:
     """Return the least rank whose error is within the tolerance."""
     weights = values @ basis.T
-    first, last = 1, len(basis)
-    while first < last:
-        middle = (first + last) // 2
-        rest = values - weights[:, :middle] @ basis[:middle]
-        if float(np.abs(rest).max()) <= tolerance:
-            last = middle
-        else:
-            first = middle + 1
-    return first
+
+    def fits(rank: int) -> bool:
+        rest = values - weights[:, :rank] @ basis[:rank]
+        return float(np.abs(rest).max()) <= tolerance
+
+    return 1 + bisect_left(range(1, len(basis)), True, key=fits)
