@@ -51,8 +51,8 @@ def telling(progress: Any, unit: str, parameter: str) -> Tell | None:
 class Display:
     """A line on standard error that shows progress and is erased at the end of a ``with`` block.
 
-    It is shown only on a terminal or in a notebook. It starts with `what` is being done. If the
-    display is never called, it shows the elapsed time. `unit` is what calls count unless they say.
+    It is shown only on a terminal or in a notebook: what is being done, the fraction, a count of
+    some unit, and the time left. If the display is never called, it shows the elapsed time.
     """
 
     def __init__(self, what: str, unit: str = "", quiet: bool = False) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-# Samples and features are numbered by int32, and their number plus one must be an int32, too.
+# Samples and features are numbered by int32, and their number plus one must also fit.
 MAX_ROWS = 2**31 - 2
 # Bound on features, weights and C. C · weight · feature² is then at most 1e240, and sums of such
 # products over all samples and features stay below the largest double, 1.8e308.
@@ -211,7 +211,7 @@ def check_targets(y: Any, n_samples: int) -> np.ndarray:
 
 
 def one_column(y: np.ndarray, n_samples: int, what: str) -> np.ndarray:
-    """Return y with one dimension; a single column of two is taken, too."""
+    """Return y with one dimension; two dimensions with a single column are accepted."""
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
@@ -251,7 +251,7 @@ def check_weighted_classes(weight: np.ndarray, classes: np.ndarray, positive: np
 
 
 def check_real(value: Any, name: str) -> float:
-    """Return a real number; truth values are refused."""
+    """Return a real number; booleans are refused."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
@@ -268,7 +268,7 @@ def check_positive(value: Any, name: str) -> float:
 
 
 def check_integer(value: Any, name: str, least: int, or_else: str | None = None) -> int:
-    """Return an integer of at least `least`; truth values are refused."""
+    """Return an integer of at least `least`; booleans are refused."""
     integral = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not integral or value < least:
         expected = f"an integer of at least {least}" + (f" or {or_else}" if or_else else "")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from taupath.commands.breast_cancer import BreastCancer
     from taupath.paths.certificate import Certificate
 
-# What the table calls found, missed, cleared and alarmed cases.
+# Names in the table for true positives, false negatives, true negatives and false positives.
 NAMES = ("cancers found", "missed", "healthy cleared", "false alarms")
 
 

@@ -113,7 +113,7 @@ def read_cost_matrix(file: str, labels: list[Any]) -> "np.ndarray":
 
 
 def _in_order(costs: "np.ndarray", names: list[str], wanted: list[str]) -> "np.ndarray":
-    """Return costs with rows and columns in another order of their names."""
+    """Return costs with their rows and columns in the wanted order of names."""
     import numpy as np
 
     order = [names.index(name) for name in wanted]

@@ -69,7 +69,7 @@ class DecisionCurveDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the net benefit of what a classifier predicts at each τ.
+        """Draw the net benefit of a classifier's predictions at each τ.
 
         Parameters
         ----------

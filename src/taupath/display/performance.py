@@ -77,7 +77,7 @@ class PerformanceDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the performance of what a classifier predicts at each τ.
+        """Draw the performance of a classifier's predictions at each τ.
 
         Parameters
         ----------

@@ -101,7 +101,7 @@ class RocDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the curve of what a classifier predicts at each τ.
+        """Draw the curve of a classifier's predictions at each τ.
 
         Parameters
         ----------

@@ -82,7 +82,7 @@ class PathEstimator(BaseEstimator):
         raise NotImplementedError
 
     def _check_linear(self, name: str) -> None:
-        """Refuse an attribute that only the linear kernel has; `hasattr` then says no."""
+        """Raise AttributeError unless the kernel is linear, so that `hasattr` returns False."""
         check_is_fitted(self)
         if self.kernel != "linear":
             raise AttributeError(

@@ -35,7 +35,7 @@ def check_taus(
 def check_tau_columns(
     taus: Any, name: str = "taus", walked: tuple[float, float] = UNIT_INTERVAL, each: str = "column"
 ) -> np.ndarray:
-    """Return several τ, one for each column (or other unit that the message names) of a result."""
+    """Return several τ, one for each column of a result, or for what `each` names."""
     several = check_numbers(taus, name)
     if several.ndim != 1:
         raise ValueError(
@@ -63,7 +63,7 @@ def _check_finite(costs: np.ndarray, name: str) -> np.ndarray:
 
 
 def check_costs(cost_fp: Any, cost_fn: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return what a false positive and a false negative cost, each for all samples or for each."""
+    """Return the costs of a false positive and a false negative, for all samples or for each."""
     if cost_fp is None or cost_fn is None:
         missing = "cost_fp" if cost_fp is None else "cost_fn"
         raise ValueError(f"cost_fp and cost_fn go together, {missing} is missing")

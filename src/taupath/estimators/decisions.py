@@ -48,7 +48,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
 
     @property
     def _towards(self) -> float:
-        """The sign by which the function of a path is above 0 for ``classes_[1]``."""
+        """The factor that makes the function of a path positive for ``classes_[1]``."""
         return -1.0 if len(self.classes_) == 2 and self._positive == 0 else 1.0
 
     def _check_two_classes(self) -> None:
@@ -57,7 +57,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
             raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
 
     def _columns(self, X: Any, members: np.ndarray | None) -> Any:
-        """Return X for the path of these training samples: of a kernel matrix, their columns."""
+        """Return X for the path of some training samples; of a kernel matrix, their columns."""
         return X if members is None or self.kernel != "precomputed" else X[:, members]
 
     # -- decisions -----------------------------------------------------------------------------
@@ -138,7 +138,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         return self._labels(self._decide(X, taus) >= 0.0)
 
     def _check_taus(self, tau: Any, n_samples: int) -> np.ndarray:
-        """Return the τ of all samples or of each, those of the constructor for None."""
+        """Return a τ for all samples or one for each; for None, that of the constructor."""
         return check_taus(self.tau if tau is None else tau, "tau", n_samples, self.path_.tau_range)
 
     def _tau_of_costs(self, cost_fp: Any, cost_fn: Any, n_samples: int) -> np.ndarray:

@@ -1,11 +1,11 @@
-"""Fingerprints of training rows, to tell which of some rows a model was trained on.
+"""Fingerprints of training rows, by which rows that a model was trained on are recognised.
 
 A fingerprint is a 64-bit hash of a row's features in single precision, so that the last digits,
 which differ between machines and orders of operations, do not matter.
 
 A model file without training data holds the smallest fingerprints, which are a random sample of the
-rows. Nobody can turn one back into a row, but somebody who has a row can check whether it was among
-the training rows, if it is in the sample. The salt comes from the training data, so that
+rows. They cannot be turned back into rows, but anyone who has a row of the sample can check that it
+was among the training rows. The salt comes from the training data, so that
 fingerprints of two models cannot be compared. ``save(file, data=False)`` leaves them out.
 """
 

@@ -21,7 +21,7 @@ MOST_GROWTH = 1.5
 # Share of the samples in the approximate trial fit, which has between MORE and MOST samples. Its
 # time is taken to grow linearly, which overestimates it by a factor of two at most.
 PART, MOST = 0.2, 100_000
-# Seconds from which on a fit is long; for shorter ones, advice is not worth reading.
+# Seconds above which a fit counts as long; for shorter ones, advice is not worth reading.
 LONG = 30.0
 # The approximate fit is mentioned if it is faster by this factor: beyond the estimates' error.
 WORTH = 3.0

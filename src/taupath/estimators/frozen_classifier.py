@@ -105,7 +105,7 @@ class FrozenClassifier(CostScoreMixin, BaseEstimator):
         return tags
 
     def set_params(self, **params: Any) -> Self:
-        """Refuse: the classifier is that of its τ. Without arguments, change nothing."""
+        """Raise an error: the classifier cannot change. Without arguments, do nothing."""
         if params:
             raise ValueError(
                 f"this is the classifier of tau={self.tau:g}, which cannot be changed; for another "

@@ -86,7 +86,7 @@ def _sum_between(begin: np.ndarray, end: np.ndarray, rate: np.ndarray, n_ends: i
     total = np.zeros(n_ends - 1)
     gaps = end - begin
     first = np.append(0, np.cumsum(gaps))
-    # as many pieces at a time as span GAPS_AT_A_TIME gaps together, and one at least
+    # as many pieces at a time as span GAPS_AT_A_TIME gaps together, but at least one
     k = 0
     while k < len(gaps):
         last = max(int(np.searchsorted(first, first[k] + GAPS_AT_A_TIME, side="right")) - 1, k + 1)

@@ -19,7 +19,7 @@ from taupath.preparation.pipelines import translated
 
 
 def model_of(fitted: Pipeline | QuantileSVC | QuantileSVR) -> Model:
-    """Return the model of raw data that a fitted pipeline, or an estimator alone, is.
+    """Return a fitted pipeline, or an estimator alone, as a model of raw data.
 
     Its columns are those that `fit` was given. Without names, those of a pipeline are called x1,
     x2, …, as in a file without header, and an estimator takes a matrix. The model does not know

@@ -1,4 +1,4 @@
-"""The record of a training: what a model says about how it was trained, as JSON can hold it."""
+"""The training record: how a model was trained, as JSON can hold it."""
 
 from dataclasses import asdict
 from importlib.metadata import version

@@ -34,7 +34,7 @@ def check_binary_classifier(estimator: Any) -> None:
 
 
 def positive_of(estimator: Any, X: Any, y: Any, pos_label: Any = None) -> np.ndarray:
-    """Return which samples have the positive class of the estimator; y needs to have both."""
+    """Return which samples have the positive class of the estimator; y must have both."""
     check_consistent_length(X, y)
     present, larger = check_labels(y, np.asarray(y).size)
     check_known_labels(present, estimator.classes_)
@@ -56,7 +56,7 @@ def find_positive(y_true: Any, pos_label: Any = None) -> np.ndarray:
 
 
 def weights_of(sample_weight: Any, positive: np.ndarray) -> np.ndarray:
-    """Return one weight for each sample, with some for either class."""
+    """Return one weight for each sample; either class has some weight above 0."""
     weight = check_weight(sample_weight, len(positive))
     check_weighted_classes(weight, np.array(["negative", "positive"]), positive)
     return weight
@@ -100,7 +100,7 @@ def columns_of(X: Any) -> np.ndarray:
 
 
 def grid_around(X: Any, samples: np.ndarray, n_grid: int) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Return a grid over two features, a little beyond the samples, and its points in form of X."""
+    """Return a grid that extends a little beyond the samples, and its points in the form of X."""
     low, high = samples.min(axis=0), samples.max(axis=0)
     room = GRID_MARGIN * np.where(high > low, high - low, 1.0)
     xx0, xx1 = np.meshgrid(*np.linspace(low - room, high + room, n_grid).T)

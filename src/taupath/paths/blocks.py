@@ -2,6 +2,6 @@
 
 
 def slices(length: int, step: int) -> list[slice]:
-    """Return slices of `step` entries, of one if it is less, that together cover `length`."""
+    """Return slices of `step` entries, but at least one, that together cover `length`."""
     step = max(step, 1)
     return [slice(first, min(first + step, length)) for first in range(0, length, step)]

@@ -20,7 +20,7 @@ from taupath.validation import one_column
 
 @dataclass(frozen=True)
 class ModelAndData:
-    """A fitted model and the cases it is judged with."""
+    """A fitted model and the cases it is judged by."""
 
     model: Any  # QuantileSVC or QuantileSVR, the last step of what was given
     before: list[Any]  # the steps that transform X for it

@@ -1,4 +1,4 @@
-"""Weights of a linear model along τ, in units that people know."""
+"""Weights of a linear model along τ, in the units of the raw columns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -44,7 +44,7 @@ class Weights:
     differing: np.ndarray  # number of cases without the most frequent value of each feature
 
     def payload(self, *, aggregate: bool) -> dict[str, Any] | None:
-        """Return what the page draws; None if that is nothing.
+        """Return the data that the page draws, None if there are none.
 
         A page of aggregates shows only the features in which several cases differ from the others.
         """
@@ -62,7 +62,7 @@ class Weights:
         }
 
     def cases_payload(self, rows: np.ndarray) -> dict[str, str] | None:
-        """Return the columns of some cases, from which the page tells what tips a decision."""
+        """Return the columns of some cases, by which the page shows what tips a decision."""
         if self.columns is None:
             return None
         return packed(np.column_stack([column[rows] for column in self.columns]), "f4")

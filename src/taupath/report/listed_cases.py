@@ -27,7 +27,7 @@ class CaseColumns:
         self._last: tuple[np.ndarray, list[list[str]]] | None = None
 
     def affordable(self, rows: np.ndarray) -> np.ndarray:
-        """Return the first of these rows, as many as there is room for their text."""
+        """Return as many of the first rows as there is room for."""
         if not self.columns:
             return rows
         quotes = 3  # characters around each cell: no need to look at more rows than these allow

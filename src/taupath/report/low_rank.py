@@ -1,4 +1,4 @@
-"""Many functions of τ as sums of a few, so that what a page draws or prints of cases stays small.
+"""Many functions of τ as sums of a few, so that the functions of all cases take little space.
 
 The decision functions of a linear model are combinations of as many functions of τ as there are
 coefficients; those of a smooth kernel, very nearly, of a few dozen. Singular vectors find them.

@@ -12,10 +12,10 @@ import numpy as np
 from taupath.paths.blocks import slices
 from taupath.report.encoding import packed
 
-# Functions that are only drawn or printed may be off by this part of their range: less than a
+# Functions that are only drawn or printed may be off by this fraction of their range: under a
 # pixel of a chart, and about the third digit of a number.
 DRAWING_TOLERANCE = 1e-3
-# A jump by less than this part of the tolerance comes from rounding.
+# A jump by less than this fraction of the tolerance comes from rounding.
 NO_JUMP = 1e-2
 # Bounds on the number of nodes that `thin_together` looks at together: about twice as many as the
 # last chord spans, so that few are computed in vain.

@@ -40,7 +40,7 @@ def several_payload(source: ModelAndData, columns: CaseColumns | None) -> dict[s
 
 
 def _each_case(truth: np.ndarray, proba: np.ndarray, columns: CaseColumns) -> dict[str, Any]:
-    """Return truth and probabilities of all cases, and a list of the most mistaken."""
+    """Return truth and probabilities of all cases, and a list of the worst mistakes."""
     wrong = 1.0 - proba[np.arange(len(truth)), truth]
     rows = columns.affordable(np.argsort(-wrong, kind="stable")[:MOST_LISTED])
     return {
