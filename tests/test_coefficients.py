@@ -54,7 +54,7 @@ def test_other_kernels_have_none():
     for model in (QuantileSVC(kernel="rbf").fit(X, Y), QuantileSVR(kernel="rbf").fit(X, X[:, 0])):
         for name in ("coef_", "intercept_"):
             assert not hasattr(model, name)
-            with pytest.raises(AttributeError, match=rf'{name} is there for kernel="linear" only'):
+            with pytest.raises(AttributeError, match=rf'{name} exists for kernel="linear" only'):
                 getattr(model, name)
     for model in (QuantileSVC(), QuantileSVR()):
         assert not hasattr(model, "coef_")

@@ -128,7 +128,7 @@ def test_it_stays_what_it_is():
     assert alone.fit(-X, Y) is alone
     assert_array_equal(alone.coef_, coef)
     assert alone.set_params() is alone
-    with pytest.raises(ValueError, match=r"this is the classifier of tau=0\.3 and stays that"):
+    with pytest.raises(ValueError, match=r"classifier of tau=0\.3, which cannot be changed"):
         alone.set_params(tau=0.5)
     # so that it is evaluated, calibrated and selected by as it is
     scores = cross_val_score(alone, X_NEW, Y_NEW, cv=3)

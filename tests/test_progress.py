@@ -287,9 +287,9 @@ class Listener(Display):
         super().__init__(what, unit, quiet=True)
         type(self).heard = []
 
-    def tell(self, fraction, n_done, at, unit=None, parameter=""):
+    def __call__(self, fraction, n_done=0, at=None, unit=None, parameter=""):
         self.heard.append((fraction, n_done, at, unit, parameter))
-        super().tell(fraction, n_done, at, unit, parameter)
+        super().__call__(fraction, n_done, at, unit, parameter)
 
 
 @pytest.fixture

@@ -239,7 +239,7 @@ def test_a_wide_table_is_looked_at_once(file, raw, monkeypatch):
 def test_a_part_of_all_costs_is_refused(file):
     X, y = moons()[1:3]
     model = QuantileSVC(tau_range=(0.2, 0.8)).fit(X, y)
-    with pytest.raises(ValueError, match=r"knows those in \[0\.2, 0\.8\] only"):
+    with pytest.raises(ValueError, match=r"has only those in \[0\.2, 0\.8\]"):
         write_report(file, model, X, y)
 
 

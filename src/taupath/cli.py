@@ -10,6 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from taupath.commands import (
@@ -23,25 +24,18 @@ from taupath.commands import (
     reproduce,
     simplify,
 )
+from taupath.commands.options import new_command
 
 COMMANDS = (demo, fit, predict, evaluate, report, certify, simplify, reproduce)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status.
+    """Run one command and return its exit status; wrong usage raises ``SystemExit(2)``.
 
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments without the program's name; by default those of the process.
-
-    Returns
-    -------
-    int
-        0, 1 or 130; wrong usage leaves through ``SystemExit(2)``, as argparse does.
+    `argv` are the arguments without the program's name, by default those of the process.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal without τ gets a question mark
+        sys.stdout.reconfigure(errors="replace")  # a terminal without τ shows a question mark
     arguments = _parser().parse_args(argv)
     try:
         with warnings.catch_warnings():
@@ -74,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _message(error: Exception) -> str:
-    """Return one line: what was wrong, and where."""
+    """Return one line that says what was wrong, and where."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, MemoryError):
@@ -95,7 +89,7 @@ def _complain(text: str) -> None:
 
 
 class _Version(argparse.Action):
-    """Print the version, which is looked up only when it is asked for."""
+    """Print the version, looked up only when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from importlib.metadata import version
@@ -116,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     shared.add_argument("--debug", action="store_true", help="show where an error comes from")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
-        command.add(commands, [shared])
+        command.add(partial(new_command, commands, shared, command.run))
     return parser
 
 

@@ -6,26 +6,25 @@ import threading
 from collections.abc import Callable
 from functools import partial
 from time import monotonic
-from types import TracebackType
 from typing import Any
 
 # What users pass: called as progress(fraction, n_done).
 Progress = Callable[[float, int], object]
-# What solvers call: as that, and with the place on the path, None where there is no single one.
+# What solvers call: the same with the position on the path, None if there is no single one.
 Tell = Callable[[float, int, float | None], None]
 
 # Seconds before anything is shown: quick work needs no display.
 PATIENCE = 1.0
 # Seconds between two updates of the line: smooth, and cheap.
 PAUSE = 0.2
-# Seconds of work after which the time left is shown: by then it is right within a factor of two.
+# Seconds of work after which the time left is shown: the estimate is then within a factor of two.
 EXPERIENCE = 2.0
 # Characters of the bar.
 WIDTH = 12
 
 
 def duration(seconds: float) -> str:
-    """Return a time for people: 30 ms, 0.3 s, 12 s, 16 min, 2 h 5 min."""
+    """Return a readable time: 30 ms, 0.3 s, 12 s, 16 min, 2 h 5 min."""
     if seconds < 0.1:
         return f"{1e3 * seconds:.0f} ms"
     if seconds < 10:
@@ -37,38 +36,28 @@ def duration(seconds: float) -> str:
 
 
 def telling(progress: Any, unit: str, parameter: str) -> Tell | None:
-    """Return what a solver calls to report to `progress`, None if there is nothing to report to.
+    """Return what a solver calls to report its progress; None if `progress` is None.
 
-    `progress` is a `Display`, a `Share`, or a user's function, which gets only the fraction and the
-    number. `unit` says what is counted, such as kinks, and `parameter` names the position on the
-    path.
+    A user's function gets only the fraction and the count. A `Display` or a `Share` also gets the
+    position on the path, what is counted (`unit`, such as kinks) and the name of the `parameter`.
     """
     if progress is None:
         return None
     if isinstance(progress, (Display, Share)):
-        return partial(progress.tell, unit=unit, parameter=parameter)
+        return partial(progress, unit=unit, parameter=parameter)
     return lambda fraction, n_done, at: progress(fraction, n_done)
 
 
 class Display:
-    """A line on standard error that shows progress and is erased at the end.
+    """A line on standard error that shows progress and is erased at the end of a ``with`` block.
 
-    It is shown only on a terminal and in a notebook. Within its ``with`` block it is
-    called as ``display(fraction, n_done)``; if it never is, the elapsed time is shown.
-
-    Parameters
-    ----------
-    what : str
-        What is going on.
-    unit : str
-        What is counted, for calls that do not say.
-    quiet : bool
-        Show nothing.
+    It is shown only on a terminal or in a notebook: what is being done, the fraction, a count of
+    some unit, and the time left. If the display is never called, it shows the elapsed time.
     """
 
     def __init__(self, what: str, unit: str = "", quiet: bool = False) -> None:
         self._what, self._unit = what, unit
-        self.shown = not quiet and _is_looked_at(sys.stderr)
+        self.shown = not quiet and _is_watched(sys.stderr)
         self._state: tuple[float, str, str] | None = None
         self._first: tuple[float, float] | None = None  # when the first call came, and its fraction
         self._left: tuple[float, float] | None = None  # when it was estimated, and the seconds
@@ -76,19 +65,15 @@ class Display:
         self._writing = threading.Lock()
         self._width = 0
 
-    def __call__(self, fraction: float, n_done: int = 0) -> None:
-        """Tell how far it is."""
-        self.tell(fraction, n_done, None)
-
-    def tell(
+    def __call__(
         self,
         fraction: float,
-        n_done: int,
-        at: float | None,
+        n_done: int = 0,
+        at: float | None = None,
         unit: str | None = None,
         parameter: str = "",
     ) -> None:
-        """Tell how far it is, what was counted, and where on the path that is."""
+        """Report the fraction done, the count so far, and the position on the path."""
         fraction, now = min(max(fraction, 0.0), 1.0), monotonic()
         if self._first is None:
             self._first = now, fraction
@@ -99,7 +84,7 @@ class Display:
         self._state = fraction, count, "" if at is None else f"{parameter} {at:.2f}"
 
     def say(self, line: str) -> None:
-        """Write a line that stays."""
+        """Write a line that is not erased."""
         if self.shown:
             with self._writing:
                 self._write("")
@@ -113,12 +98,7 @@ class Display:
             self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.shown:
             self._over.set()
             self._thread.join()
@@ -141,7 +121,7 @@ class Display:
         self._width = len(text)
 
     def text(self) -> str:
-        """Return the line as it is now."""
+        """Return the current line."""
         now = monotonic()
         elapsed = _whole(now - self._begin)
         if self._state is None:
@@ -160,50 +140,31 @@ class Display:
 
 
 class Share:
-    """A part of the work that a display shows; fractions are those of the part.
-
-    Parameters
-    ----------
-    whole : callable
-        A `Display`, a `Share`, or a function of the user's.
-    begin, size : float
-        Which part of the whole.
-    """
+    """Progress of a part of the work, which begins at a fraction of the whole and has a size."""
 
     def __init__(self, whole: Any, begin: float, size: float) -> None:
         self._whole, self._begin, self._size = whole, begin, size
 
-    def __call__(self, fraction: float, n_done: int = 0) -> None:
-        """Tell how far it is."""
-        self._whole(self._begin + self._size * fraction, n_done)
-
-    def tell(
-        self,
-        fraction: float,
-        n_done: int,
-        at: float | None,
-        unit: str | None = None,
-        parameter: str = "",
-    ) -> None:
-        """Tell how far it is, what was counted, and where on the path that is."""
+    def __call__(self, fraction: float, n_done: int = 0, *where: Any, **what: Any) -> None:
+        """Report the fraction of the part; users' functions get the fraction and the count only."""
         fraction = self._begin + self._size * fraction
         if isinstance(self._whole, (Display, Share)):
-            self._whole.tell(fraction, n_done, at, unit, parameter)
+            self._whole(fraction, n_done, *where, **what)
         else:
             self._whole(fraction, n_done)
 
 
 def share_of(progress: Any, begin: float, size: float) -> Share | None:
-    """Return what a part of the work reports to, None if there is nothing to report to."""
+    """Return what a part of the work reports to; None if `progress` is None."""
     return None if progress is None else Share(progress, begin, size)
 
 
 def _whole(seconds: float) -> str:
-    """Return a time without fractions of a second."""
+    """Return a time in whole seconds or more."""
     return f"{seconds:.0f} s" if seconds < 99.5 else duration(seconds)
 
 
-def _is_looked_at(stream: Any) -> bool:
+def _is_watched(stream: Any) -> bool:
     """Return whether a person sees what is written: on a terminal, or in a notebook."""
     return stream is not None and (
         stream.isatty() or type(stream).__module__.split(".")[0] == "ipykernel"

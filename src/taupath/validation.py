@@ -11,24 +11,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-# Samples and features are numbered by int32, and their number plus one must be an int32, too.
+# Samples and features are numbered by int32, and their number plus one must also fit.
 MAX_ROWS = 2**31 - 2
 # Bound on features, weights and C. C · weight · feature² is then at most 1e240, and sums of such
 # products over all samples and features stay below the largest double, 1.8e308.
 LARGEST = 1e60
-# The default of C. Functions tell it by identity from a 1.0 that somebody wrote beside `lam`.
+# The default of C: an object of its own, so that it differs from a 1.0 that the user wrote.
 DEFAULT_C = float("1.0")
-# C and 1 / (n λ) that differ by less, relatively, are one number that was rounded twice.
+# If C and 1 / (n λ) differ by less than this, relatively, only rounding sets them apart.
 SAME_C = 1e-9
 UNIT_INTERVAL = (0.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Checked:
-    """Features that `check_features` has returned, or some of their rows or columns.
-
-    Whoever gets one need not look for NaN or infinity again.
-    """
+    """Features that `check_features` has returned: finite, and not checked for that again."""
 
     features: "np.ndarray | sp.csr_array"
 
@@ -177,7 +174,7 @@ def check_labels(y: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
 
 def find_labels(y: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels of all samples, and each label once, sorted."""
-    labels = _one_column(np.asarray(y), n_samples, "labels")
+    labels = one_column(np.asarray(y), n_samples, "labels")
     if labels.dtype.kind == "c":
         raise TypeError(f"y must hold labels, got dtype {labels.dtype}")
     at = first_not_finite(labels) if labels.dtype.kind == "f" else None
@@ -197,14 +194,24 @@ def check_two_classes(classes: np.ndarray) -> None:
         raise ValueError(f"y must have exactly two classes, got {len(classes)}: {shown}{more}")
 
 
+def check_known_labels(present: np.ndarray, classes: np.ndarray) -> None:
+    """Raise if some of these labels are not among the classes that an estimator was fitted with."""
+    unknown = np.unique(present[~np.isin(present, classes)]).tolist()
+    if unknown:
+        raise ValueError(
+            f"y has labels that the estimator was not fitted with: {', '.join(map(repr, unknown))}"
+        )
+
+
 def check_targets(y: Any, n_samples: int) -> np.ndarray:
     """Return the numbers to be predicted, as float64."""
-    targets = _one_column(_as_real(y, "y").astype(np.float64), n_samples, "values")
+    targets = one_column(_as_real(y, "y").astype(np.float64), n_samples, "values")
     _check_size(targets, "y")
     return targets
 
 
-def _one_column(y: np.ndarray, n_samples: int, what: str) -> np.ndarray:
+def one_column(y: np.ndarray, n_samples: int, what: str) -> np.ndarray:
+    """Return y with one dimension; two dimensions with a single column are accepted."""
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
@@ -244,7 +251,7 @@ def check_weighted_classes(weight: np.ndarray, classes: np.ndarray, positive: np
 
 
 def check_real(value: Any, name: str) -> float:
-    """Return a real number; truth values are refused."""
+    """Return a real number; booleans are refused."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
@@ -261,7 +268,7 @@ def check_positive(value: Any, name: str) -> float:
 
 
 def check_integer(value: Any, name: str, least: int, or_else: str | None = None) -> int:
-    """Return an integer of at least `least`; truth values are refused."""
+    """Return an integer of at least `least`; booleans are refused."""
     integral = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not integral or value < least:
         expected = f"an integer of at least {least}" + (f" or {or_else}" if or_else else "")
@@ -282,26 +289,24 @@ def check_choice(
 
 def check_C(C: Any, name: str = "C") -> float:
     """Return a C that does not overflow in products with features and weights."""
-    return _check_C(check_positive(C, name), name)
+    number = check_positive(C, name)
+    if not 1.0 / LARGEST <= number <= LARGEST:
+        raise ValueError(f"{name} must lie between {1.0 / LARGEST:g} and {LARGEST:g}, got {C!r}")
+    return number
 
 
-def _check_C(C: float, given: str) -> float:
-    if not 1.0 / LARGEST <= C <= LARGEST:
-        raise ValueError(f"{given} must lie between {1.0 / LARGEST:g} and {LARGEST:g}, got {C!r}")
-    return C
-
-
-def regularization_to_C(C: Any, lam: Any, n_samples: int) -> float:
+def regularization_to_C(C: Any, lam: Any, n_samples: int, copied: bool = False) -> float:
     """Return C, or 1 / (n λ) if λ is given. Giving both is an error unless they agree.
 
-    `DEFAULT_C` itself, or None, counts as not given.
+    `DEFAULT_C` counts as not given. It is recognised by identity or, if C may have been `copied`
+    (as parameters of estimators are), by its value.
     """
-    given = not (C is None or C is DEFAULT_C)
     if lam is None:
-        return check_C(C if given else DEFAULT_C)
+        return check_C(C)
     from_lam = 1.0 / n_samples / check_positive(lam, "lam")
-    _check_C(from_lam, f"lam={lam!r} means C = 1/(n lam), which")
-    if given and not math.isclose(check_positive(C, "C"), from_lam, rel_tol=SAME_C):
+    check_C(from_lam, f"lam={lam!r} means C = 1/(n lam), which")
+    default = C is DEFAULT_C or (copied and C == DEFAULT_C)
+    if not default and not math.isclose(check_positive(C, "C"), from_lam, rel_tol=SAME_C):
         raise ValueError(
             f"C={C!r} and lam={lam!r} contradict each other: lam means C = 1/(n lam) = "
             f"{from_lam!r}; give one of them"
@@ -396,8 +401,3 @@ def check_n_jobs(n_jobs: Any) -> int:
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None, -1 or a number of jobs, got {n_jobs!r}")
     return int(n_jobs) if n_jobs > 0 else max((os.cpu_count() or 1) + 1 + int(n_jobs), 1)
-
-
-def slices(length: int, step: int) -> list[slice]:
-    """Return slices of at most `step` that together cover `length`."""
-    return [slice(first, min(first + step, length)) for first in range(0, length, step)]

@@ -2,20 +2,16 @@
 
 import argparse
 from dataclasses import asdict
-from typing import Any
 
 from taupath.commands import Failed
 from taupath.commands.files import load_model, read_rows
-from taupath.commands.options import add_data_options, add_model, add_target_option, new_command
+from taupath.commands.options import NewCommand, add_data_options, add_model, add_target_option
 from taupath.commands.printing import bar, certificate_lines, print_json, print_lines
 
 
-def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+def add(new_command: NewCommand) -> None:
     """Add the command to a parser."""
     parser = new_command(
-        commands,
-        parents,
-        run,
         name="certify",
         help="check a model against its training file",
         description=(

@@ -3,26 +3,23 @@
 import argparse
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from taupath.commands.files import check_output
-from taupath.commands.options import new_command
+from taupath.commands.options import NewCommand
 from taupath.commands.printing import print_json
 
 if TYPE_CHECKING:
     from taupath.commands.breast_cancer import BreastCancer
     from taupath.paths.certificate import Certificate
 
-# What the table calls found, missed, cleared and alarmed cases.
+# Names in the table for true positives, false negatives, true negatives and false positives.
 NAMES = ("cancers found", "missed", "healthy cleared", "false alarms")
 
 
-def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+def add(new_command: NewCommand) -> None:
     """Add the command to a parser."""
     parser = new_command(
-        commands,
-        parents,
-        run,
         name="demo",
         help="fit a whole path on data that ships with scikit-learn",
         description=(
@@ -94,7 +91,7 @@ def lines(demo: "BreastCancer", output: str) -> Iterator[str]:
 
 
 def certificate_lines(certificate: "Certificate") -> Iterator[str]:
-    """Yield what a certificate says, with a word about what it means."""
+    """Yield a certificate in words."""
     extent = "every kink and every midpoint" if certificate.complete else "a sample of the path"
     yield f"Certificate, from the data, at {certificate.n_checked} values of τ ({extent}):"
     yield (

@@ -12,12 +12,12 @@ from taupath.commands.files import (
     read_rows,
 )
 from taupath.commands.options import (
+    NewCommand,
     add_cost_options,
     add_data_options,
     add_model,
     add_target_option,
     costs_given,
-    new_command,
     taus_of,
 )
 from taupath.commands.printing import bar, print_json, print_lines
@@ -37,19 +37,16 @@ EXAMPLES = """examples:
 
 
 class _Evaluation(NamedTuple):
-    """What is found: for JSON, as a table over τ or the quantile, and in lines for people."""
+    """What is found: for JSON, as a table over τ or the quantile, and as lines to print."""
 
     found: dict[str, Any]
     steps: "dict[str, np.ndarray]"
     lines: list[str]
 
 
-def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+def add(new_command: NewCommand) -> None:
     """Add the command to a parser."""
     parser = new_command(
-        commands,
-        parents,
-        run,
         name="evaluate",
         help="mistakes and their costs on a file, for every price of a miss",
         description=(
@@ -170,7 +167,7 @@ def _two_classes(
     taus = usual_taus(outcomes.walked)
     if asked is not None:
         if not begin <= asked <= end:
-            raise Failed(f"τ = {asked:g} lies outside of [{begin:g}, {end:g}]")
+            raise Failed(f"τ = {asked:g} lies outside [{begin:g}, {end:g}]")
         taus = sorted({*taus, asked})
     costs = None
     if arguments.cost_fp is not None:
@@ -219,7 +216,7 @@ def _two_classes(
 
 
 def _constant_at(model: "Model", columns: dict[str, Any]) -> list[Any]:
-    """Return for each τ the label that all rows get, those of training too, or None."""
+    """Return for each τ the label that all rows get, including those of training, or None."""
     found: list[Any] = []
     alarms, silent = columns["tp"] + columns["fp"], columns["fn"] + columns["tn"]
     for k, tau in enumerate(columns["tau"]):
@@ -239,7 +236,7 @@ def _constant_lines(constant: list[Any], taus: Any) -> list[str]:
         own = [float(tau) for tau, each in zip(taus, constant, strict=True) if each == label]
         ratios = ratio_of(own[0]) if len(own) == 1 else f"{ratio_of(own[0])} to {ratio_of(own[-1])}"
         lines.append(
-            f"at {ratios} the model decides {label} for every row, those of training included: "
+            f"at {ratios} the model decides {label} for every row, including those of training: "
             "it does not tell cases apart there"
         )
     return lines
@@ -294,7 +291,7 @@ def _regression(arguments: argparse.Namespace, outcomes: "Outcomes") -> _Evaluat
             {
                 "quantile": (columns["quantile"], "{:.3g}"),
                 "pinball loss": (columns["pinball"], "{:.5g}"),
-                "saved of a constant's": (columns["d2"], "{:.1%}"),
+                "saved over a constant": (columns["d2"], "{:.1%}"),
                 "truth below": (columns["below"], "{:.1%}"),
             }
         ),

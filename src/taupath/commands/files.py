@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def read_data(arguments: argparse.Namespace, file: str, as_text: Sequence[str] = ()) -> "Table":
-    """Return the table in a file; columns of `as_text` are read as they are written."""
+    """Return the table in a file; the columns in `as_text` stay text, as written."""
     from taupath.tables import read_table
 
     with bar(f"reading {file}", arguments, unit="rows") as progress:
@@ -33,7 +33,7 @@ def read_data(arguments: argparse.Namespace, file: str, as_text: Sequence[str] =
 
 
 def read_rows(arguments: argparse.Namespace, model: "Model", file: str) -> "Table":
-    """Return the rows of a file that a model can be compared with."""
+    """Return the rows of a file that a model can be judged by."""
     from taupath.tables.messages import counted
 
     table = read_data(arguments, file)
@@ -49,7 +49,7 @@ def read_rows(arguments: argparse.Namespace, model: "Model", file: str) -> "Tabl
 
 
 def load_model(file: str, target: str | None = None) -> "Model":
-    """Return the model in a file; `target` is where its data have the truth.
+    """Return the model in a file; `target` is the column of the truth.
 
     The file was written by ``taupath fit``, or in Python from a pipeline or an estimator. A path
     alone cannot read raw files.
@@ -113,7 +113,7 @@ def read_cost_matrix(file: str, labels: list[Any]) -> "np.ndarray":
 
 
 def _in_order(costs: "np.ndarray", names: list[str], wanted: list[str]) -> "np.ndarray":
-    """Return costs with rows and columns in another order of their names."""
+    """Return costs with their rows and columns in the wanted order of names."""
     import numpy as np
 
     order = [names.index(name) for name in wanted]
@@ -141,7 +141,7 @@ def check_output(*files: str | None, inputs: Sequence[str | None] = ()) -> None:
 
 
 def check_table_output(file: str | None) -> None:
-    """Refuse a table whose name tells no format, before any long work is done for it."""
+    """Refuse an output whose name does not tell its format, before any long work is done."""
     from taupath.tables.formats import format_to_write
 
     if file is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from taupath.choices import MISSING, TASKS, UNSEEN
 from taupath.commands import Failed
 from taupath.commands.files import check_output, read_data
-from taupath.commands.options import PREDICTION, add_data_options, new_command
+from taupath.commands.options import PREDICTION, NewCommand, add_data_options
 from taupath.commands.printing import bar, certificate_lines, print_json, print_lines, readable_size
 from taupath.progress import duration
 
@@ -24,13 +24,14 @@ EXAMPLES = """examples:
   zcat big.csv.gz | taupath fit - -o model.tau --method auto --tol 1e-4
 """
 
+# Options that `Preparation.learn` and the estimator take under the same name, unchanged.
+OF_PREPARATION = ("target", "task", "positive", "drop", "missing", "flag_missing", "unseen")
+OF_ESTIMATOR = ("C", "lam", "kernel", "degree", "coef0", "intercept", "method", "tol")
 
-def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+
+def add(new_command: NewCommand) -> None:
     """Add the command to a parser."""
     parser = new_command(
-        commands,
-        parents,
-        run,
         name="fit",
         help="train on a file, for every ratio of costs at once",
         description=(
@@ -187,16 +188,9 @@ def run(arguments: argparse.Namespace) -> None:
 
     table = read_data(arguments, arguments.train)
     named = table.names is not None
-    asked = {
-        "target": arguments.target,
-        "task": arguments.task,
-        "standardize": named if arguments.standardize is None else arguments.standardize,
-        "positive": arguments.positive,
-        "drop": arguments.drop,
+    asked = {name: getattr(arguments, name) for name in OF_PREPARATION} | {
         "keep": arguments.keep_id,
-        "missing": arguments.missing,
-        "flag_missing": arguments.flag_missing,
-        "unseen": arguments.unseen,
+        "standardize": named if arguments.standardize is None else arguments.standardize,
     }
     preparation = Preparation.learn(table, **asked)
     with bar("training", arguments) as progress:
@@ -266,10 +260,10 @@ def _held_out_in_words(model: "Model") -> list[str]:
     if held_out is None:
         return []
     what = f"{held_out.folds} folds" if held_out.folds else f"{held_out.share:.0%} of the rows"
-    anew = ", C chosen anew each time" if model.trained.get("cross-validation") else ""
+    anew = ", C chosen again each time" if model.trained.get("cross-validation") else ""
     return [
         f"{what} held out in {duration(held_out.seconds)}{anew}, for `taupath evaluate MODEL`; the "
-        "model that is written was trained on all rows"
+        "model in the file was trained on all rows"
     ]
 
 
@@ -339,17 +333,9 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         gamma: Any = float(arguments.gamma)
     except ValueError:
         gamma = arguments.gamma
-    given = {
-        "C": arguments.C,
-        "lam": arguments.lam,
-        "kernel": arguments.kernel,
+    given = {name: getattr(arguments, name) for name in OF_ESTIMATOR} | {
         "gamma": gamma,
-        "degree": arguments.degree,
-        "coef0": arguments.coef0,
-        "intercept": arguments.intercept,
         "tau_range": None if arguments.tau_range is None else tuple(arguments.tau_range),
-        "method": arguments.method,
-        "tol": arguments.tol,
         "monotone": arguments.monotone or None,
         "conformal": arguments.conformal,
         "n_jobs": arguments.n_jobs,

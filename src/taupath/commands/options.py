@@ -12,15 +12,17 @@ from taupath.commands import Failed
 if TYPE_CHECKING:
     from taupath.tables import Table
 
+# Given to the `add` of a command: called with its name, help, description and epilog.
+NewCommand = Callable[..., argparse.ArgumentParser]
 # Column of the decisions in the output of `taupath predict`.
 PREDICTION = "prediction"
-# Characters in a line of a description, at most: longer lines are hard to read.
+# The most characters in a line of a description: longer lines are hard to read.
 WIDEST = 100
 
 
 def new_command(
     commands: Any,
-    parents: list[argparse.ArgumentParser],
+    shared: argparse.ArgumentParser,
     run: Callable[[argparse.Namespace], None],
     **about: str,
 ) -> argparse.ArgumentParser:
@@ -28,7 +30,7 @@ def new_command(
     width = min(shutil.get_terminal_size().columns, WIDEST) - 2
     about["description"] = textwrap.fill(about["description"], width)
     parser: argparse.ArgumentParser = commands.add_parser(
-        parents=parents,
+        parents=[shared],
         formatter_class=argparse.RawDescriptionHelpFormatter,  # examples keep their lines
         **about,
     )

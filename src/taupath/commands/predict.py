@@ -17,11 +17,11 @@ from taupath.commands.files import (
 )
 from taupath.commands.options import (
     PREDICTION,
+    NewCommand,
     add_cost_options,
     add_data_options,
     add_model,
     costs_given,
-    new_command,
     taus_of,
 )
 from taupath.commands.printing import bar, print_json, print_lines
@@ -40,12 +40,9 @@ EXAMPLES = """examples:
 """
 
 
-def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+def add(new_command: NewCommand) -> None:
     """Add the command to a parser."""
     parser = new_command(
-        commands,
-        parents,
-        run,
         name="predict",
         help="make a decision for each row of a file, for the costs you give",
         description=(
@@ -170,7 +167,7 @@ def _kept(
     if absent:
         warnings.warn(
             f"{table.source} has no column {listed(absent)}, which `fit` was asked to keep: "
-            "predictions go without",
+            "the output goes without it",
             stacklevel=2,
         )
     return {name: _as_written(table.cells(name)) for name in names if name not in absent}
@@ -241,7 +238,7 @@ def _decisions(
 
     if arguments.quantiles is not None or arguments.coverage is not None:
         raise Failed(
-            f"{arguments.model} is a classifier: --quantiles and --coverage are for others"
+            f"{arguments.model} is a classifier: --quantiles and --coverage are for regressions"
         )
     estimator, labels = model.estimator, model.labels
     tau = taus_of(arguments, table)

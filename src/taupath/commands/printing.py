@@ -1,4 +1,4 @@
-"""What commands print: text for people, JSON for programs, and progress."""
+"""What commands print: text, JSON for programs, and progress."""
 
 import argparse
 import json
@@ -17,14 +17,14 @@ def bar(what: str, arguments: argparse.Namespace, unit: str = "") -> Display:
 
 
 def print_json(found: dict[str, Any]) -> None:
-    """Print for programs."""
+    """Print JSON, for other programs."""
     # arrays and numbers of numpy are the only other types
     text = json.dumps(found, ensure_ascii=False, indent=1, default=lambda value: value.tolist())
     sys.stdout.write(text + "\n")
 
 
 def print_lines(*lines: str) -> None:
-    """Print for people, with escapes for control characters, such as in the names of columns."""
+    """Print text, with escapes for control characters, such as in the names of columns."""
     from taupath.tables.messages import printable
 
     for line in lines:
@@ -32,7 +32,7 @@ def print_lines(*lines: str) -> None:
 
 
 def certificate_lines(certificate: "Certificate") -> list[str]:
-    """Return what a certificate says."""
+    """Return a certificate in words."""
     verdict = "holds" if certificate.holds() else "DOES NOT HOLD"
     if certificate.continuum:
         return [
@@ -50,7 +50,7 @@ def certificate_lines(certificate: "Certificate") -> list[str]:
 
 
 def readable_size(n_bytes: float) -> str:
-    """Return a size for people: 3.2 kB, 15 MB."""
+    """Return a readable size: 3.2 kB, 15 MB."""
     for unit, one in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if n_bytes >= one:
             return f"{n_bytes / one:.3g} {unit}"

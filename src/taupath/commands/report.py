@@ -1,4 +1,4 @@
-"""``taupath report``: a page to play with."""
+"""``taupath report``: an interactive page about a model."""
 
 import argparse
 import os
@@ -6,19 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from taupath.commands import Failed
 from taupath.commands.files import check_output, load_model, read_rows
-from taupath.commands.options import add_data_options, add_model, add_target_option, new_command
+from taupath.commands.options import NewCommand, add_data_options, add_model, add_target_option
 from taupath.commands.printing import bar, print_json, print_lines, readable_size
 
 if TYPE_CHECKING:
     from taupath.tables import Table
 
 
-def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+def add(new_command: NewCommand) -> None:
     """Add the command to a parser."""
     parser = new_command(
-        commands,
-        parents,
-        run,
         name="report",
         help="write a web page on which anybody can try costs",
         description=(
@@ -60,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     model = load_model(arguments.model, arguments.target)
     if model.task == "classify" and model.estimator.paths_[0].tau_range != (0.0, 1.0):
-        raise Failed(f"{arguments.model} knows a part of [0, 1] only; a report needs all costs")
+        raise Failed(f"{arguments.model} covers only a part of [0, 1]; a report needs all costs")
     if arguments.data is None:
         rows = _write_held_out(arguments, model)
     else:

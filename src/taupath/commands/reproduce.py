@@ -3,19 +3,15 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from taupath.choices import REPRODUCED
-from taupath.commands.options import new_command
+from taupath.commands.options import NewCommand
 from taupath.commands.printing import print_json
 
 
-def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+def add(new_command: NewCommand) -> None:
     """Add the command to a parser."""
     parser = new_command(
-        commands,
-        parents,
-        run,
         name="reproduce",
         help="reproduce the paper's tables and figures",
         description=(

@@ -2,20 +2,16 @@
 
 import argparse
 import os
-from typing import Any
 
 from taupath.commands import Failed
 from taupath.commands.files import check_output, load_model
-from taupath.commands.options import add_model, new_command
+from taupath.commands.options import NewCommand, add_model
 from taupath.commands.printing import bar, certificate_lines, print_json, print_lines, readable_size
 
 
-def add(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+def add(new_command: NewCommand) -> None:
     """Add the command to a parser."""
     parser = new_command(
-        commands,
-        parents,
-        run,
         name="simplify",
         help="make a model smaller, within a certified tolerance",
         description=(

@@ -19,18 +19,16 @@ from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.costs import check_tau_columns
 from taupath.estimators.pipelines import last_step
 from taupath.outcomes.inputs import (
-    as_frame_of,
     check_binary_classifier,
     column_names,
     columns_of,
+    grid_around,
     positive_of,
 )
 from taupath.validation import check_integer
 
-# Length of a label, as part of the axes, and the distance that it keeps from the edge if it can.
+# Length of a label, as a fraction of the axes; also its distance from the edge, if there is room.
 LABEL_ROOM = 0.12
-# Room around the samples, as part of their range.
-MARGIN = 0.06
 
 
 class BoundaryDisplay:
@@ -41,8 +39,8 @@ class BoundaryDisplay:
     xx0, xx1 : ndarray of shape (n_grid, n_grid)
         The two features on a grid.
     responses : ndarray of shape (n_taus, n_grid, n_grid)
-        Positive is predicted where this is ≥ 0: f_τ(x), or, for ``monotone=True``, the
-        probability less τ.
+        The positive class is predicted where this is ≥ 0: f_τ(x) or, with ``monotone=True``, the
+        probability minus τ.
     taus : ndarray of shape (n_taus,)
         The values of τ.
     X : ndarray of shape (n_samples, 2), optional
@@ -50,9 +48,9 @@ class BoundaryDisplay:
     positive : ndarray of bool of shape (n_samples,), optional
         Which of them are positive.
     classes : sequence of two labels, optional
-        What the legend says, of the negative and the positive class.
+        Names of the negative and the positive class in the legend.
     feature_names : sequence of two str, optional
-        What the axes say.
+        Labels of the axes.
 
     Attributes
     ----------
@@ -104,13 +102,13 @@ class BoundaryDisplay:
         X : array-like of shape (n_samples, 2)
             Samples: the grid spans them.
         y : array-like of shape (n_samples,), optional
-            Their labels; without, samples are not drawn.
+            Their labels; without them, samples are not drawn.
         taus : float or array-like of shape (n_taus,)
             Whose boundaries to draw.
         grid_resolution : int, default=200
             Points of the grid along each feature.
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
         **kwargs
             Arguments of `plot`.
 
@@ -124,7 +122,7 @@ class BoundaryDisplay:
         if not isinstance(model, QuantileSVC):
             raise TypeError(f"estimator must be a QuantileSVC, got {type(model).__name__}")
         if model.kernel == "precomputed":
-            raise ValueError('kernel="precomputed" knows no features to draw boundaries over')
+            raise ValueError('kernel="precomputed" has no features to draw boundaries over')
         several = check_tau_columns(np.atleast_1d(taus))
         if len(several) == 0:
             raise ValueError("taus is empty")
@@ -135,12 +133,7 @@ class BoundaryDisplay:
                 f"X must have two features for boundaries to be drawn, got {samples.shape[1]}"
             )
         positive = None if y is None else positive_of(estimator, X, y)
-        low, high = samples.min(axis=0), samples.max(axis=0)
-        room = MARGIN * np.where(high > low, high - low, 1.0)
-        xx0, xx1 = np.meshgrid(
-            *(np.linspace(low[k] - room[k], high[k] + room[k], n_grid) for k in (0, 1))
-        )
-        grid = as_frame_of(X, np.column_stack((xx0.ravel(), xx1.ravel())))
+        xx0, xx1, grid = grid_around(X, samples, n_grid)
         for step in before:
             grid = step.transform(grid)
         responses = model._towards * model.decision_function(grid, taus=several).T
@@ -165,7 +158,7 @@ class BoundaryDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
         labels : bool, default=True
             Whether τ is written on the boundaries.
         legend : bool, default=True
@@ -214,7 +207,7 @@ class BoundaryDisplay:
         return self
 
     def _label(self) -> None:
-        """Write each τ on its boundary, where that is far from the others and from the edge."""
+        """Write each τ on its boundary, far from the other boundaries and from the edge."""
         import matplotlib.patheffects as effects
 
         corner = np.array([self.xx0[0, 0], self.xx1[0, 0]])

@@ -16,18 +16,18 @@ from taupath.validation import check_integer
 class CoefficientDisplay:
     """Coefficients of the features over τ, for the linear kernel.
 
-    They are linear between nodes, and all nodes are there: nothing is sampled.
+    They are linear between nodes, and all nodes are drawn.
 
     Parameters
     ----------
     taus : ndarray of shape (n_nodes,)
-        The kinks; one where coefficients jump is there twice.
+        The kinks; twice where coefficients jump.
     coef : ndarray of shape (n_shown, n_nodes)
         Coefficients, those of the feature with the largest one first.
     feature_names : sequence of n_shown str
         Names of these features.
     tau_label : str, optional
-        What the horizontal axis says.
+        Label of the horizontal axis.
 
     Attributes
     ----------
@@ -36,16 +36,11 @@ class CoefficientDisplay:
     lines_ : list of matplotlib Line2D
         One for each feature, the labelled ones first.
     labels_ : list of matplotlib Annotation
-        The names of these.
+        Their names.
     """
 
     def __init__(
-        self,
-        taus: np.ndarray,
-        coef: np.ndarray,
-        feature_names: Any,
-        *,
-        tau_label: str = TAU_LABEL,
+        self, taus: np.ndarray, coef: np.ndarray, feature_names: Any, *, tau_label: str = TAU_LABEL
     ) -> None:
         self.taus, self.coef, self.feature_names = taus, coef, list(feature_names)
         self.tau_label = tau_label
@@ -74,7 +69,7 @@ class CoefficientDisplay:
         n_labels : int, default=6
             How many of these are labelled.
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
         **kwargs
             Arguments of `plot`.
 
@@ -106,7 +101,7 @@ class CoefficientDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
         n_labels : int, default=6
             How many features are labelled, those with the largest coefficients; the others are
             grey.
@@ -122,7 +117,7 @@ class CoefficientDisplay:
         for k, coef in enumerate(self.coef):
             style: dict[str, Any] = {"color": GREY, "linewidth": 0.7, "alpha": 0.5, "zorder": 2}
             if k < n_labels:
-                # more labels than colours: use them again, dashed
+                # with more labels than colours, use the colours again, dashed
                 dashed = k // len(PALETTE) % 2 == 1
                 style = {"color": PALETTE[k % len(PALETTE)], "linewidth": 1.8, "zorder": 3}
                 style |= {"linestyle": "--" if dashed else "-", "label": self.feature_names[k]}

@@ -32,9 +32,9 @@ class DecisionCurveDisplay:
     net_benefit : ndarray of shape (n_thresholds,)
         True positives minus τ / (1 - τ) times false positives, per sample.
     treat_all : ndarray of shape (n_thresholds,)
-        The same if all samples are taken for positive. If none is, it is 0.
+        The same if all samples are predicted positive. If none is, it is 0.
     estimator_name : str, optional
-        What the legend says.
+        Name in the legend.
 
     Attributes
     ----------
@@ -69,20 +69,14 @@ class DecisionCurveDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the net benefit of what a classifier predicts at each τ.
+        """Draw the net benefit of a classifier's predictions at each τ.
 
         Parameters
         ----------
-        estimator, X, y, sample_weight, pos_label
+        estimator, X, y, sample_weight, pos_label, name, ax, **kwargs
             As in `RocDisplay.from_estimator`.
         thresholds : array-like of shape (n_thresholds,), optional
             In [0, 1); by default 0, 0.0025, ..., 0.99.
-        name : str, optional
-            What the legend says; by default the class of the estimator.
-        ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
-        **kwargs
-            Style of the curve (`matplotlib.lines.Line2D`).
 
         Returns
         -------
@@ -105,18 +99,14 @@ class DecisionCurveDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the net benefit of the rule: positive where the probability is at least τ.
+        """Draw the net benefit of treating where the probability is at least τ.
 
         Parameters
         ----------
-        y_true : array-like of shape (n_samples,)
-            Labels of two classes.
-        y_proba : array-like of shape (n_samples,)
-            Probability of the positive class.
+        y_true, y_proba, pos_label
+            As in `RocDisplay.from_predictions`.
         thresholds, sample_weight, name, ax, **kwargs
             As in `from_estimator`.
-        pos_label : optional
-            The positive class; by default the larger label.
 
         Returns
         -------
@@ -143,12 +133,9 @@ class DecisionCurveDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; new ones by default. Axes with a decision curve get one more.
-        name : str, optional
-            What the legend says; by default the name of the display.
-        **kwargs
-            Style of the curve (`matplotlib.lines.Line2D`).
+        ax, name, **kwargs
+            As in `from_estimator`; the name is by default that of the display. Axes that have a
+            decision curve already get one more.
 
         Returns
         -------

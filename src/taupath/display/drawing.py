@@ -9,14 +9,14 @@ from sklearn.isotonic import IsotonicRegression
 
 from taupath.exceptions import install_command
 
-# Okabe and Ito's colours, which remain different to the colour-blind.
+# Okabe and Ito's colours, which the colour-blind can tell apart.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 POSITIVE, NEGATIVE = PALETTE[:2]
 INK, GREY = "#222222", "#8c8c8c"
 
 TAU_LABEL = r"$\tau$ = cost of a false positive / (that + cost of a false negative)"
 
-# The `gid` of curves, by which they are counted: each one in the same axes has another colour.
+# The `gid` by which curves are counted, so that each one in the same axes gets another colour.
 CURVE = "taupath curve"
 FONT_SIZE = 9
 # Height of a line of text, in units of the font size.
@@ -24,7 +24,7 @@ LINE_HEIGHT = 1.35
 
 
 def check_matplotlib(who: str) -> None:
-    """Raise a readable error where matplotlib is missing."""
+    """Raise a readable error if matplotlib is missing."""
     try:
         import_module("matplotlib.pyplot")
     except ImportError as error:
@@ -54,7 +54,7 @@ def draw_curve(
 ) -> Any:
     """Return a new curve, in a colour that no other one in these axes has yet.
 
-    Style that the user has given, under any alias, goes before the defaults.
+    A style that the user has given, under any alias, overrides the defaults.
     """
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
@@ -80,10 +80,10 @@ def label_ends(
     colors: Sequence[Any],
     x_from: float | None = None,
 ) -> list[Any]:
-    """Write labels to the right of x, as close to their heights as they can be without overlap.
+    """Write labels to the right of x, as close to their heights as possible without overlap.
 
-    A thin line leads to each label from its height at `x_from`, x itself by default. The limits of
-    the axes have to be final.
+    A thin line leads to each label from its height at `x_from`, by default x itself. The limits of
+    the axes must be final.
     """
     low, high = ax.get_ylim()
     points = ax.get_window_extent().height * 72.0 / ax.figure.dpi

@@ -30,7 +30,7 @@ class QuantileFanDisplay:
     x_samples, y_samples : ndarray of shape (n_samples,), optional
         Samples to be drawn with them.
     x_label, y_label : str, optional
-        What the axes say.
+        Labels of the axes.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class QuantileFanDisplay:
     samples_ : matplotlib PathCollection
         The samples, None without.
     labels_ : list of matplotlib Annotation
-        What the quantiles are.
+        Names of the quantiles.
     """
 
     def __init__(
@@ -83,8 +83,8 @@ class QuantileFanDisplay:
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples. Of one feature, the fan spans their range; of several, see `feature`.
         y : array-like of shape (n_samples,), optional
-            What is to be predicted, to be drawn with the fan. With `feature`, the samples differ
-            from the fan in their other features, too.
+            What is to be predicted; drawn with the fan. With `feature`, the samples also differ
+            from the fan in their other features.
         feature : int or str, optional
             Of several features, the one to be varied, while the others stay at their medians. By
             default none is: the samples are put in the order of their predicted medians.
@@ -93,7 +93,7 @@ class QuantileFanDisplay:
         grid_resolution : int, default=200
             Points along a feature.
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
         **kwargs
             Arguments of `plot`.
 
@@ -156,7 +156,7 @@ class QuantileFanDisplay:
         Parameters
         ----------
         y_true : array-like of shape (n_samples,) or None
-            What was to be predicted, to be drawn with the fan.
+            What was to be predicted; drawn with the fan.
         y_quantiles : array-like of shape (n_samples, n_quantiles)
             Predicted quantiles.
         quantiles : array-like of shape (n_quantiles,)
@@ -165,7 +165,7 @@ class QuantileFanDisplay:
             Horizontal positions. By default samples are put in the order of their medians, or of
             the quantile that is closest.
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
         **kwargs
             Arguments of `plot`.
 
@@ -209,7 +209,7 @@ class QuantileFanDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
         color : matplotlib colour
             Of the bands, which are more or less transparent.
         labels : bool, default=True
@@ -242,11 +242,7 @@ class QuantileFanDisplay:
         for k, level in enumerate(q):
             thick = 2.0 if level == 0.5 else 0.5
             self.lines_ += ax.plot(self.x, self.values[:, k], color=color, linewidth=thick)
-        ax.set(
-            xlim=(self.x[0], self.x[-1]),
-            xlabel=self.x_label or "x",
-            ylabel=self.y_label or "y",
-        )
+        ax.set(xlim=self.x[[0, -1]], xlabel=self.x_label or "x", ylabel=self.y_label or "y")
         ax.set_ylim(ax.get_ylim())
         self.labels_ = []
         if labels:

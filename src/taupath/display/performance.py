@@ -20,7 +20,7 @@ from taupath.outcomes.rates import Rates, rates_of_estimator, rates_of_predictio
 class PerformanceDisplay:
     """True positive rate, true negative rate and accuracy for every τ.
 
-    They are steps, and every step is there: nothing is sampled.
+    They are step functions of τ, and every step is drawn.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class PerformanceDisplay:
     tpr, tnr, accuracy : ndarray of shape (n_pieces,)
         Their values from one τ to the next.
     estimator_name : str, optional
-        What the title says.
+        Title.
 
     Attributes
     ----------
@@ -77,16 +77,14 @@ class PerformanceDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the performance of what a classifier predicts at each τ.
+        """Draw the performance of a classifier's predictions at each τ.
 
         Parameters
         ----------
-        estimator, X, y, sample_weight, pos_label
+        estimator, X, y, sample_weight, pos_label, ax
             As in `RocDisplay.from_estimator`.
         name : str, optional
             Title; by default there is none.
-        ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
         **kwargs
             Style of the three lines (`matplotlib.axes.Axes.stairs`).
 
@@ -110,18 +108,14 @@ class PerformanceDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the performance of the rule: positive where the probability is at least τ.
+        """Draw the performance of deciding for the positive class at a probability of τ or more.
 
         Parameters
         ----------
-        y_true : array-like of shape (n_samples,)
-            Labels of two classes.
-        y_proba : array-like of shape (n_samples,)
-            Probability of the positive class.
+        y_true, y_proba, pos_label
+            As in `RocDisplay.from_predictions`.
         sample_weight, name, ax, **kwargs
             As in `from_estimator`.
-        pos_label : optional
-            The positive class; by default the larger label.
 
         Returns
         -------
@@ -148,12 +142,8 @@ class PerformanceDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
-        name : str, optional
-            Title; by default there is none.
-        **kwargs
-            Style of the three lines (`matplotlib.axes.Axes.stairs`).
+        ax, name, **kwargs
+            As in `from_estimator`.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Reliability diagram: whether predicted probabilities are the shares that are seen."""
+"""Reliability diagram: observed shares of the positive class against predicted probabilities."""
 
 from typing import Any, Self
 
@@ -25,7 +25,7 @@ from taupath.outcomes.reliability import reliability_bins
 
 # Where the counts are drawn, in units of the vertical axis: below the curve, which begins at 0.
 BAND = (-0.28, -0.08)
-# Counts are written on up to so many bars; on more they would overlap.
+# The most bars that counts are written on; with more, they would overlap.
 MOST_LABELS = 12
 
 
@@ -35,8 +35,7 @@ class ReliabilityDisplay:
     Parameters
     ----------
     prob_true, prob_pred : ndarray of shape (n_bins,)
-        Share of positive samples in each bin that has any sample, and the mean of their predicted
-        probabilities.
+        Share of positive samples, and mean predicted probability, in each bin with samples.
     interval : ndarray of shape (n_bins, 2)
         95 % interval of the share (Wilson's).
     counts : ndarray of int of shape (n_bins,)
@@ -44,20 +43,20 @@ class ReliabilityDisplay:
     edges : ndarray of shape (n_bins, 2)
         Where each of them begins and ends.
     estimator_name : str, optional
-        What the legend says.
+        Name in the legend.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
         Where it is drawn.
     line_, diagonal_ : matplotlib Line2D
-        The curve, and where it should be.
+        The curve, and the diagonal of perfect calibration.
     errorbars_ : matplotlib LineCollection
         The intervals.
     bars_ : matplotlib BarContainer
-        The counts, as parts of the largest one, in a band below; None without.
+        The counts, relative to the largest one, in a band below; None without.
     bar_labels_ : list of matplotlib Text
-        The counts in figures, where there is room.
+        The counts as numbers, if there is room.
     """
 
     def __init__(
@@ -96,7 +95,7 @@ class ReliabilityDisplay:
         estimator : classifier of two classes with `predict_proba`
             Fitted.
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples, best ones that it was not fitted to.
+            Samples, preferably ones that it was not fitted to.
         y : array-like of shape (n_samples,)
             Their labels.
         n_bins : int, default=10
@@ -105,15 +104,8 @@ class ReliabilityDisplay:
             Bins of the same width, or with the same number of samples.
         histogram : bool, default=True
             Whether counts are drawn below.
-        pos_label : optional
-            The positive class; by default that of the estimator, its `pos_label_`, or else the
-            larger label.
-        name : str, optional
-            What the legend says; by default the class of the estimator.
-        ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
-        **kwargs
-            Style of the curve (`matplotlib.lines.Line2D`).
+        pos_label, name, ax, **kwargs
+            As in `RocDisplay.from_estimator`.
 
         Returns
         -------
@@ -147,14 +139,10 @@ class ReliabilityDisplay:
 
         Parameters
         ----------
-        y_true : array-like of shape (n_samples,)
-            Labels of two classes.
-        y_proba : array-like of shape (n_samples,)
-            Probability of the positive class.
+        y_true, y_proba, pos_label
+            As in `RocDisplay.from_predictions`.
         n_bins, strategy, histogram, name, ax, **kwargs
             As in `from_estimator`.
-        pos_label : optional
-            The positive class; by default the larger label.
 
         Returns
         -------
@@ -173,14 +161,8 @@ class ReliabilityDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
-        name : str, optional
-            What the legend says; by default the name of the display.
-        histogram : bool, default=True
-            Whether counts are drawn below.
-        **kwargs
-            Style of the curve (`matplotlib.lines.Line2D`).
+        ax, name, histogram, **kwargs
+            As in `from_estimator`; the name is by default that of the display.
 
         Returns
         -------
@@ -200,11 +182,8 @@ class ReliabilityDisplay:
         self.errorbars_ = ax.vlines(
             self.prob_pred, *self.interval.T, color=color, alpha=0.45, linewidth=1.2
         )
-        ax.set(
-            xlim=(-0.02, 1.02),
-            xlabel="predicted probability",
-            ylabel="share of positive samples",
-        )
+        ax.set(xlim=(-0.02, 1.02), xlabel="predicted probability")
+        ax.set_ylabel("share of positive samples")
         ax.set_ylim(min(ax.get_ylim()[0], -0.02) if len(drawn) else -0.02, 1.02)
         ax.legend(loc="upper left", frameon=False, fontsize=FONT_SIZE)
         self.bars_ = None

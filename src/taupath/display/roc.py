@@ -18,19 +18,19 @@ from taupath.estimators.pipelines import name_of
 from taupath.outcomes.rates import Rates, rates_of_estimator, rates_of_predictions
 from taupath.validation import check_real
 
-# Relative difference of costs that are equal up to the rounding of two products and a sum.
+# Costs are equal if they differ by less, relatively: the rounding of two products and a sum.
 SAME_COST = 1e-12
 
 
 class RocDisplay:
-    """False and true positive rate as τ goes from 0 to 1, every point of it.
+    """False and true positive rates at every τ from 0 to 1; nothing is sampled.
 
     Parameters
     ----------
     fpr, tpr : ndarray of shape (n_points,)
-        The rates, from (1, 1), everything positive, to (0, 0), nothing.
+        The rates, from (1, 1), where all samples are predicted positive, to (0, 0).
     taus : ndarray of shape (n_points,)
-        A τ of each point: the middle of the interval that has these rates, 0 and 1 for the ends.
+        A τ for each point: the middle of the interval with these rates, 0 and 1 at the ends.
     roc_auc : float, optional
         Area under the curve.
     cost_fp, cost_fn : float, optional
@@ -38,7 +38,7 @@ class RocDisplay:
     prevalence : float, optional
         Share of the positive class where the costs are to be paid; needed with costs.
     estimator_name : str, optional
-        What the legend says.
+        Name in the legend.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class RocDisplay:
             self.best = int(np.where(least, np.abs(taus - tau), np.inf).argmin())
 
     def _rates_of_cost(self) -> tuple[float, float]:
-        """Return the cost per sample of an FPR, and of a false negative rate, of 1."""
+        """Return the cost per sample at a false positive rate, or a false negative rate, of 1."""
         assert self.cost_fp is not None and self.cost_fn is not None
         assert self.prevalence is not None
         return self.cost_fp * (1.0 - self.prevalence), self.cost_fn * self.prevalence
@@ -101,14 +101,14 @@ class RocDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the curve of what a classifier predicts at each τ.
+        """Draw the curve of a classifier's predictions at each τ.
 
         Parameters
         ----------
         estimator : QuantileSVC, or another classifier of two classes with `predict_proba`
-            Fitted; also as the last step of a pipeline, or in a search. The rule is that of its
-            `predict`: f_τ(x) ≥ 0, and with ``monotone=True``, as for other classifiers, a
-            probability of at least τ.
+            Fitted; also as the last step of a pipeline, or in a search. It decides as in `predict`:
+            positive where f_τ(x) ≥ 0 or, with ``monotone=True`` and for other classifiers, where
+            the probability is at least τ.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples.
         y : array-like of shape (n_samples,)
@@ -123,9 +123,9 @@ class RocDisplay:
             The positive class; by default that of the estimator, its `pos_label_`, or else the
             larger label.
         name : str, optional
-            What the legend says; by default the class of the estimator.
+            Name in the legend; by default the class of the estimator.
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
         **kwargs
             Style of the curve (`matplotlib.lines.Line2D`).
 
@@ -153,7 +153,7 @@ class RocDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the curve of the rule: positive where the probability is at least τ.
+        """Draw the curve of deciding for the positive class where its probability is at least τ.
 
         Parameters
         ----------
@@ -199,12 +199,8 @@ class RocDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
-        name : str, optional
-            What the legend says; by default the name of the display.
-        **kwargs
-            Style of the curve (`matplotlib.lines.Line2D`).
+        ax, name, **kwargs
+            As in `from_estimator`; the name is by default that of the display.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What the estimators have in common: the check of samples, files, simplified copies."""
+"""What the estimators have in common: checks of samples, saving, simplified copies."""
 
 import copy
 import os
@@ -25,7 +25,7 @@ class PathEstimator(BaseEstimator):
     method_: str
     verbose: int
     _progress: Any = None  # what `fit` reports to, if the caller sets it
-    _training_rows: Any = None  # their fingerprints, if a file has these in place of the data
+    _training_rows: Any = None  # fingerprints, if they were loaded in place of the data
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -36,29 +36,29 @@ class PathEstimator(BaseEstimator):
     def save(self, file: str | os.PathLike[str], data: bool | None = None) -> None:
         """Write the fitted estimator to a file that `taupath.load` reads.
 
-        It holds the paths, and the training data where predictions take them; nothing that is run,
-        and a checksum. A file of that name is replaced, or stays as it is if anything goes wrong.
+        The file holds the paths, the training data if predictions need them, and a checksum, but
+        no code. An existing file is replaced only when the new one is complete.
 
         Parameters
         ----------
         file : path
-            Where to.
+            The file to write.
         data : bool, optional
-            Whether the file is to hold the training data. By default it does where nothing can be
-            predicted without them: for exact paths, and for kernels.
+            Whether the file holds the training data. By default it does if predictions need them:
+            for exact paths, and for kernels.
         """
         check_is_fitted(self)
         upward.save(self, file, data)
 
     def simplify(self, tol: float) -> Self:
-        """Return the same estimator with as few nodes of its paths as keep gaps within `tol`.
+        """Return a copy whose paths have as few nodes as duality gaps within `tol` allow.
 
         It is smaller, and with the linear kernel its file holds no training data.
 
         Parameters
         ----------
         tol : float
-            Bound on the duality gap at every τ, as part of the objective at w = 0 and τ = ½.
+            Bound on the duality gap at every τ, as a fraction of the objective at w = 0 and τ = ½.
         """
         check_is_fitted(self)
         other = copy.copy(self)
@@ -82,11 +82,11 @@ class PathEstimator(BaseEstimator):
         raise NotImplementedError
 
     def _check_linear(self, name: str) -> None:
-        """Refuse an attribute that only the linear kernel has; `hasattr` then says no."""
+        """Raise AttributeError unless the kernel is linear, so that `hasattr` returns False."""
         check_is_fitted(self)
         if self.kernel != "linear":
             raise AttributeError(
-                f'{name} is there for kernel="linear" only, not for kernel={self.kernel!r}'
+                f'{name} exists for kernel="linear" only, not for kernel={self.kernel!r}'
             )
 
     def _check_training(self, X: Any, y: Any, **how: Any) -> tuple[Checked, np.ndarray]:
@@ -98,7 +98,7 @@ class PathEstimator(BaseEstimator):
         return check_samples(self, X, y, exact=self.method == "exact", **how)
 
     def _check_new(self, X: Any) -> Checked:
-        """Return samples to predict, in the form of those of `fit`."""
+        """Return samples to predict, checked."""
         check_is_fitted(self)
         if isinstance(X, Checked):
             return X
@@ -108,10 +108,10 @@ class PathEstimator(BaseEstimator):
 def check_samples(
     estimator: Any, X: Any, y: Any = "no_validation", *, exact: bool, **how: Any
 ) -> tuple[Checked, Any]:
-    """Return X and y, if there is one, checked. Only exact paths turn float32 into float64."""
+    """Return X, and y if there is one, checked. Only exact paths turn float32 into float64."""
     how |= {"accept_sparse": "csr", "dtype": np.float64 if exact else [np.float64, np.float32]}
     try:
-        # scikit-learn checks the form; the values are looked at once, in `check_features`
+        # scikit-learn checks the form; `check_features` is the only one to check the values
         found = validate_data(estimator, X, y, ensure_all_finite=False, **how)
         features, response = found if isinstance(found, tuple) else (found, None)
         return Checked(check_features(features, single=not exact)), response
@@ -121,7 +121,7 @@ def check_samples(
             raise type(error)(
                 f"X must hold numbers only, its column {column!r} does not: {error}"
             ) from None
-        validate_data(estimator, X, y, **how)  # says the usual about NaN and infinity
+        validate_data(estimator, X, y, **how)  # raises scikit-learn's error for NaN and infinity
         raise
 
 

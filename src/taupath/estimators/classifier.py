@@ -26,7 +26,7 @@ from taupath.validation import (
     regularization_to_C,
 )
 
-# Parameters that a path takes as they are.
+# Parameters that `quantile_path` takes unchanged.
 PASSED_ON = ("kernel", "gamma", "degree", "coef0", "intercept", "tau_range", "cache_size", "tol")
 
 
@@ -34,8 +34,8 @@ class QuantileSVC(PathClassifier):
     """Support vector classifier for every misclassification cost at once.
 
     `fit` follows the exact solution of the asymmetric-cost SVM over τ = cost_fp / (cost_fp +
-    cost_fn). So costs are arguments of `predict`, one for all samples or one for each, and the
-    probability of the positive class is the part of [0, 1] in which a sample is predicted
+    cost_fn). Costs are therefore arguments of `predict`, for all samples or for each one, and the
+    probability of the positive class is the share of [0, 1] in which a sample is predicted
     positive.
 
     Parameters
@@ -43,15 +43,15 @@ class QuantileSVC(PathClassifier):
     C : float, default=1.0
         Weight of the loss, as in `sklearn.svm.SVC`.
     lam : float, default=None
-        λ in place of C, which then is 1 / (n_samples λ).
+        λ, to set C = 1 / (n_samples λ).
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="linear"
         As in `sklearn.svm.SVC`.
     gamma : {"scale", "auto"} or float, default="scale"
-        Of "rbf", "poly" and "sigmoid".
+        Coefficient of "rbf", "poly" and "sigmoid".
     degree : int, default=3
-        Of "poly".
+        Degree of "poly".
     coef0 : float, default=0.0
-        Of "poly" and "sigmoid".
+        Constant term of "poly" and "sigmoid".
     intercept : {"augmented", "free", "none"}, default="augmented"
         "augmented": a constant feature, regularised like the others. "free": not regularised, as
         in `sklearn.svm.SVC`. "none": no intercept.
@@ -59,31 +59,33 @@ class QuantileSVC(PathClassifier):
         The τ of `predict` if no costs are given; two classes only. At 0.5 this is the ordinary
         SVM.
     pos_label : label, default=None
-        The positive class, of two: the one that a false negative misses. `cost_fp`, `cost_fn`,
-        τ, `path_` and `predict_proba_interval` refer to it. None: the larger label. The order of
+        The positive one of two classes: what a false negative misses. `cost_fp`, `cost_fn`, τ,
+        `path_` and `predict_proba_interval` refer to it. None: the larger label. The order of
         `classes_`, the columns of `predict_proba` and the sign of `decision_function` do not
         depend on it.
     tau_range : pair of float, default=(0.0, 1.0)
-        The part of [0, 1] that is walked. Other τ cannot be asked for, and a probability outside
-        of it is its nearest end.
+        The part of [0, 1] that is walked. No other τ can be asked for, and probabilities are
+        clipped to it.
     monotone : bool, default=False
         False: `predict` decides for the positive class where f_τ(x) ≥ 0, as the SVM of these costs
         does. True: where its probability is at least τ, so that a sample that is positive at some
-        τ is so at every smaller one. The two differ only where boundaries of different τ cross.
+        τ is positive at every smaller one. The two differ only where boundaries of different τ
+        cross.
     class_weight : dict or "balanced", default=None
-        Factors of the samples' costs by class. They change probabilities as a change of the shares
-        of the classes does.
+        Factors of the samples' costs, by class. They shift probabilities as if the classes had
+        other shares.
     multi_class : {"ovo", "ovr"}, default="ovo"
         For three classes or more: a path for each pair of classes, whose probabilities are
         coupled, or one for each class against the rest.
     cache_size : float, default=1000.0
-        Megabytes for a kernel matrix.
+        Memory for a kernel matrix, in megabytes.
     method : {"exact", "approximate", "auto"}, default="exact"
         "approximate", for the linear kernel and large data: a path whose duality gaps are at most
-        `tol` at every τ, certified. Features of float32 stay as they are. "auto" chooses this from
+        `tol` at every τ, certified. Features of float32 stay as they are. "auto" chooses it from
         20 000 samples on; `method_` says what was chosen.
     tol : float, default=1e-3
-        Of approximate paths: bound on the gap, as part of the objective at w = 0 and τ = ½.
+        Bound on the duality gap of approximate paths, as a fraction of the objective at w = 0 and
+        τ = ½.
     n_jobs : int, default=None
         Number of paths of several classes that are walked in parallel (joblib). For two classes, 2
         or more walk the path from both ends, in two threads.
@@ -103,12 +105,12 @@ class QuantileSVC(PathClassifier):
         All paths: of pairs (0, 1), (0, 2), ..., (1, 2), ... of classes, the second one positive;
         with "ovr" of each class, positive, against the rest.
     coef_, intercept_ : ndarray of shape (1, n_features), ndarray of shape (1,)
-        Of the linear kernel, at `tau`; above 0 for ``classes_[1]``, as in scikit-learn. For
-        several classes, one row for each of `paths_`.
+        For the linear kernel, at `tau`. The function is above 0 for ``classes_[1]``, as in
+        scikit-learn. For several classes, one row for each of `paths_`.
     method_ : str
-        "exact" or "approximate": what the paths are.
+        "exact" or "approximate".
     n_iter_ : ndarray of int
-        Kinks, or nodes, of each path.
+        Number of kinks, or nodes, of each path.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
@@ -192,11 +194,8 @@ class QuantileSVC(PathClassifier):
         return self
 
     def _C_for(self, n_samples: int) -> float:
-        """Return the C of a path of so many samples."""
-        C = self.C
-        if self.lam is not None and C == DEFAULT_C:
-            C = DEFAULT_C  # which its copies in other processes are equal to, but are not
-        return regularization_to_C(C, self.lam, n_samples)
+        """Return the C of a path of `n_samples` samples."""
+        return regularization_to_C(self.C, self.lam, n_samples, copied=True)
 
     def _follow(self, X: Checked, y: np.ndarray, sample_weight: Any, progress: Any) -> None:
         """Follow the paths of checked samples."""
@@ -274,7 +273,7 @@ class QuantileSVC(PathClassifier):
         return [(np.arange(k), positive) for positive in range(k)]
 
     def _members_of(self, y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
-        """Return the samples of these classes; None if these are all."""
+        """Return the samples of these classes; None if they are all samples."""
         members = np.isin(y, self.classes_[classes])
         return None if members.all() else np.flatnonzero(members)
 

@@ -13,8 +13,8 @@ from taupath.paths.path import SolutionPath
 from taupath.validation import Checked, check_integer
 
 # Levels of intervals that are tried. With few samples, one for each rank. With many, EVEN_LEVELS
-# that are evenly spaced, which is 0.3 % of coverage, and TAIL_LEVELS within TAIL of 1 that get ever
-# closer to it, to tell large coverages apart.
+# evenly spaced ones, 0.3 % of coverage apart, and TAIL_LEVELS within TAIL of 1 that get ever closer
+# to it, to tell large coverages apart.
 EVEN_LEVELS, TAIL_LEVELS, TAIL = 300, 100, 0.02
 # Rounding allowed for when the effective number of samples, 1 / Σ share², is cut to an integer:
 # far above its error, far below 1.
@@ -30,23 +30,12 @@ class Calibration:
     The intervals of level t reach from the quantile (1-t)/2 to the quantile (1+t)/2 of the path,
     and a step further on both sides. Levels and steps grow together, so that one interval lies
     within the next for every sample.
-
-    Attributes
-    ----------
-    level : ndarray of shape (n_levels,)
-        In (0, 1], increasing.
-    step : ndarray of shape (n_levels,)
-        How far both ends are moved outwards, in units of y; never decreasing.
-    share : ndarray of shape (n_levels,)
-        Share of held-out samples, by weight, that lie within; never decreasing.
-    n_effective : float
-        Number of held-out samples; (Σ weight)² / Σ weight² if they have weights.
     """
 
-    level: np.ndarray
-    step: np.ndarray
-    share: np.ndarray
-    n_effective: float
+    level: np.ndarray  # in (0, 1], increasing
+    step: np.ndarray  # in units of y, never decreasing
+    share: np.ndarray  # of held-out samples, by weight, that lie within; never decreasing
+    n_effective: float  # number of held-out samples; (Σ weight)² / Σ weight² if they have weights
 
     def at(self, coverage: float) -> tuple[float, float]:
         """Return level and step of the narrowest intervals that hold enough held-out samples.
@@ -64,7 +53,7 @@ class Calibration:
 def make_folds(conformal: Any, weight: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return training and held-out samples of each fold, without those of weight 0.
 
-    For a number of folds, samples are shuffled, as they may be sorted, by a fixed seed.
+    If `conformal` is a number of folds, samples are shuffled with a fixed seed.
     """
     present = np.flatnonzero(weight > 0.0)
     if isinstance(conformal, numbers.Integral):
@@ -101,7 +90,7 @@ def calibrate(
     *,
     pairwise: bool,
 ) -> Calibration:
-    """Return the share of samples that intervals hold whose path has not seen these samples.
+    """Return the share of held-out samples in their intervals, from paths that have not seen them.
 
     For every level t, the step s(t) is that of conformal quantile regression (Romano, Patterson &
     Candès 2019), with the samples that all folds hold out in place of a second sample: the least
@@ -116,20 +105,23 @@ def calibrate(
     importance = weight[held_out] / weight[held_out].sum()
     n = 1.0 / float((importance**2).sum())
     level = _levels(n)
+    quantiles = np.concatenate((0.5 - 0.5 * level, 0.5 + 0.5 * level))
     # how far each sample lies outside its interval of each level; negative inside
     outside = np.empty((len(held_out), len(level)))
     done = 0
     for train, test in folds:
         columns = train if pairwise else slice(None)
         path = follow(X[train][:, columns], y[train], weight[train])
-        ends = rearranged_quantiles(path, X[test][:, columns], _ends(level))
-        outside[done : done + len(test)] = _outside(ends, y[test])
+        ends = rearranged_quantiles(path, X[test][:, columns], quantiles)
+        low, high = np.split(ends, 2, axis=1)
+        truth = y[test, np.newaxis]
+        outside[done : done + len(test)] = np.maximum(low - truth, truth - high)
         done += len(test)
     wanted = np.minimum((1.0 + 1.0 / n) * level, 1.0)
     least = _weighted_quantiles(outside, importance, wanted)
     step = np.maximum(np.maximum.accumulate(least), 0.0)
     share = np.maximum.accumulate(importance @ (outside <= step))
-    # all samples are a share of 1, without rounding
+    # where all samples lie within, the share is 1 without rounding
     share[np.all(outside <= step, axis=0)] = 1.0
     return Calibration(level, step, share, n)
 
@@ -142,17 +134,6 @@ def _levels(n: float) -> np.ndarray:
     even = np.arange(1, EVEN_LEVELS) / EVEN_LEVELS
     tail = 1.0 - np.geomspace(TAIL, 1.0 / (n + 1.0), TAIL_LEVELS)
     return np.unique(np.concatenate((even, tail, [1.0])))
-
-
-def _ends(level: np.ndarray) -> np.ndarray:
-    """Return the quantiles of lower ends, then those of upper ends."""
-    return np.concatenate((0.5 - 0.5 * level, 0.5 + 0.5 * level))
-
-
-def _outside(ends: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the distance of each y to its intervals, negative inside."""
-    low, high = np.split(ends, 2, axis=1)
-    return np.asarray(np.maximum(low - y[:, np.newaxis], y[:, np.newaxis] - high))
 
 
 def _weighted_quantiles(

@@ -6,8 +6,8 @@ import numpy as np
 
 from taupath.validation import Checked
 
-# Training rows of either class that are decided first: two different decisions among them settle
-# the question, which nearly always happens where decisions differ at all.
+# Training rows of either class that are decided first: if decisions differ at all, they nearly
+# always differ among these.
 LOOKED_AT_FIRST = 64
 # Accuracy of the borders of the constant ranges, in τ: messages show three digits.
 PRECISION = 1e-6
@@ -16,14 +16,8 @@ PRECISION = 1e-6
 class ConstantDecisions:
     """The ranges of τ in which a path is known to decide the same for all its training rows.
 
-    For small τ all are positive, for large τ all are negative, and in between decisions differ.
-    Each answer narrows the borders down, so that most questions are answered by earlier ones.
-
-    Parameters
-    ----------
-    positive_to, negative_from : float
-        All training rows are known to be positive up to the first τ, and negative from the second
-        one on.
+    All are positive up to `positive_to` and negative from `negative_from` on; in between, decisions
+    differ. Each answer narrows the borders down, so that most questions need no computation.
     """
 
     def __init__(self, positive_to: float = -np.inf, negative_from: float = np.inf) -> None:
@@ -40,7 +34,7 @@ class ConstantDecisions:
             return True
         if tau >= self.negative_from:
             return False
-        if self._first <= tau <= self._last or not _has_rows(path):
+        if self._first <= tau <= self._last or not path.data.at_hand:
             return None
         found = _constant(path, tau, monotone)
         if found is True and tau < self._first:
@@ -57,7 +51,7 @@ class ConstantDecisions:
 
         Infinite if there is no such τ, or if the path does not have its training rows.
         """
-        if not _has_rows(path):
+        if not path.data.at_hand:
             return self.positive_to, self.negative_from
         begin, end = path.tau_range
         self.at(path, begin, monotone)
@@ -74,10 +68,6 @@ class ConstantDecisions:
     def _begin_of_negative(self, begin: float, end: float) -> tuple[float, float]:
         """Return an interval with the τ from which on all rows are negative."""
         return max(self._last, self.positive_to, begin), min(self.negative_from, end)
-
-
-def _has_rows(path: Any) -> bool:
-    return bool(path.data.at_hand)
 
 
 def _constant(path: Any, tau: float, monotone: bool) -> bool | None:

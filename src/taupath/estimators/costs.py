@@ -8,6 +8,7 @@ from sklearn.base import ClassifierMixin
 from taupath.validation import (
     UNIT_INTERVAL,
     check_all_within,
+    check_known_labels,
     check_numbers,
     check_weight,
     find_labels,
@@ -32,12 +33,9 @@ def check_taus(
 
 
 def check_tau_columns(
-    taus: Any,
-    name: str = "taus",
-    walked: tuple[float, float] = UNIT_INTERVAL,
-    each: str = "column",
+    taus: Any, name: str = "taus", walked: tuple[float, float] = UNIT_INTERVAL, each: str = "column"
 ) -> np.ndarray:
-    """Return several τ, one for each column, or whatever `each` says, of what is returned."""
+    """Return several τ, one for each column of a result, or for what `each` names."""
     several = check_numbers(taus, name)
     if several.ndim != 1:
         raise ValueError(
@@ -65,7 +63,7 @@ def _check_finite(costs: np.ndarray, name: str) -> np.ndarray:
 
 
 def check_costs(cost_fp: Any, cost_fn: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return what a false positive and a false negative cost, each for all samples or for each."""
+    """Return the costs of a false positive and a false negative, for all samples or for each."""
     if cost_fp is None or cost_fn is None:
         missing = "cost_fp" if cost_fp is None else "cost_fn"
         raise ValueError(f"cost_fp and cost_fn go together, {missing} is missing")
@@ -82,7 +80,7 @@ def costs_to_tau(cost_fp: Any, cost_fn: Any, n_samples: int) -> np.ndarray:
     fp, fn = check_costs(cost_fp, cost_fn, n_samples)
     largest = np.maximum(fp, fn)
     if (largest == 0.0).any():
-        raise ValueError("cost_fp and cost_fn are both 0, so that no decision costs anything")
+        raise ValueError("cost_fp and cost_fn are both 0: no decision costs anything")
     fp, fn = fp / largest, fn / largest
     return np.asarray(fp / (fp + fn))
 
@@ -97,14 +95,6 @@ def check_cost_matrix(cost_matrix: Any, n_samples: int, n_classes: int) -> np.nd
             f"got {costs.shape}"
         )
     return costs
-
-
-def matrix_to_costs(costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return how much more a false positive and a false negative cost than the right decision.
-
-    The matrices are of two classes: rows for the true one, columns for the predicted one.
-    """
-    return costs[..., 0, 1] - costs[..., 0, 0], costs[..., 1, 0] - costs[..., 1, 1]
 
 
 def least_cost_class(proba: np.ndarray, costs: np.ndarray) -> np.ndarray:
@@ -128,11 +118,7 @@ def negative_cost(
 ) -> float:
     """Return minus the mean cost of predicted labels, given the true ones of two classes."""
     labels, present = find_labels(y, len(predicted))
-    unknown = present[~np.isin(present, classes)].tolist()
-    if unknown:
-        raise ValueError(
-            f"y has labels that the estimator was not fitted with: {', '.join(map(repr, unknown))}"
-        )
+    check_known_labels(present, classes)
     cost_fp, cost_fn = check_costs(cost_fp, cost_fn, len(labels))
     weight = check_weight(sample_weight, len(labels))
     truth, alarm = labels == pos_label, predicted == pos_label

@@ -1,4 +1,4 @@
-"""Predictions of a fitted classifier: labels for given costs, probabilities, one τ by itself."""
+"""Predictions of a fitted classifier: labels for given costs, probabilities, a single τ."""
 
 import warnings
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from taupath.estimators.costs import (
     check_taus,
     costs_to_tau,
     least_cost_class,
-    matrix_to_costs,
 )
 from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.estimators.multiclass import couple_pairs, normalize_rest
 from taupath.exceptions import ConstantDecisionWarning
+from taupath.paths.crossings import Crossings
 from taupath.paths.path import SolutionPath
 from taupath.validation import Checked, check_all_within
 
@@ -43,12 +43,12 @@ class PathClassifier(CostScoreMixin, PathEstimator):
 
     @property
     def _positive(self) -> int:
-        """The place of the positive class in `classes_`."""
+        """The position of the positive class in `classes_`."""
         return int(self.pos_label_ == self.classes_[1])
 
     @property
     def _towards(self) -> float:
-        """The sign by which the function of a path is above 0 for ``classes_[1]``."""
+        """The factor that makes the function of a path positive for ``classes_[1]``."""
         return -1.0 if len(self.classes_) == 2 and self._positive == 0 else 1.0
 
     def _check_two_classes(self) -> None:
@@ -57,7 +57,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
             raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
 
     def _columns(self, X: Any, members: np.ndarray | None) -> Any:
-        """Return X for the path of these training samples: of a kernel matrix, their columns."""
+        """Return X for the path of some training samples; of a kernel matrix, their columns."""
         return X if members is None or self.kernel != "precomputed" else X[:, members]
 
     # -- decisions -----------------------------------------------------------------------------
@@ -132,13 +132,13 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         return self._labels(positive)
 
     def _predict_for_costs(self, X: Any, cost_fp: Any, cost_fn: Any) -> np.ndarray:
-        """Return what `predict` does, for two classes and without a `ConstantDecisionWarning`."""
+        """Return what `predict` does for two classes, without a `ConstantDecisionWarning`."""
         X = self._check_new(X)
         taus = self._tau_of_costs(cost_fp, cost_fn, X.shape[0])
         return self._labels(self._decide(X, taus) >= 0.0)
 
     def _check_taus(self, tau: Any, n_samples: int) -> np.ndarray:
-        """Return the τ of all samples or of each, those of the constructor for None."""
+        """Return a τ for all samples or one for each; for None, that of the constructor."""
         return check_taus(self.tau if tau is None else tau, "tau", n_samples, self.path_.tau_range)
 
     def _tau_of_costs(self, cost_fp: Any, cost_fn: Any, n_samples: int) -> np.ndarray:
@@ -152,13 +152,13 @@ class PathClassifier(CostScoreMixin, PathEstimator):
 
     def _warn_of_constant(self, tau: float) -> None:
         if not 0.0 < tau < 1.0:
-            return  # one of the mistakes costs nothing: the same label for all is right
+            return  # one of the mistakes costs nothing, so the same label for all is right
         label = self._constant_at(tau)
         if label is not None:
             shown = np.asarray(label).item() if self._names is None else self._names[int(label)]
             warnings.warn(
                 f"at τ = {tau:.3g} the model decides {shown!r} for every case, "
-                "those it was trained on included: at these costs it does not tell cases apart; "
+                "including those it was trained on: at these costs it does not tell cases apart; "
                 "try a larger C, or costs that are closer to each other",
                 ConstantDecisionWarning,
                 stacklevel=3,
@@ -169,10 +169,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         return np.asarray(self.classes_[np.where(positive, self._positive, 1 - self._positive)])
 
     def _decide(self, X: Checked, taus: np.ndarray) -> np.ndarray:
-        """Return for each sample a number that is ≥ 0 where it is positive at its τ.
-
-        `taus` are checked, as those of the other methods that follow.
-        """
+        """Return for each sample a number that is ≥ 0 if it is positive at its (checked) τ."""
         if self.monotone:
             return np.asarray(self._proba(X)[:, self._positive] - taus)
         X = self._columns(X, self._members[0])
@@ -181,7 +178,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         return np.asarray(self.path_.decide_each(X, taus))
 
     def _decide_columns(self, X: Checked, taus: Any) -> np.ndarray:
-        """Return the same with a column for each τ; these are checked here."""
+        """Return the same with a column for each τ, which is checked here."""
         taus = check_tau_columns(taus, walked=self.path_.tau_range)
         if self.monotone:
             return np.asarray(np.subtract.outer(self._proba(X)[:, self._positive], taus))
@@ -192,8 +189,10 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         if len(self.classes_) > 2:
             return np.asarray(self.classes_[least_cost_class(self._proba(X), costs)])
         ordered = costs if self._positive == 1 else costs[..., ::-1, ::-1]
-        cost_fp, cost_fn = (np.broadcast_to(c, X.shape[0]) for c in matrix_to_costs(ordered))
-        # a "mistake" that costs less than the right decision is always, or never, made
+        # how much more each mistake costs than the right decision; rows are the true classes
+        extra = ordered[..., [0, 1], [1, 0]] - ordered[..., [0, 1], [0, 1]]
+        cost_fp, cost_fn = (np.broadcast_to(extra[..., k], X.shape[0]) for k in (0, 1))
+        # a "mistake" that costs less than the right decision is always made, or never
         positive = cost_fp <= 0.0
         usual = (cost_fp >= 0.0) & (cost_fn >= 0.0) & (np.maximum(cost_fp, cost_fn) > 0.0)
         if usual.any():
@@ -208,9 +207,9 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         return self._labels(positive)
 
     def decision_function(self, X: Any, tau: Any = None, *, taus: Any = None) -> np.ndarray:
-        """Return what decides: ``classes_[1]`` is predicted where it is > 0.
+        """Return the decision function: ``classes_[1]`` is predicted where it is above 0.
 
-        Exactly 0 decides for the positive class.
+        Where it is exactly 0, the positive class is predicted.
 
         Parameters
         ----------
@@ -286,19 +285,18 @@ class PathClassifier(CostScoreMixin, PathEstimator):
                 'pairs of classes have no interval in common; use multi_class="ovr", which has one '
                 "for each class against the rest"
             )
-        found = [
-            path.crossings(self._columns(X, members))
-            for path, members in zip(self.paths_, self._members, strict=True)
-        ]
+        found = self._crossings(X)
         intervals = [np.column_stack((each.first, each.last)) for each in found]
         return intervals[0] if len(intervals) == 1 else np.stack(intervals, axis=1)
 
+    def _crossings(self, X: Checked) -> list[Crossings]:
+        """Return where each path changes its decisions about the samples."""
+        each = zip(self.paths_, self._members, strict=True)
+        return [path.crossings(self._columns(X, members)) for path, members in each]
+
     def _proba(self, X: Checked) -> np.ndarray:
         k = len(self.classes_)
-        positive = [
-            path.tau_range[0] + path.crossings(self._columns(X, members)).length
-            for path, members in zip(self.paths_, self._members, strict=True)
-        ]
+        positive = [self.paths_[0].tau_range[0] + each.length for each in self._crossings(X)]
         if k == 2:
             both = (1.0 - positive[0], positive[0])
             return np.column_stack(both if self._positive == 1 else both[::-1])
@@ -309,10 +307,10 @@ class PathClassifier(CostScoreMixin, PathEstimator):
             pairwise[:, j, i], pairwise[:, i, j] = p, 1.0 - p
         return couple_pairs(pairwise)
 
-    # -- one τ by itself -----------------------------------------------------------------------
+    # -- a single τ ----------------------------------------------------------------------------
 
     def at(self, tau: float) -> FrozenClassifier:
-        """Return the classifier of one τ by itself, without the path. Two classes only.
+        """Return the classifier of a single τ, without the path. Two classes only.
 
         Parameters
         ----------
@@ -324,7 +322,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         FrozenClassifier
             A scikit-learn classifier that predicts as this one does at τ (with ``monotone=True``,
             as it would without). It has `coef_` and `intercept_`, or support vectors, and can be
-            saved; it has no `predict_proba`, which takes the whole path.
+            saved; it has no `predict_proba`, which needs the whole path.
         """
         self._check_two_classes()
         tau = check_tau(tau)
@@ -345,10 +343,10 @@ class PathClassifier(CostScoreMixin, PathEstimator):
 
     @property
     def coef_(self) -> np.ndarray:
-        """Weights of the features at `tau`, one row for each path; of the linear kernel only.
+        """Weights of the features at `tau`, one row for each path; for the linear kernel only.
 
-        Of two classes there is one row, and ``X @ coef_.T + intercept_`` is above 0 where
-        ``classes_[1]`` is decided for (unless ``monotone=True``).
+        For two classes there is one row, and ``X @ coef_.T + intercept_`` is above 0 where
+        ``classes_[1]`` is predicted (unless ``monotone=True``).
         """
         self._check_linear("coef_")
         return self._towards * np.array([path.coef(self.tau) for path in self.paths_])

@@ -1,11 +1,11 @@
-"""Fingerprints of training rows, to tell which of some rows a model was trained on.
+"""Fingerprints of training rows, by which rows that a model was trained on are recognised.
 
 A fingerprint is a 64-bit hash of a row's features in single precision, so that the last digits,
 which differ between machines and orders of operations, do not matter.
 
 A model file without training data holds the smallest fingerprints, which are a random sample of the
-rows. Nobody can turn one back into a row, but somebody who has a row can check whether it was among
-the training rows, if it is in the sample. The salt comes from the training data, so that
+rows. They cannot be turned back into rows, but anyone who has a row of the sample can check that it
+was among the training rows. The salt comes from the training data, so that
 fingerprints of two models cannot be compared. ``save(file, data=False)`` leaves them out.
 """
 
@@ -16,17 +16,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from taupath.estimators.pipelines import last_step
-from taupath.validation import slices
+from taupath.paths.blocks import slices
 
-# Fingerprints in a file, at most, 8 bytes each: enough to estimate the share of known rows to
-# 2 %, and the other rows of large training sets leave no trace.
+# The most fingerprints in a file, 8 bytes each: enough to estimate the share of known rows to 2 %.
+# The other rows of large training sets leave no trace.
 MOST_ROWS = 1024
-# Entries hashed at a time: their 64-bit hashes take 256 kB, which stay in the cache.
+# Entries hashed at a time: their 64-bit hashes take 256 kB, which fit in the cache.
 AT_A_TIME = 1 << 15
 # Rows that the salt is made from: enough to differ between data sets, few enough to cost nothing.
 SALTED_BY = 1000
-# Standard deviations by which the share of known rows must exceed that of new cases which happen to
-# equal a training row. Four: by chance, one evaluation in 30 000 is taken for in-sample.
+# Standard deviations by which the share of known rows must exceed that of new cases that happen to
+# equal a training row. With four, one evaluation in 30 000 is taken for in-sample by chance.
 BEYOND_CHANCE = 4.0
 # Below this share of known rows there is no warning: measures change by less than their noise.
 WORTH_SAYING = 0.01
@@ -38,27 +38,15 @@ IN_SAMPLE = 0.5
 class TrainingRows:
     """Fingerprints of the rows that a model was trained on.
 
-    Attributes
-    ----------
-    salt : int
-        Of the hash, 64 bits.
-    limit : int
-        Fingerprints up to this one are kept.
-    marks : ndarray of uint64
-        These fingerprints, increasing.
-    twins : float
-        Estimated probability that a new case equals a training row: the share of training rows
-        that equal another one, counting one more of either kind.
-    whole : int or None
-        Sum of the fingerprints of all rows modulo 2⁶⁴, which their order does not change. None
-        if it is not known.
+    `twins` estimates the probability that a new case equals a training row: the share of training
+    rows that equal another one, counting one more of either kind.
     """
 
-    salt: int
-    limit: int
-    marks: np.ndarray
+    salt: int  # of the hash, 64 bits
+    limit: int  # the largest fingerprint that is kept
+    marks: np.ndarray  # the fingerprints, increasing
     twins: float
-    whole: int | None = None
+    whole: int | None = None  # sum of all rows' fingerprints modulo 2⁶⁴, None if not known
 
     @classmethod
     def of(cls, parts: list[Any]) -> "TrainingRows":
@@ -71,7 +59,7 @@ class TrainingRows:
         return cls(salt, 2**64 - 1, marks, twins, int(found.sum(dtype=np.uint64)))
 
     def some(self) -> "TrainingRows":
-        """Return those that a file keeps."""
+        """Return the fingerprints that a file keeps."""
         if len(self.marks) <= MOST_ROWS:
             return self
         marks = self.marks[:MOST_ROWS]
@@ -89,9 +77,8 @@ class TrainingRows:
         marks = marks[marks <= np.uint64(self.limit)]
         if len(marks) == 0:
             return None
-        by_chance = self.twins + BEYOND_CHANCE * np.sqrt(
-            self.twins * (1.0 - self.twins) / len(marks)
-        )
+        deviation = np.sqrt(self.twins * (1.0 - self.twins) / len(marks))
+        by_chance = self.twins + BEYOND_CHANCE * deviation
         if by_chance >= 1.0:
             return None
         known = float(np.isin(marks, self.marks).mean())
@@ -111,7 +98,7 @@ def fingerprints(X: Any, salt: int) -> np.ndarray:
         np.cumsum(total, out=total)  # modulo 2⁶⁴, as differences are
         return _mixed(total[X.indptr[1:]] - total[X.indptr[:-1]] + own)
     found = np.empty(n, dtype=np.uint64)
-    for some in slices(n, max(AT_A_TIME // n_features, 1)):
+    for some in slices(n, AT_A_TIME // n_features):
         found[some] = _hashes(X[some], keys).sum(axis=1, dtype=np.uint64)
     return _mixed(found + own)
 

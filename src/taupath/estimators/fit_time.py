@@ -21,9 +21,9 @@ MOST_GROWTH = 1.5
 # Share of the samples in the approximate trial fit, which has between MORE and MOST samples. Its
 # time is taken to grow linearly, which overestimates it by a factor of two at most.
 PART, MOST = 0.2, 100_000
-# A fit is long from so many seconds on; below, nobody waits long enough to read advice.
+# Seconds above which a fit counts as long; for shorter ones, advice is not worth reading.
 LONG = 30.0
-# The approximate fit is mentioned if it is faster by this factor: more than the estimates' error.
+# The approximate fit is mentioned if it is faster by this factor: beyond the estimates' error.
 WORTH = 3.0
 # Share of the exact fit's time that the approximate trial may take. With more features than
 # samples the approximate fit can be the slower one.
@@ -39,14 +39,13 @@ class Forecast:
 
 
 class _TooSlow(Exception):
-    """The trial fit takes too long to be worth it."""
+    """A trial fit takes longer than it is worth."""
 
 
 def advise(progress: Any, follow: Callable[..., Any], job: dict[str, Any]) -> None:
-    """Tell a user who watches a long exact fit that the approximate one is faster.
+    """Tell a user who watches the display of a long exact fit that the approximate one is faster.
 
-    `follow` is the function that makes the path, and `job` are its arguments. Only a `Display` that
-    is shown is told.
+    `follow` is the function that makes the path, and `job` are its arguments.
     """
     if not (isinstance(progress, Display) and progress.shown and job["method"] == "exact"):
         return

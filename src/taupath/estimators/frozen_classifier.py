@@ -19,8 +19,8 @@ class FrozenClassifier(CostScoreMixin, BaseEstimator):
 
     Like `sklearn.frozen.FrozenEstimator` it cannot change: `fit` does nothing and
     `sklearn.base.clone` returns the classifier itself, so that it can be evaluated, calibrated or
-    used as a step wherever scikit-learn would fit a copy. One τ alone has no probabilities, hence
-    no `predict_proba`; ask the model that it was made from.
+    used as a step wherever scikit-learn would fit a copy. One τ alone gives no probabilities: for
+    `predict_proba`, use the model that it was made from.
 
     Parameters
     ----------
@@ -105,11 +105,11 @@ class FrozenClassifier(CostScoreMixin, BaseEstimator):
         return tags
 
     def set_params(self, **params: Any) -> Self:
-        """Refuse: the classifier is that of its τ. Without arguments, change nothing."""
+        """Raise an error: the classifier cannot change. Without arguments, do nothing."""
         if params:
             raise ValueError(
-                f"this is the classifier of tau={self.tau:g} and stays that; for another one use "
-                "`at` of the model it was made from"
+                f"this is the classifier of tau={self.tau:g}, which cannot be changed; for another "
+                "τ use `at` of the model it was made from"
             )
         return self
 
@@ -119,7 +119,7 @@ class FrozenClassifier(CostScoreMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return for each row of X what decides: above 0 it is for ``classes_[1]``.
+        """Return the decision function: above 0 for ``classes_[1]``.
 
         Parameters
         ----------
@@ -150,9 +150,9 @@ class FrozenClassifier(CostScoreMixin, BaseEstimator):
 
     @property
     def predict_proba(self) -> Never:
-        """Not available: probabilities take the whole path."""
+        """Not available: probabilities need the whole path."""
         raise AttributeError(
-            "one τ alone has no probabilities; use predict_proba of the model that this "
+            "one τ alone gives no probabilities; use predict_proba of the model that this "
             "classifier was made from"
         )
 
@@ -162,13 +162,13 @@ class FrozenClassifier(CostScoreMixin, BaseEstimator):
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the classifier to a file that `taupath.load` reads.
 
-        It holds the coefficients, or the support vectors of a kernel; nothing that is run, and a
-        checksum.
+        The file holds the coefficients, or the support vectors of a kernel, and a checksum, but no
+        code.
 
         Parameters
         ----------
         file : path
-            Where to. A file of that name is replaced, or stays as it is if anything goes wrong.
+            The file to write. An existing one is replaced only when the new one is complete.
         """
         self._check_made()
         upward.save(self, file)

@@ -3,7 +3,7 @@
 import numpy as np
 
 # Distance kept from pairwise probabilities of 0 and 1, where the system becomes singular. Small
-# beside errors of probabilities, and its square large beside the rounding of doubles.
+# against the errors of probabilities; its square is large against the rounding of doubles.
 MARGIN = 1e-7
 
 

@@ -15,8 +15,8 @@ def run_all(
 ) -> list[Any]:
     """Return ``function(**job, progress=...)`` for every job, `n_jobs` at a time.
 
-    `progress` is told how far they are, and all jobs are taken to last equally long. It stays in
-    this process: it is told only of the end of jobs in other processes.
+    Jobs are assumed to take equally long. `progress` stays in this process, so that for jobs in
+    other processes it is called only when they end.
     """
     check_n_jobs(n_jobs)
     n = len(jobs)

@@ -23,9 +23,10 @@ def last_step(estimator: Any) -> tuple[Any, list[Any]]:
 
 
 def pos_label_of(estimator: Any, pos_label: Any = None) -> Any:
-    """Return the positive class of a classifier of two classes, `pos_label` if that is given.
+    """Return the positive class of a classifier of two classes.
 
-    By default `pos_label_` of the estimator, or else the larger label.
+    By default the estimator's `pos_label_`, or else the larger label. A given `pos_label` must
+    agree with the former.
     """
     own = getattr(last_step(estimator)[0], "pos_label_", None)
     classes = estimator.classes_.tolist()
@@ -62,5 +63,5 @@ def feature_names_of(model: Any, before: list[Any], feature_names: Any) -> list[
         try:
             return [str(name) for name in before[-1].get_feature_names_out()]
         except (AttributeError, ValueError, NotFittedError):
-            pass  # this step has no names
+            pass  # this step gives its features no names
     return [f"feature {j}" for j in range(n)]

@@ -2,21 +2,22 @@
 
 import numpy as np
 
+from taupath.paths.blocks import slices
 from taupath.paths.path import SolutionPath
-from taupath.validation import Checked, slices
+from taupath.validation import Checked
 
-# Quantiles are lowered by this much, so that where f jumps, the lower end is returned. Large beside
-# the rounding of τ, small beside the distance of kinks.
+# Quantiles are lowered by this much, so that the lower end is returned where f jumps. Large against
+# the rounding of τ, small against the distance of kinks.
 BELOW = 1e-12
 # f_q(x) is accepted as the q-quantile if a share q of the values lies below it up to this much in
-# y (relative to 1 + |y|) and in q: ten times `BELOW`, and large beside rounding.
+# y (relative to 1 + |y|) and in q: ten times `BELOW`, and large against rounding.
 SAME = 1e-11
-# Pieces of a function that rise by less than this part of its whole range are flat: that is the
-# rounding of their ends.
+# Pieces of a function that rise by less than this fraction of its range are flat up to the rounding
+# of their ends.
 FLAT = 1e-15
 # Pairs of a piece and a gap between nodes that are summed up at a time: 8 MB an array.
 GAPS_AT_A_TIME = 1_000_000
-# Up to so many quantiles, it is cheaper to test f_q(x) first than to sort the values at all kinks.
+# Up to this many quantiles, testing f_q(x) first is cheaper than sorting the values at all kinks.
 FEW_QUANTILES = 16
 # Samples whose values at all kinks are computed at a time, to bound memory.
 ROWS_AT_A_TIME = 256
@@ -59,8 +60,8 @@ def sorted_quantiles(taus: np.ndarray, values: np.ndarray, quantiles: np.ndarray
 def increasing_rearrangement(taus: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the quantile function of the values of a piecewise linear function of a uniform τ.
 
-    The latter is given at its nodes; a τ that is there twice is a jump. The former is linear
-    between the returned levels, from 0 to 1, and its values there never decrease.
+    The function is given at its nodes; it jumps where a τ occurs twice. The quantile function is
+    linear between the returned levels, from 0 to 1, and its values there never decrease.
     """
     width = np.diff(taus)
     low, high = np.minimum(values[:-1], values[1:]), np.maximum(values[:-1], values[1:])
@@ -85,7 +86,7 @@ def _sum_between(begin: np.ndarray, end: np.ndarray, rate: np.ndarray, n_ends: i
     total = np.zeros(n_ends - 1)
     gaps = end - begin
     first = np.append(0, np.cumsum(gaps))
-    # as many pieces at a time as span GAPS_AT_A_TIME gaps together, and one at least
+    # as many pieces at a time as span GAPS_AT_A_TIME gaps together, but at least one
     k = 0
     while k < len(gaps):
         last = max(int(np.searchsorted(first, first[k] + GAPS_AT_A_TIME, side="right")) - 1, k + 1)

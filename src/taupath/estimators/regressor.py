@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from taupath.estimators.base import PathEstimator
 from taupath.estimators.conformal import Calibration, calibrate, make_folds
 from taupath.estimators.fit_time import advise
-from taupath.estimators.rearrangement import rearranged_quantiles
+from taupath.estimators.rearrangement import ROWS_AT_A_TIME, rearranged_quantiles
 from taupath.fitting.method import choose_method
 from taupath.fitting.regression import quantile_regression_path
+from taupath.paths.blocks import slices
 from taupath.paths.path import SolutionPath
 from taupath.progress import share_of
 from taupath.validation import (
@@ -25,14 +26,11 @@ from taupath.validation import (
     check_numbers,
     check_real,
     check_weight,
-    slices,
 )
 
-# Up to so many draws per sample, solving for each τ is cheaper than values at all kinks.
+# Up to this many draws per sample, solving for each τ is cheaper than values at all kinks.
 FEW_DRAWS = 8
-# Samples whose values at all kinks are computed at a time, to bound memory.
-ROWS_AT_A_TIME = 256
-# Parameters that a path takes as they are.
+# Parameters that `quantile_regression_path` takes unchanged.
 PASSED_ON = ("C", "kernel", "gamma", "degree", "coef0", "intercept", "cache_size", "tol")
 
 
@@ -40,7 +38,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
     """Kernel quantile regression for every quantile at once.
 
     `fit` follows the exact solution over the quantile, so that any quantile, interval or whole
-    distribution can be asked for afterwards. Where fitted quantiles cross, they are rearranged: the
+    distribution can be predicted afterwards. Where fitted quantiles cross, they are rearranged: the
     predicted quantile function of each sample is the increasing one with the same values.
 
     Parameters
@@ -50,11 +48,11 @@ class QuantileSVR(RegressorMixin, PathEstimator):
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="linear"
         As in `sklearn.svm.SVR`.
     gamma : {"scale", "auto"} or float, default="scale"
-        Of "rbf", "poly" and "sigmoid".
+        Coefficient of "rbf", "poly" and "sigmoid".
     degree : int, default=3
-        Of "poly".
+        Degree of "poly".
     coef0 : float, default=0.0
-        Of "poly" and "sigmoid".
+        Constant term of "poly" and "sigmoid".
     intercept : {"augmented", "free", "none"}, default="free"
         "free": not regularised, as in `sklearn.svm.SVR`. "augmented": a constant feature,
         regularised like the others. "none": no intercept.
@@ -69,7 +67,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         scikit-learn. None: intervals are those of the path. Quantiles, `cdf`, `sample` and
         `score` are those of the path in any case.
     cache_size : float, default=1000.0
-        Megabytes for a kernel matrix.
+        Memory for a kernel matrix, in megabytes.
     method, tol, verbose
         As in `QuantileSVC`.
 
@@ -80,11 +78,11 @@ class QuantileSVR(RegressorMixin, PathEstimator):
     calibration_ : Calibration or None
         The share of held-out samples that intervals hold: `level`, `step`, `share`.
     coef_, intercept_ : ndarray of shape (n_features,), float
-        Of the linear kernel, at `quantile`.
+        For the linear kernel, at `quantile`.
     method_ : str
-        "exact" or "approximate": what the path is.
+        "exact" or "approximate".
     n_iter_ : int
-        Its kinks, or its nodes.
+        Number of kinks, or nodes, of the path.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
@@ -186,7 +184,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
 
     @property
     def coef_(self) -> np.ndarray:
-        """Weights of the features at `quantile`, shape (n_features,); of the linear kernel only.
+        """Weights of the features at `quantile`, shape (n_features,); for the linear kernel only.
 
         ``X @ coef_ + intercept_`` is what `predict` returns where fitted quantiles do not cross.
         """
@@ -231,7 +229,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples.
         coverage : float, default=0.8
-            By the path, the same probability remains on either side.
+            According to the path, the same probability remains on either side.
 
         Returns
         -------
@@ -287,7 +285,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         n : int, default=1
             How many values to draw for each.
         random_state : int, RandomState instance or None
-            As everywhere in scikit-learn.
+            As in scikit-learn.
 
         Returns
         -------

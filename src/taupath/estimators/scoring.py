@@ -17,7 +17,7 @@ def make_cost_scorer(
     """Return a scorer: minus the mean cost of a classifier's decisions at these costs.
 
     For `scoring=` of scikit-learn's `cross_val_score`, `cross_validate`, `GridSearchCV` and so
-    on, and of `QuantileSVCCV`. The larger, the better; 0 is free of mistakes.
+    on, and of `QuantileSVCCV`. Larger is better; 0 means no mistakes.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def make_cost_scorer(
 
     Notes
     -----
-    Scored are the decisions for these costs. A `QuantileSVC`, also as the last step of a pipeline,
+    The decisions for these costs are scored. A `QuantileSVC`, also as the last step of a pipeline,
     decides as its `predict` with `cost_fp` and `cost_fn`. Another classifier of two classes decides
     for the positive one where its probability is at least cost_fp / (cost_fp + cost_fn), so that
     the two can be compared; one without `predict_proba` decides as its `predict`. No
@@ -54,7 +54,7 @@ def make_cost_scorer(
     >>> bool(cross_val_score(model, X, y, scoring=scorer).mean() > -0.5)
     True
 
-    A cost of its own for each sample, cut by folds as X and y are:
+    Costs that differ between samples, split into folds like X and y:
 
     >>> from sklearn import config_context
     >>> from sklearn.model_selection import cross_validate
@@ -68,15 +68,7 @@ def make_cost_scorer(
 
 
 class CostScorer(BaseEstimator):
-    """What `make_cost_scorer` returns; `set_score_request` says which costs are routed.
-
-    Parameters
-    ----------
-    cost_fp, cost_fn : float, optional
-        What a false positive and a false negative cost where nothing else is routed.
-    pos_label : label, optional
-        The positive class.
-    """
+    """The scorer that `make_cost_scorer` makes; `set_score_request` says which costs are routed."""
 
     # metadata routing takes every argument of `score` but the estimator
     __metadata_request__score = {"estimator": UNUSED}  # noqa: RUF012  # as scikit-learn reads it
@@ -95,20 +87,9 @@ class CostScorer(BaseEstimator):
         cost_fp: Any = None,
         cost_fn: Any = None,
     ) -> float:
-        """Return minus the mean cost of a fitted classifier's decisions.
+        """Return minus the mean cost of the decisions of a fitted classifier of two classes.
 
-        Parameters
-        ----------
-        estimator : classifier
-            Fitted to two classes.
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each sample in the mean.
-        cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
-            In place of those of the constructor.
+        `cost_fp` and `cost_fn`, for all samples or for each, replace those of the constructor.
         """
         model, before = last_step(estimator)
         if len(estimator.classes_) != 2:

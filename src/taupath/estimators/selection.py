@@ -28,9 +28,9 @@ class QuantileSVCCV(QuantileSVC):
         2 (1-τ) for a positive sample that is predicted negative, 2 τ for a negative one that is
         predicted positive
 
-    (a sample is predicted positive where its probability is at least τ). Over all τ this averages
-    to the Brier score, which decides on the C of the final path, unless `scoring` does; `best_C`
-    tells the best C of a single τ.
+    (a sample is predicted positive where its probability is at least τ). Averaged over all τ, this
+    is the Brier score, which decides the C of the final path unless `scoring` is given. `best_C`
+    returns the best C for a single τ.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class QuantileSVCCV(QuantileSVC):
         score = None
         if self.scoring is not None:
             score = _Score(check_scoring(single, self.scoring), sample_weight is not None)
-        # Fold after fold, for the sake of progress: paths of large C take longer, and every fold
+        # Fold after fold, so that progress is even: paths of large C take longer, but every fold
         # takes about the same time.
         data = _Data(X, y, weight)
         jobs = [
@@ -231,7 +231,7 @@ class QuantileSVCCV(QuantileSVC):
 
 
 class _Score:
-    """A scorer; weights are passed on if there are any and if it takes them."""
+    """A scorer that is given the weights if there are any and it takes them."""
 
     def __init__(self, scorer: Callable[..., Any], weighted: bool) -> None:
         takes = inspect.signature(scorer).parameters.values()

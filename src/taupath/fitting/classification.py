@@ -12,15 +12,13 @@ from taupath.paths.options import Options, make_training_data
 from taupath.paths.path import SolutionPath
 from taupath.progress import Progress, telling
 from taupath.validation import (
+    DEFAULT_C,
     check_C,
     check_features,
     check_progress,
     check_real,
     regularization_to_C,
 )
-
-# The default of C, told apart from a 1.0 that somebody wrote beside `lam` by being this object.
-DEFAULT_C = float("1.0")
 
 
 def quantile_path(
@@ -126,10 +124,9 @@ def quantile_path(
     >>> bool(path.duality_gap(0.3) < 1e-12)
     True
     """
-    given_C = None if C is DEFAULT_C else C
 
     def make_job(n_samples: int, classes: np.ndarray) -> QuantileClassification:
-        return QuantileClassification(regularization_to_C(given_C, lam, n_samples), classes)
+        return QuantileClassification(regularization_to_C(C, lam, n_samples), classes)
 
     request = Request.checked(
         Options(kernel, gamma, degree, coef0, intercept, cache_size),

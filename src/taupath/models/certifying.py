@@ -14,8 +14,8 @@ from taupath.models.training_record import about_paths
 from taupath.paths.certificate import Certificate
 from taupath.tables import Table, TableError
 
-# How far a feature may be from that of training, relative to the largest one: scaling a column
-# again, from text that was read again, may round differently in the last digits.
+# Largest difference from a feature of training, relative to the largest feature: reading and
+# scaling a column again may round the last digits differently.
 SAME = 1e-12
 
 
@@ -79,10 +79,10 @@ def has_data(model: Model) -> bool:
 
 
 def differences(model: Model, table: Table) -> str | None:
-    """Return how a table differs from that of training, None if it does not."""
+    """Return how a table differs from the training table, None if it does not."""
     X = model.preparation.features(table)
     if not model.preparation.has_response(table):
-        return "there is nothing to be predicted in it"
+        return "it has no column of what is to be predicted"
     try:
         y = model.preparation.response(table)
     except TableError as error:
@@ -93,28 +93,24 @@ def differences(model: Model, table: Table) -> str | None:
     estimator = model.estimator
     if not has_data(model):
         return None  # the certificate decides
-    if isinstance(estimator, QuantileSVR):
-        members: list[np.ndarray | None] = [None]
-        truth = [(y, estimator.path_.data.target)]
-    else:
-        members, truth = estimator._members, []
-        for (_, positive), own, path in zip(
-            estimator._tasks(), members, estimator.paths_, strict=True
-        ):
-            labels = y if own is None else y[own]
-            truth.append((np.where(labels == positive, 1.0, -1.0), path.data.sign))
-    for own, (response, known), path in zip(members, truth, estimator._all_paths(), strict=True):
+    regression = isinstance(estimator, QuantileSVR)
+    members = [None] if regression else estimator._members
+    tasks = [(None, None)] if regression else estimator._tasks()
+    for own, (_, positive), path in zip(members, tasks, estimator._all_paths(), strict=True):
         order = np.arange(X.shape[0]) if own is None else own
+        response, known = y[order], path.data.target if regression else path.data.sign
+        if not regression:
+            response = np.where(response == positive, 1.0, -1.0)
         wrong = _first_difference(X[order], path.data.X)
         if wrong is None and not np.array_equal(response, known):
             wrong = int((response != known).argmax())
         if wrong is not None:
-            return f"row {int(order[wrong]) + 1} is another one"
+            return f"row {int(order[wrong]) + 1} differs"
     return None
 
 
 def _first_difference(X: Any, known: Any) -> int | None:
-    """Return the first row that is not the same, None if all are."""
+    """Return the first row that differs, None if none does."""
     off = abs(X - known)
     largest = max(float(abs(known).max()), float(np.finfo(float).tiny))
     rows = off.max(axis=1)

@@ -1,4 +1,4 @@
-"""How a model does: mistakes and what they cost at every τ, or losses at every quantile."""
+"""Evaluation of a model: mistakes and what they cost at every τ, or losses at every quantile."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ from taupath.outcomes.held_out import Outcomes, at_quantiles
 from taupath.outcomes.rates import Rates, rates_of_estimator
 from taupath.tables import Table, TableError
 
-# How many false alarms a miss costs, in the rows of a table; beyond 1, the same the other way
-# round.
+# How many false alarms a miss costs, row by row of a table. After 1, it is a false alarm that
+# costs 2, 5, ... misses.
 RATIOS = (100, 50, 20, 10, 5, 2, 1)
 # Quantiles that a table shows.
 QUANTILES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -39,17 +39,17 @@ def evaluate(
     model : QuantileSVC, QuantileSVCCV, QuantileSVR or Model
         Fitted; also as the last step of a pipeline, or in a search.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Cases, best such that the model was not trained on. For a `Model`, which `load` returns, a
-        data frame, a dict of columns or the name of a file.
+        Cases, preferably ones that the model was not trained on. For a `Model`, which `load`
+        returns, a data frame, a dict of columns or the name of a file.
     y : array-like of shape (n_samples,)
         Their labels, of two classes, or the numbers to be predicted. For a `Model` None means the
         target column of X.
     taus : array-like of shape (n_taus,), optional
-        One row for each; of a regression these are the quantiles. By default the τ of `cost_fp`
+        One row for each; for a regression these are the quantiles. By default the τ of `cost_fp`
         and `cost_fn`, or some between 1/101 (a miss costs 100 false alarms) and 100/101.
     cost_fp, cost_fn : float, optional
-        What a false alarm and a miss cost, in a unit of your own. Costs of all rows are in this
-        unit, so that decisions made at different τ can be compared.
+        What a false alarm and a miss cost, in any unit. All rows are judged by these costs, so that
+        decisions made at different τ can be compared.
     sample_weight : array-like of shape (n_samples,), optional
         How often each case counts.
 
@@ -150,9 +150,9 @@ def at_taus(
 def pieces_of(
     rates: Rates, walked: tuple[float, float], costs: tuple[float, float] | None = None
 ) -> dict[str, np.ndarray]:
-    """Return all pieces of what was walked on which decisions stay the same, with their measures.
+    """Return the intervals of τ on which decisions stay the same, with their measures.
 
-    With the costs of a false alarm and of a miss, ``cost`` is what all mistakes cost.
+    Given the costs of a false alarm and of a miss, ``cost`` is that of all mistakes.
     """
     edges, tp, fp = rates.pieces()
     begin, end = np.clip(edges[:-1], *walked), np.clip(edges[1:], *walked)

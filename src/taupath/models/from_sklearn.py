@@ -19,7 +19,7 @@ from taupath.preparation.pipelines import translated
 
 
 def model_of(fitted: Pipeline | QuantileSVC | QuantileSVR) -> Model:
-    """Return the model of raw data that a fitted pipeline, or an estimator alone, is.
+    """Return a fitted pipeline, or an estimator alone, as a model of raw data.
 
     Its columns are those that `fit` was given. Without names, those of a pipeline are called x1,
     x2, …, as in a file without header, and an estimator takes a matrix. The model does not know
@@ -77,7 +77,7 @@ def _columns(steps: list[tuple[str, Any]], estimator: Any) -> tuple[list[str] | 
         (step for _, step in steps if step is not None and not isinstance(step, str)), estimator
     )
     names = getattr(first, "feature_names_in_", None)
-    n_columns = int(getattr(first, "n_features_in_", 0))  # a step of somebody's own has none
+    n_columns = int(getattr(first, "n_features_in_", 0))  # a user's own step may have none
     return None if names is None else [str(name) for name in names], n_columns
 
 

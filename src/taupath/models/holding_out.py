@@ -6,12 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import (
-    KFold,
-    ShuffleSplit,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
-)
+from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 from taupath.models.training import fitted
 from taupath.outcomes.held_out import HeldOut, Outcomes, joined, outcomes_of
@@ -35,16 +30,8 @@ def hold_out(
     Everything is learned without the rows that are judged: scales, fills for missing cells,
     categories, C and paths. Only the columns and their kinds are taken from all rows.
 
-    Parameters
-    ----------
-    table, preparation, options, cv, progress
-        As in `train`; `progress` is called after each part.
-    how : dict
-        Arguments of `Preparation.learn`.
-    folds : int, optional
-        Number of parts, each of which is held out once.
-    share : float, optional
-        Instead: share of the rows that are held out, once.
+    Either each of some `folds` is held out once, or a `share` of the rows is. `how` are arguments
+    of `Preparation.learn`; the others are as in `train`. `progress` is called after each part.
     """
     started = time.perf_counter()
     splits = _splits(preparation, preparation.response(table), folds, share)
@@ -72,7 +59,7 @@ def hold_out(
 def _splits(
     preparation: Preparation, y: np.ndarray, folds: int | None, share: float | None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the rows to learn from and those to judge, as often as some are held out."""
+    """Return the rows to learn from and those to judge, for each time that rows are held out."""
     classes = preparation.classes
     if share is not None and not 0.0 < share < 1.0:
         raise ValueError(f"the share of rows to hold out must lie between 0 and 1, got {share!r}")

@@ -22,7 +22,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def _if_it_can(method: Method) -> Method:
-    """Return a method that a model has if its estimator has one of that name."""
+    """Make a method available only if the estimator has one of that name."""
     name = method.__name__
     return cast("Method", available_if(lambda model: hasattr(model.estimator, name))(method))
 
@@ -46,7 +46,7 @@ class Model:
     trained : dict
         How it was trained, for people to read.
     held_out : HeldOut or None
-        Results of models of some rows on the others, if training was asked for them.
+        Results on rows that were held out of training, if that was asked for.
     classes_ : ndarray of shape (n_classes,)
         The labels of a classifier as the file had them, sorted.
     pos_label_ : label
@@ -57,7 +57,7 @@ class Model:
         The path, unless there are several classes. For two, f_τ(x) ≥ 0 decides for `pos_label_`.
     """
 
-    estimator: Any  # which of the two, `task` says
+    estimator: Any  # `task` tells which of the two
     preparation: Preparation
     trained: dict[str, Any] = field(default_factory=dict)
     held_out: HeldOut | None = None
@@ -129,7 +129,7 @@ class Model:
         return True
 
     def fit(self, X: Any, y: Any = None) -> NoReturn:
-        """Raise an error: a model is trained already. It is here since scikit-learn asks for it."""
+        """Raise an error: a model is trained already, but scikit-learn requires the method."""
         raise TypeError(
             "a loaded model cannot be fitted again; use `taupath fit`, or fit an estimator"
         )
@@ -214,7 +214,7 @@ class Model:
 
     @_if_it_can
     def decision_function(self, X: Any, tau: Any = None, *, taus: Any = None) -> np.ndarray:
-        """Return what decides: ``classes_[1]`` is predicted where it is positive.
+        """Return the decision function: ``classes_[1]`` is predicted where it is above 0.
 
         As in `QuantileSVC.decision_function`, for X, `tau` and `taus` as in `predict`.
         """
@@ -227,7 +227,7 @@ class Model:
 
     @_if_it_can
     def predict_interval(self, X: Any, coverage: float = 0.8) -> np.ndarray:
-        """Predict an interval that `coverage` of the truth should lie in.
+        """Predict an interval that holds y with probability `coverage`.
 
         Parameters
         ----------
@@ -263,8 +263,7 @@ class Model:
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the samples.
         cost_fp, cost_fn : float, array-like of shape (n_samples,) or str, optional
-            Then minus the mean cost per sample is returned, of decisions for these costs. Two
-            classes only.
+            Return minus the mean cost of decisions for these costs instead. Two classes only.
         """
         table, features, truth = self._judged(X, y)
         costs = {"cost_fp": cost_fp, "cost_fn": cost_fn}
@@ -274,11 +273,11 @@ class Model:
         given = self._in_its_terms(given, table)
         return float(self.estimator.score(features, truth, sample_weight, **given))
 
-    # -- to the estimator's terms ------------------------------------------------------------------
+    # -- in the estimator's terms ------------------------------------------------------------------
 
     @property
     def _order(self) -> np.ndarray:
-        """Which of the estimator's classes each of `classes_` is."""
+        """Position of each of `classes_` among the estimator's classes."""
         return np.argsort(np.array(self.labels))
 
     def _prepared(self, X: Any) -> tuple[Table, Any]:

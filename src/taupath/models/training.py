@@ -21,7 +21,7 @@ from taupath.preparation import Preparation
 from taupath.progress import share_of
 from taupath.tables import Table
 
-# Values of C to choose from: a decade apart, as wide as losses of standardized data differ.
+# Values of C to choose from: a decade apart, over the range that matters for standardized data.
 CS = np.logspace(-4.0, 4.0, 9)
 # Quantiles whose mean loss decides on the C of a regression.
 QUANTILES = np.linspace(0.1, 0.9, 9)
@@ -38,20 +38,9 @@ def train(
 ) -> tuple[Model, Certificate]:
     """Return a model of the table, and the certificate of its paths.
 
-    Parameters
-    ----------
-    table : Table
-        Rows to learn from.
-    preparation : Preparation
-        Learned from the same table.
-    options : dict
-        Parameters of `QuantileSVC` or `QuantileSVR`.
-    cv : int, optional
-        Number of folds to choose C with.
-    points : int
-        Values of τ at which the result is checked.
-    progress : callable, optional
-        Called as ``progress(fraction, n_events)``.
+    The preparation was learned from the same table. `options` are parameters of `QuantileSVC` or
+    `QuantileSVR`, `cv` is the number of folds that C is chosen by, and the result is checked at
+    `points` values of τ.
     """
     X, y = preparation.features(table), preparation.response(table)
     estimator, chosen, seconds = fitted(X, y, preparation.task, options, cv, progress)
@@ -74,10 +63,9 @@ def fitted(
     cv: int | None,
     progress: Callable[[float, int], None] | None = None,
 ) -> tuple[QuantileSVC | QuantileSVR, dict[str, Any] | None, float]:
-    """Return a fitted estimator, the losses that its C was chosen by, and seconds of the fit."""
+    """Return a fitted estimator, the losses that C was chosen by, and the seconds of its fit."""
     started = time.perf_counter()
-    chosen = None
-    # of the work, the share up to the last fit
+    # the share of the work that is done before the last fit
     most = 1.0 - 1.0 / (len(CS) * (cv or 0) + 2)
     if task == "classify":
         if "conformal" in options:
@@ -85,21 +73,17 @@ def fitted(
         if "tau_range" in options:
             begin, end = options["tau_range"]
             options = {**options, "tau": min(max(0.5, begin), end)}
-        if cv is not None:
-            chosen, options = _choose_for_classes(X, y, options, cv, share_of(progress, 0.0, most))
-        estimator: QuantileSVC | QuantileSVR = QuantileSVC(**options)
     else:
         for name in ("lam", "monotone", "n_jobs", "tau_range"):
             if options.get(name) is not None:
                 raise ValueError(f"{name} is for classification, not for regression")
-        if cv is not None:
-            chosen, options = _choose_for_quantiles(
-                X, y, options, cv, share_of(progress, 0.0, most)
-            )
-        estimator = QuantileSVR(**options)
+    chosen = None
+    if cv is not None:
+        choose = _choose_for_classes if task == "classify" else _choose_for_quantiles
+        chosen, options = choose(X, y, options, cv, share_of(progress, 0.0, most))
+        chosen["seconds"] = time.perf_counter() - started
     begun = time.perf_counter()
-    if chosen is not None:
-        chosen["seconds"] = begun - started
+    estimator = QuantileSVC(**options) if task == "classify" else QuantileSVR(**options)
     estimator._progress = progress if cv is None else share_of(progress, most, 1.0 - most)
     estimator.fit(X, y)
     estimator._progress = None
@@ -114,7 +98,7 @@ def name_of(table: Table) -> str:
 def _choose_for_classes(
     X: Any, y: np.ndarray, options: dict[str, Any], folds: int, progress: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the losses of all C and the options with the best one."""
+    """Return the losses of all C, and the options with the best C."""
     search = QuantileSVCCV(CS, cv=folds, **options)
     search._progress = progress
     search.fit(X, y)

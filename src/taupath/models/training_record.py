@@ -1,4 +1,4 @@
-"""The record of a training: what a model says about how it was trained, as JSON can hold it."""
+"""The training record: how a model was trained, as JSON can hold it."""
 
 from dataclasses import asdict
 from importlib.metadata import version
@@ -30,7 +30,7 @@ def training_record(
 def about_paths(
     estimator: QuantileSVC | QuantileSVR, certificate: Certificate | None = None
 ) -> dict[str, Any]:
-    """Return the part of the record that is about the paths, and changes when they do."""
+    """Return the part of the record that describes the paths."""
     found: dict[str, Any] = {
         "method": estimator.method_,
         "tol": estimator.tol if estimator.method_ == "approximate" else None,
@@ -47,7 +47,7 @@ def about_paths(
 
 
 def provenance(record: dict[str, Any]) -> dict[str, str]:
-    """Return a record for people to read, line by line."""
+    """Return a record as readable text, by the name of each entry."""
     approximate = record.get("method") == "approximate" and record.get("tol") is not None
     source = [str(record["file"])] if "file" in record else []
     shown = {

@@ -8,24 +8,13 @@ NAMES = ("found", "missed", "cleared", "false alarms")
 
 
 def cost_table(
-    columns: Mapping[str, Any],
-    own_costs: bool,
-    marked: Any = None,
-    names: Sequence[str] = NAMES,
+    columns: Mapping[str, Any], own_costs: bool, marked: Any = None, names: Sequence[str] = NAMES
 ) -> list[str]:
     """Return a table of mistakes and costs, with a line for each price of a miss.
 
-    Parameters
-    ----------
-    columns : mapping
-        What `taupath.evaluate` returns.
-    own_costs : bool
-        Whether each line has costs of its own. The cost without a model then differs from line to
-        line, and is shown.
-    marked : sequence of bool, optional
-        Which lines begin with a star.
-    names : sequence of str
-        In place of `NAMES`.
+    `columns` are what `taupath.evaluate` returns. With `own_costs`, each line has costs of its own,
+    so the cost without a model differs from line to line and is shown. `marked` lines begin with a
+    star.
     """
     found, missed, cleared, alarms = names
     n_positive, n_negative = columns["tp"] + columns["fn"], columns["tn"] + columns["fp"]
@@ -41,7 +30,8 @@ def cost_table(
     if own_costs:
         without = columns["cost_without_model"]
         table["without model"] = (map(amount, without), "{}")
-        table["saved"] = (_saved(columns["cost"], without), "{}")
+        pairs = zip(columns["cost"], without, strict=True)
+        table["saved"] = ([f"{1.0 - a / b:.0%}" if b else "–" for a, b in pairs], "{}")
     return table_lines(table, marked)
 
 
@@ -60,10 +50,6 @@ def _shares(part: Any, whole: Any) -> list[str]:
 def amount(cost: float) -> str:
     """Return a cost as text; large ones have no exponent."""
     return f"{cost:.0f}" if abs(cost) >= 1000.0 else f"{cost:.4g}"
-
-
-def _saved(cost: Any, without: Any) -> list[str]:
-    return [f"{1.0 - a / b:.0%}" if b else "–" for a, b in zip(cost, without, strict=True)]
 
 
 def table_lines(columns: Mapping[str, tuple[Any, str]], marked: Any = None) -> list[str]:

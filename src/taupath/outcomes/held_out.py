@@ -27,29 +27,17 @@ COVERAGES = (0.5, 0.8, 0.9)
 class Outcomes:
     """The truth and the predictions for some rows, without their features.
 
-    Attributes
-    ----------
-    truth : ndarray of shape (n_samples,)
-        For two classes whether a row is positive, for several the position of its class, for a
-        regression its number.
-    walked : pair of float
-        The walked range of τ.
-    changes : Changes, optional
-        For two classes: decisions at every τ, as in `Rates`.
-    proba : ndarray of shape (n_samples, n_classes), optional
-        For several classes.
-    quantiles : dict of ndarray, optional
-        For a regression: loss, D² and the share of the truth below, quantile by quantile.
-    coverage : dict from float to float, optional
-        For a regression: the share of the truth in central intervals, by their nominal coverage.
+    The truth is whether a row is positive, of several classes the position of its class, of a
+    regression its number. Two classes have `changes`, several have `proba`, and a regression has
+    `quantiles`: loss, D² and the share of the truth below, quantile by quantile.
     """
 
     truth: np.ndarray
-    walked: tuple[float, float]
-    changes: Changes | None = None
-    proba: np.ndarray | None = None
+    walked: tuple[float, float]  # the range of τ
+    changes: Changes | None = None  # decisions at every τ, as in `Rates`
+    proba: np.ndarray | None = None  # (n_samples, n_classes)
     quantiles: dict[str, np.ndarray] | None = None
-    coverage: dict[float, float] | None = None
+    coverage: dict[float, float] | None = None  # of central intervals, by their nominal coverage
 
     @property
     def n_rows(self) -> int:
@@ -79,27 +67,15 @@ class Outcomes:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Outcomes for rows that were held out when the model that predicts them was trained.
+    """Outcomes for rows that were held out when the model that predicts them was trained."""
 
-    Attributes
-    ----------
-    outcomes : Outcomes
-        Sorted by their values, so that no row can be recognised by its position.
-    folds : int
-        Number of folds, each of which was held out once; 0 for a single part.
-    share : float
-        Share of the rows that were held out at a time.
-    seconds : float
-        Time that it took.
-    """
-
-    outcomes: Outcomes
-    folds: int
-    share: float
-    seconds: float
+    outcomes: Outcomes  # sorted by their values, so that no row is recognised by its position
+    folds: int  # how many, each held out once; 0 if a single part was
+    share: float  # of the rows, held out at a time
+    seconds: float  # spent on it
 
     def in_words(self) -> str:
-        """Return a sentence that says what was done."""
+        """Return a sentence about how rows were held out."""
         n = self.outcomes.n_rows
         if self.folds:
             return (

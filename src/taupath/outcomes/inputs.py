@@ -11,37 +11,33 @@ from taupath.estimators.pipelines import pos_label_of
 from taupath.validation import (
     UNIT_INTERVAL,
     check_all_within,
+    check_known_labels,
     check_labels,
     check_numbers,
     check_weight,
     check_weighted_classes,
 )
 
+# Room around the samples in a grid, as a fraction of their range.
+GRID_MARGIN = 0.06
+
 
 def check_binary_classifier(estimator: Any) -> None:
-    """Refuse what is no fitted classifier of two classes."""
-    if not is_classifier(estimator):
-        raise ValueError(
-            "Expected 'estimator' to be a binary classifier. "
-            f"Got {type(estimator).__name__} instead."
-        )
-    check_is_fitted(estimator)
-    if len(estimator.classes_) != 2:
-        raise ValueError(
-            "Expected 'estimator' to be a binary classifier. "
-            f"Got {len(estimator.classes_)} classes instead."
-        )
+    """Raise unless this is a fitted classifier of two classes."""
+    got = type(estimator).__name__
+    if is_classifier(estimator):
+        check_is_fitted(estimator)
+        if len(estimator.classes_) == 2:
+            return
+        got = f"{len(estimator.classes_)} classes"
+    raise ValueError(f"Expected 'estimator' to be a binary classifier. Got {got} instead.")
 
 
 def positive_of(estimator: Any, X: Any, y: Any, pos_label: Any = None) -> np.ndarray:
-    """Return which samples have the positive class of the estimator; y needs to have both."""
+    """Return which samples have the positive class of the estimator; y must have both."""
     check_consistent_length(X, y)
     present, larger = check_labels(y, np.asarray(y).size)
-    unknown = present[~np.isin(present, estimator.classes_)].tolist()
-    if unknown:
-        raise ValueError(
-            f"y has labels that the estimator was not fitted with: {', '.join(map(repr, unknown))}"
-        )
+    check_known_labels(present, estimator.classes_)
     return larger if pos_label_of(estimator, pos_label) == present[1] else ~larger
 
 
@@ -60,7 +56,7 @@ def find_positive(y_true: Any, pos_label: Any = None) -> np.ndarray:
 
 
 def weights_of(sample_weight: Any, positive: np.ndarray) -> np.ndarray:
-    """Return one weight for each sample, with some for either class."""
+    """Return one weight for each sample; either class has some weight above 0."""
     weight = check_weight(sample_weight, len(positive))
     check_weighted_classes(weight, np.array(["negative", "positive"]), positive)
     return weight
@@ -68,7 +64,6 @@ def weights_of(sample_weight: Any, positive: np.ndarray) -> np.ndarray:
 
 def positive_probability(estimator: Any, X: Any, pos_label: Any = None) -> np.ndarray:
     """Return the probability that a classifier of two classes gives the positive one."""
-    check_binary_classifier(estimator)
     if not hasattr(estimator, "predict_proba"):
         raise AttributeError(f"{type(estimator).__name__} has no predict_proba")
     column = estimator.classes_.tolist().index(pos_label_of(estimator, pos_label))
@@ -102,6 +97,14 @@ def columns_of(X: Any) -> np.ndarray:
             f"X must have two dimensions (n_samples, n_features), got shape {array.shape}"
         )
     return array
+
+
+def grid_around(X: Any, samples: np.ndarray, n_grid: int) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Return a grid that extends a little beyond the samples, and its points in the form of X."""
+    low, high = samples.min(axis=0), samples.max(axis=0)
+    room = GRID_MARGIN * np.where(high > low, high - low, 1.0)
+    xx0, xx1 = np.meshgrid(*np.linspace(low - room, high + room, n_grid).T)
+    return xx0, xx1, as_frame_of(X, np.column_stack((xx0.ravel(), xx1.ravel())))
 
 
 def as_frame_of(X: Any, array: np.ndarray) -> Any:

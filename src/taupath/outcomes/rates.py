@@ -18,16 +18,10 @@ from taupath.paths.crossings import Changes, Crossings
 
 
 class Rates:
-    """Numbers of true and of false positives at every τ in [0, 1].
+    """Numbers of true and false positives at every τ in [0, 1].
 
-    Parameters
-    ----------
-    positive : ndarray of bool of shape (n_samples,)
-        The truth.
-    weight : ndarray of shape (n_samples,)
-        How often each sample counts.
-    changes : Changes
-        The predictions at τ = 0, and all their changes.
+    `positive` is the truth, `weight` is how often each sample counts, and `changes` are the
+    predictions at τ = 0 with all their changes.
     """
 
     def __init__(self, positive: np.ndarray, weight: np.ndarray, changes: Changes) -> None:
@@ -50,7 +44,7 @@ class Rates:
         return self.n_positive / (self.n_positive + self.n_negative)
 
     def at(self, taus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers of true and of false positives at several τ."""
+        """Return the numbers of true and false positives at several τ."""
         steps = np.searchsorted(self._when, taus, side="left")
         return self._counts[0][steps], self._counts[1][steps]
 
@@ -63,7 +57,7 @@ class Rates:
 
 
 def changes_of_probabilities(proba: np.ndarray) -> Changes:
-    """Return the changes of the rule: positive where the probability is at least τ."""
+    """Return the changes of decisions that are positive where the probability is at least τ."""
     n = len(proba)
     return Changes(np.ones(n, dtype=bool), np.arange(n), proba, np.full(n, -1))
 
@@ -83,12 +77,12 @@ def probabilities_of_changes(
 def sign_changes(model: QuantileSVC, X: Any, found: Crossings | None = None) -> Changes:
     """Return all changes of the sign of f_τ(x), for a model of two classes and checked samples.
 
-    `found` are the crossings of these samples, if the caller knows them.
+    `found` are the crossings of these samples, if they are known already.
     """
     path, X = model.path_, model._columns(X, model._members[0])
     if found is None:
         found = path.crossings(X)
-    # Most samples change once, from positive to negative, and their crossings say when.
+    # Most samples change once, from positive to negative, and their crossing is that change.
     begin = found.first > path.tau_range[0]
     once = found.first >= found.last
     falls = np.flatnonzero(once & begin)
@@ -106,7 +100,7 @@ def sign_changes(model: QuantileSVC, X: Any, found: Crossings | None = None) -> 
 def rates_of_predictions(
     y_true: Any, y_proba: Any, sample_weight: Any = None, pos_label: Any = None
 ) -> Rates:
-    """Return the rates of the rule: positive where the probability is at least τ."""
+    """Return the rates of deciding for the positive class where its probability is at least τ."""
     positive = find_positive(y_true, pos_label)
     proba = check_probabilities(y_proba, len(positive))
     return Rates(positive, weights_of(sample_weight, positive), changes_of_probabilities(proba))

@@ -11,25 +11,13 @@ Z_95 = 1.959963984540054
 
 
 class ReliabilityBins(NamedTuple):
-    """Bins of predicted probabilities; those without samples are left out.
+    """Bins of predicted probabilities, one row each; bins without samples are left out."""
 
-    Attributes
-    ----------
-    prob_true, prob_pred : ndarray of shape (n_bins,)
-        Share of positive samples, and mean predicted probability.
-    interval : ndarray of shape (n_bins, 2)
-        95 % interval of the share (Wilson's).
-    counts : ndarray of int of shape (n_bins,)
-        Number of samples.
-    edges : ndarray of shape (n_bins, 2)
-        Where each bin begins and ends.
-    """
-
-    prob_true: np.ndarray
-    prob_pred: np.ndarray
-    interval: np.ndarray
-    counts: np.ndarray
-    edges: np.ndarray
+    prob_true: np.ndarray  # share of positive samples
+    prob_pred: np.ndarray  # mean predicted probability
+    interval: np.ndarray  # Wilson's 95 % interval of the share, (n_bins, 2)
+    counts: np.ndarray  # number of samples
+    edges: np.ndarray  # where the bin begins and ends, (n_bins, 2)
 
 
 def reliability_bins(

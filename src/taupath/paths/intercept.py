@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from taupath.validation import check_choice, slices
+from taupath.paths.blocks import slices
+from taupath.validation import check_choice
 
 # Features that are squared at a time.
 ENTRIES_AT_A_TIME = 1 << 20

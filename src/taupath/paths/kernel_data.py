@@ -9,6 +9,7 @@ from taupath._core._kernel_rows import CachedRows, MatrixRows
 from taupath._core._rows import Rows
 from taupath.engine.problem import Line
 from taupath.engine.rows import make_rows
+from taupath.paths.blocks import slices
 from taupath.paths.certificate import Measure, measure
 from taupath.paths.crossings import Functions
 from taupath.paths.intercept import Intercept
@@ -21,7 +22,6 @@ from taupath.paths.kernels import (
     warn_of_indefinite,
 )
 from taupath.paths.training_data import Points, Responses, Solution, Sweep, TrainingData
-from taupath.validation import slices
 
 # What `cache_size` is given in.
 MEGABYTE = 1e6

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from taupath import upward
+from taupath.paths.blocks import slices
 from taupath.paths.certificate import Certificate
 from taupath.paths.crossings import (
     Changes,
@@ -19,7 +20,7 @@ from taupath.paths.crossings import (
 )
 from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import Solution
-from taupath.validation import check_levels, one_or_several, slices
+from taupath.validation import check_levels, one_or_several
 
 # Up to this many different τ in `decide_each` are solved for one by one: that is less work than
 # the functions at all nodes.
@@ -27,7 +28,7 @@ FEW_TAUS = 32
 # Samples at a time whose decision functions are looked at for all τ; fewer where their kernel with
 # the training samples takes more than so many bytes.
 ROWS_AT_A_TIME = 32768
-BYTES_AT_A_TIME = 64e6
+BYTES_AT_A_TIME = 64_000_000
 
 
 class SolutionPath:
@@ -351,8 +352,7 @@ class SolutionPath:
         ndarray of shape (n_nodes,), ndarray of shape (n_nodes, n_features)
         """
         tracks = self._tracks
-        at_a_time = max(int(BYTES_AT_A_TIME // (8 * self.data.shape[1])), 1)
-        for some in slices(len(tracks.taus), at_a_time):
+        for some in slices(len(tracks.taus), BYTES_AT_A_TIME // (8 * self.data.shape[1])):
             if tracks.complete:
                 coef = tracks.coef[some]
             else:
@@ -362,7 +362,7 @@ class SolutionPath:
     def _row_blocks(self, n_rows: int) -> list[slice]:
         most = ROWS_AT_A_TIME
         if self.data.by_theta:
-            most = min(most, max(int(BYTES_AT_A_TIME // (8 * self.data.shape[0])), 1))
+            most = min(most, BYTES_AT_A_TIME // (8 * self.data.shape[0]))
         return slices(n_rows, most)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What a page says of all cases together: counts of decisions, reliability."""
+"""Aggregates over all cases: counts of decisions, and reliability."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ from taupath.outcomes.reliability import reliability_bins
 from taupath.paths.crossings import Changes
 from taupath.report.encoding import packed
 
-# A page of aggregates has its counts at all cost ratios with two digits, up to this power of ten.
+# A page of aggregates has counts at all cost ratios with two digits, up to this power of ten.
 DECADES = 4
-# Bins of the reliability diagram: wide enough for intervals that can be told apart.
+# Bins of the reliability diagram: few enough for readable intervals.
 N_BINS = 10
 
 
 def both_positive(changes: Changes, proba: np.ndarray) -> Changes:
-    """Return where cases are taken for positive both by these decisions and by probabilities."""
+    """Return where cases are positive both by these decisions and by probabilities."""
     begin, who, when, change = changes
     before = when < proba[who]
     who, when, change = who[before], when[before], change[before]
@@ -39,11 +39,11 @@ def cost_ratios() -> np.ndarray:
 def counts_payload(
     positive: np.ndarray, changes: Changes, nodes: np.ndarray | None
 ) -> dict[str, Any]:
-    """Return how many cases of each class are taken for positive at τ = 0, and all changes of that.
+    """Return how many cases of each class are predicted positive at τ = 0, and all changes.
 
-    A change holds for all τ after its own. With `nodes`, changes are moved to the middle between
-    two of these: counts are right at each node, and the exact τ at which the decision about a
-    single case changes is not given away.
+    A change holds for all τ after its own. With `nodes`, each change is moved to the middle between
+    two nodes: counts are right at every node, and the exact τ at which the decision about a single
+    case changes is not revealed.
     """
     begin, who, when, change = changes
     inside = when < 1.0

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from taupath.estimators.classifier import QuantileSVC
-from taupath.outcomes.inputs import as_frame_of, columns_of, positive_of
+from taupath.outcomes.inputs import columns_of, grid_around, positive_of
 from taupath.outcomes.rates import changes_of_probabilities, probabilities_of_changes, sign_changes
 from taupath.paths.crossings import Changes
 from taupath.report.aggregates import (
@@ -20,14 +20,13 @@ from taupath.report.listed_cases import CaseColumns, listed_payload
 from taupath.report.low_rank import compress
 from taupath.report.piecewise_linear import evenly_spread
 
-# Cases listed one by one: with more, tables would be sorted too slowly while the slider moves.
-# Fewer on a path of many kinks, such that no more values than these are computed, a few seconds.
+# Bounds on the cases listed one by one: with more, tables would be sorted too slowly while the
+# slider moves. With many kinks fewer are listed: MOST_VALUES values take a few seconds.
 MOST_LISTED, FEWEST_LISTED = 5000, 500
 MOST_VALUES = 40_000_000
-# The decision boundary is drawn from a grid of this many points along each feature, a little
-# beyond the cases, together with so many of these.
+# Points along each feature of the grid that the decision boundary is drawn from, and the most cases
+# that are drawn with it.
 GRID_SIZE = 57
-GRID_MARGIN = 0.06
 MOST_POINTS = 2000
 
 
@@ -74,17 +73,7 @@ def binary_payload(
 def outcomes_payload(
     positive: np.ndarray, changes: Changes, class_names: list[str]
 ) -> dict[str, Any]:
-    """Return the data of a page of aggregates, from the truth and the decisions alone.
-
-    Parameters
-    ----------
-    positive : ndarray of bool of shape (n_samples,)
-        The truth.
-    changes : Changes
-        The decisions.
-    class_names : list of str
-        Of the negative and of the positive class.
-    """
+    """Return the data of a page of aggregates, from the truth and the decisions alone."""
     if positive.all() or not positive.any():
         raise ValueError("a report needs cases of both classes")
     proba = probabilities_of_changes(changes)
@@ -146,9 +135,9 @@ def _repeated_changes(changes: Changes) -> dict[str, Any]:
 def _listed_rows(positive: np.ndarray, proba: np.ndarray, n_kinks: int) -> np.ndarray:
     """Return the cases to list, those the model is most wrong about first.
 
-    Among the false alarms at any τ the worst are the negative cases with the largest probability,
-    among the misses the positive ones with the smallest. These come first here, at every τ; of
-    many cases, half are from either class.
+    The worst false alarms, at any τ, are the negative cases with the largest probability; the worst
+    misses are the positive ones with the smallest. If not all cases are listed, half are of either
+    class.
     """
     most = int(np.clip(MOST_VALUES // n_kinks, FEWEST_LISTED, MOST_LISTED))
     wrong = np.where(positive, 1.0 - proba, proba)
@@ -187,15 +176,12 @@ def _boundary(
     if model.kernel == "precomputed" or np.ndim(given) != 2 or np.shape(given)[1] != 2:
         return None
     samples = columns_of(given)
-    low, high = samples.min(axis=0), samples.max(axis=0)
-    margin = GRID_MARGIN * np.where(high > low, high - low, 1.0)
-    low, high = low - margin, high + margin
-    x, y = np.meshgrid(*(np.linspace(low[j], high[j], GRID_SIZE) for j in (0, 1)))
-    grid = source.transform(as_frame_of(given, np.column_stack((x.ravel(), y.ravel()))))
+    x, y, points = grid_around(given, samples, GRID_SIZE)
+    grid = source.transform(points)
     shown = rows if len(rows) <= MOST_POINTS else evenly_spread(len(positive), MOST_POINTS)
     return {
-        "low": low.tolist(),
-        "high": high.tolist(),
+        "low": [float(x[0, 0]), float(y[0, 0])],
+        "high": [float(x[-1, -1]), float(y[-1, -1])],
         "size": GRID_SIZE,
         "functions": None if model.monotone else _functions(source, grid),
         "proba": packed(model.path_.crossings(grid).length, "f4") if model.monotone else None,

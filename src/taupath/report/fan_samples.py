@@ -22,11 +22,10 @@ TRIED = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 def fan_samples(
     source: ModelAndData, rows: np.ndarray
 ) -> tuple[np.ndarray | None, dict[str, Any] | None]:
-    """Return samples along some columns of X that hold numbers, and what the page carries of them.
+    """Return samples along some numeric columns of X, and the data that the page needs about them.
 
-    The samples are as the model takes them, `N_ALONG` for each column. The page carries where they
-    are, in the units of the column, and with them these rows of the cases. None if no column holds
-    numbers.
+    The samples are as the model takes them, `N_ALONG` for each column. The page gets their
+    positions, and those of these rows, in the units of the column. None if no column is numeric.
     """
     columns = source.given_columns()
     numbers = {}
@@ -34,7 +33,7 @@ def fan_samples(
         found = _finite_numbers(values)
         if found is not None and np.nanmax(found) > np.nanmin(found):
             numbers[j] = found
-    # two values are a category, unless there is nothing else
+    # a column of two values is a category, unless there are no others
     varied = [
         j for j, values in numbers.items() if len(np.unique(values[np.isfinite(values)])) > 2
     ] or [*numbers]

@@ -15,46 +15,23 @@ from taupath.estimators.regressor import QuantileSVR
 from taupath.outcomes.inputs import check_probabilities, column_names
 from taupath.paths.certificate import Certificate
 from taupath.report.linear_weights import Weights, find_weights
+from taupath.validation import one_column
 
 
 @dataclass(frozen=True)
 class ModelAndData:
-    """A fitted model and the cases it is judged with.
+    """A fitted model and the cases it is judged by."""
 
-    Attributes
-    ----------
-    model : QuantileSVC or QuantileSVR
-        The last step of what was given.
-    before : list
-        The steps that transform X for it.
-    given : array-like
-        X as it was given.
-    samples : array-like
-        X as the model takes it, with the names of its columns where it has any.
-    X : ndarray or sparse array of shape (n_samples, n_features)
-        The same, checked.
-    y : ndarray of shape (n_samples,)
-        Labels or numbers.
-    feature_names : list of str
-        Names of the features that the model takes.
-    class_names : list of str
-        One for each class; empty for regression.
-    target_name : str or None
-        What y is called.
-    columns : dict from str to sequences, or None
-        What else is known of each case, as the user gave it.
-    """
-
-    model: Any
-    before: list[Any]
-    given: Any
-    samples: Any
-    X: Any
-    y: np.ndarray
-    feature_names: list[str]
-    class_names: list[str]
-    target_name: str | None
-    columns: dict[str, Any] | None
+    model: Any  # QuantileSVC or QuantileSVR, the last step of what was given
+    before: list[Any]  # the steps that transform X for it
+    given: Any  # X as it was given
+    samples: Any  # X as the model takes it, with the names of its columns if it has any
+    X: Any  # the same, checked
+    y: np.ndarray  # labels or numbers
+    feature_names: list[str]  # of the features that the model takes
+    class_names: list[str]  # one for each class; empty for regression
+    target_name: str | None  # what y is called
+    columns: dict[str, Any] | None  # the user's own columns about each case
 
     @cached_property
     def weights(self) -> Weights | None:
@@ -114,7 +91,7 @@ def check_source(
     target_name: Any,
     columns: Any,
 ) -> ModelAndData:
-    """Return the last step of an estimator and its data, or say what is wrong with them."""
+    """Return the last step of an estimator and its data, checked."""
     model, before = last_step(estimator) if hasattr(estimator, "fit") else (estimator, [])
     if not isinstance(model, (QuantileSVC, QuantileSVR)):
         raise TypeError(
@@ -124,25 +101,18 @@ def check_source(
     walked = model._all_paths()[0].tau_range
     if walked != (0.0, 1.0):
         raise ValueError(
-            f"a report needs every τ, but the estimator knows those in {list(walked)} only; fit it "
+            f"a report needs every τ, but the estimator has only those in {list(walked)}; fit it "
             "without tau_range"
         )
     samples, checked = _transformed(model, before, X)
     n_samples = checked.shape[0]
-    labels = np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.ndim != 1:
-        raise ValueError(f"y must have one dimension, got shape {labels.shape}")
-    if len(labels) != n_samples:
-        raise ValueError(f"y has {len(labels)} values, X has {n_samples} rows")
     return ModelAndData(
         model=model,
         before=before,
         given=X,
         samples=samples,
         X=checked,
-        y=labels,
+        y=one_column(np.asarray(y), n_samples, "values"),
         feature_names=feature_names_of(model, before, _texts(feature_names, "feature_names")),
         class_names=_class_names(model, _texts(class_names, "class_names")),
         target_name=_target_name(target_name, y),
@@ -159,7 +129,7 @@ def _transformed(model: Any, before: list[Any], samples: Any) -> tuple[Any, Any]
 
 
 def _check_columns(columns: Any, n: int) -> dict[str, Any] | None:
-    """Return what the user gave about each case, with one value per row."""
+    """Return the user's columns about each case, checked."""
     if columns is None:
         return None
     if not isinstance(columns, Mapping):
@@ -176,11 +146,7 @@ def _check_columns(columns: Any, n: int) -> dict[str, Any] | None:
 
 
 def check_compare(compare: Any, source: ModelAndData) -> dict[str, np.ndarray]:
-    """Return the probabilities of all classes that other classifiers give the same cases.
-
-    One array of shape (n_samples, n_classes) for each, its columns in the order of the model's
-    ``classes_``.
-    """
+    """Return the probabilities of other classifiers, columns in the order of ``classes_``."""
     if compare is None:
         return {}
     if not isinstance(compare, Mapping):
@@ -222,7 +188,7 @@ def check_provenance(provenance: Any) -> list[list[str]]:
 
 
 def check_files(files: Any) -> dict[str, list[str]] | None:
-    """Return the names of two files as a shell and as Python take them."""
+    """Return the names of two files, quoted for a shell and for Python."""
     if files is None:
         return None
     if len(files) != 2 or not all(isinstance(file, str) for file in files):

@@ -1,4 +1,4 @@
-"""Weights of a linear model along τ, in units that people know."""
+"""Weights of a linear model along τ, in the units of the raw columns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from taupath.paths.blocks import slices
 from taupath.paths.path import SolutionPath
 from taupath.report.encoding import packed
 from taupath.report.piecewise_linear import DRAWING_TOLERANCE, evenly_spread, thin_each
-from taupath.validation import slices
 
 # Features whose weights are drawn: a chart has no room for more lines.
 MOST_DRAWN = 30
 # Nodes at which the largest weights are looked for: weights change little between them.
 MOST_NODES = 1000
-# A page of aggregates names a feature only if at least so many cases differ from all others in it:
-# the name of a rare category would tell of a single case.
+# A page of aggregates names a feature only if at least this many cases differ from the others in
+# it: the name of a rare category would reveal a single case.
 SEVERAL = 5
-# Weights are looked at in blocks of so many numbers, 8 MB.
+# Weights are computed in blocks of this many numbers, 8 MB.
 BLOCK_VALUES = 1_000_000
-# A feature is an affine function of a column if it is off by no more than this part of its range:
-# far more than rounding, far less than any other function.
+# Largest error, as a fraction of a feature's range, of an affine function of a column: far more
+# than rounding, far less than for any other function.
 AFFINE = 1e-9
 
 
@@ -30,42 +30,23 @@ AFFINE = 1e-9
 class Weights:
     """The features with the largest weights, and the columns that they were made from.
 
-    Attributes
-    ----------
-    taus : ndarray of shape (n_nodes,)
-        The kinks; one where weights jump is there twice.
-    values : ndarray of shape (n_drawn, n_nodes)
-        What f gains with one standard deviation more of the feature.
-    names : list of str
-        Names of these features, those with the largest weights first.
-    columns : list of ndarray or None
-        Each over all cases: the raw column if the feature is an affine function of a known one,
-        else the feature itself. None if features are sparse.
-    means, deviations : ndarray of shape (n_drawn,)
-        Of these columns.
-    average : ndarray of shape (n_nodes,)
-        f of a case whose features all have their means.
-    sizes : ndarray of shape (n_features,)
-        The largest absolute weight of every feature.
-    differing : ndarray of shape (n_drawn,)
-        How many cases do not have the most frequent value of the feature.
+    A column is the raw one if the feature is an affine function of it, else the feature itself.
     """
 
-    taus: np.ndarray
-    values: np.ndarray
-    names: list[str]
-    columns: list[np.ndarray] | None
-    means: np.ndarray
-    deviations: np.ndarray
-    average: np.ndarray
-    sizes: np.ndarray
-    differing: np.ndarray
+    taus: np.ndarray  # the kinks; twice where weights jump
+    values: np.ndarray  # gain of f per standard deviation of each feature, (n_drawn, n_nodes)
+    names: list[str]  # of the features, largest weights first
+    columns: list[np.ndarray] | None  # each over all cases; None if features are sparse
+    means: np.ndarray  # of these columns
+    deviations: np.ndarray  # of these columns
+    average: np.ndarray  # f of a case with the mean of every feature, (n_nodes,)
+    sizes: np.ndarray  # the largest absolute weight of every feature, (n_features,)
+    differing: np.ndarray  # number of cases without the most frequent value of each feature
 
     def payload(self, *, aggregate: bool) -> dict[str, Any] | None:
-        """Return what the page draws.
+        """Return the data that the page draws, None if there are none.
 
-        Of aggregates, only the features in which several cases differ from the others; None if
-        there are none.
+        A page of aggregates shows only the features in which several cases differ from the others.
         """
         shown = np.flatnonzero(self.differing >= (SEVERAL if aggregate else 0))
         if len(shown) == 0:
@@ -81,7 +62,7 @@ class Weights:
         }
 
     def cases_payload(self, rows: np.ndarray) -> dict[str, str] | None:
-        """Return the columns of some cases, from which the page tells what tips a decision."""
+        """Return the columns of some cases, by which the page shows what tips a decision."""
         if self.columns is None:
             return None
         return packed(np.column_stack([column[rows] for column in self.columns]), "f4")
@@ -97,17 +78,8 @@ def find_weights(
 ) -> Weights | None:
     """Return the largest weights of a linear model, None for any other.
 
-    Parameters
-    ----------
-    model : QuantileSVC or QuantileSVR
-        Fitted.
-    X : ndarray or sparse array of shape (n_samples, n_features)
-        Cases, as the model takes them.
-    feature_names : list of str
-        Names of the features.
-    raw : callable
-        ``raw(j)`` returns the numbers that feature j may have been made from, one for each case
-        and NaN where there is none; or None.
+    X are the cases as the model takes them. ``raw(j)`` returns the column of numbers that feature j
+    may have been made from, NaN where one is missing, or None if there is no such column.
     """
     path = getattr(model, "path_", None)
     if model.kernel != "linear" or path is None:
@@ -144,7 +116,7 @@ def _largest(path: SolutionPath, n_features: int) -> np.ndarray:
     """Return the largest absolute coefficient of each feature."""
     nodes = evenly_spread(len(path.kept_nodes), MOST_NODES)
     sizes = np.zeros(n_features)
-    for some in slices(len(nodes), max(BLOCK_VALUES // n_features, 1)):
+    for some in slices(len(nodes), BLOCK_VALUES // n_features):
         np.maximum(sizes, np.abs(path.coefficients_at_kept(nodes[some])).max(axis=0), out=sizes)
     return sizes
 

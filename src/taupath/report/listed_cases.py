@@ -7,25 +7,19 @@ import numpy as np
 from taupath.report.encoding import packed
 from taupath.report.inputs import ModelAndData, as_numbers
 
-# Characters of a cell; the rest is cut off.
+# Characters of a cell that are shown; the rest is cut off.
 LONGEST_CELL = 120
-# Characters of all cells: with more, the file would open slowly. Fewer cases are listed then.
+# Characters of all cells together: with more, the file would open slowly, so fewer cases are
+# listed.
 MOST_CHARACTERS = 1_500_000
 # Without columns of the user's own, at most this many columns of X are in the file.
 MOST_COLUMNS = 30
 
 
 class CaseColumns:
-    """Columns about each case. Those of the cases that a page lists become text.
+    """Columns with a value for each case, which become text for the cases that a page lists.
 
-    Parameters
-    ----------
-    names : list of str
-        Heads of the columns.
-    columns : list of sequences
-        In each column, one value per case.
-    features : list of bool
-        Which columns features were made from. The others tell who or what a case is.
+    `features` says from which columns features were made. The others tell who or what a case is.
     """
 
     def __init__(self, names: list[str], columns: list[Any], features: list[bool]) -> None:
@@ -33,7 +27,7 @@ class CaseColumns:
         self._last: tuple[np.ndarray, list[list[str]]] | None = None
 
     def affordable(self, rows: np.ndarray) -> np.ndarray:
-        """Return as many of these rows, from the first on, as their text leaves room for."""
+        """Return as many of the first rows as there is room for."""
         if not self.columns:
             return rows
         quotes = 3  # characters around each cell: no need to look at more rows than these allow
@@ -58,7 +52,7 @@ class CaseColumns:
         ]
 
     def _texts(self, rows: np.ndarray) -> list[list[str]]:
-        """Return the text of each column for some rows; remember those asked for last."""
+        """Return the text of each column for some rows, and remember it for the next call."""
         if self._last is not None:
             known, texts = self._last
             if np.array_equal(known[: len(rows)], rows):
@@ -69,9 +63,9 @@ class CaseColumns:
 
 
 def find_columns(source: ModelAndData) -> CaseColumns:
-    """Return the columns to show with each case: the user's own, else those of X.
+    """Return the columns to show for each case: the user's own, else those of X.
 
-    First those that are no features, then features with the largest weights first.
+    Columns that are not features come first, then features by decreasing weight.
     """
     columns = source.given_columns() if source.columns is None else source.columns
     made = features_by_column(source.feature_names)

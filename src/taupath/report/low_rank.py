@@ -1,9 +1,10 @@
-"""Many functions of τ as sums of a few: what is drawn or printed of cases takes little room.
+"""Many functions of τ as sums of a few, so that the functions of all cases take little space.
 
-All decision functions of a linear model are combinations of as many functions of τ as there are
-coefficients, and those of a smooth kernel very nearly of a few dozen. Singular vectors find them.
+The decision functions of a linear model are combinations of as many functions of τ as there are
+coefficients; those of a smooth kernel, very nearly, of a few dozen. Singular vectors find them.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,54 +19,37 @@ from taupath.report.piecewise_linear import (
     thin_together,
 )
 
-# Which nodes are kept is decided by so many functions; for up to so many rounds, half as many of
-# those with the largest errors join them.
+# Number of functions that decide which nodes are kept. In each round, half as many of those with
+# the largest errors join them.
 MOST_DECIDING = 100
 ROUNDS = 3
-# Singular vectors are computed from so many functions: more would take longer than all the rest.
+# Functions that singular vectors are computed from: more would take longer than everything else.
 MOST_FACTORED = 400
-# Up to so many coefficients, all singular vectors are kept.
+# Up to this many coefficients, all singular vectors are kept.
 FEW_COEFFICIENTS = 40
-# Nodes at which `compress` first looks how far each function reaches.
+# Nodes at which `compress` first estimates the range of each function.
 ROUGH_NODES = 64
-# Values at which the error is measured, about: a second of work.
+# Approximate number of values at which the error is measured: a second of work.
 MOST_MEASURED = 2_000_000
-# Singular values below this part of the largest one are noise: they are roots of eigenvalues,
-# which are good to 1e-16 of the largest.
+# Singular values below this fraction of the largest are noise: they are square roots of
+# eigenvalues, which are accurate to 1e-16 of the largest.
 LEAST_SINGULAR = 1e-5
-# Weights are stored in 16 bits, as multiples of the largest one of their column over this.
+# Weights are stored in 16 bits, as multiples of 1 / STEPS of the largest one in their column.
 STEPS = 32767
-# Of a tolerance, the part that a first attempt uses up: rounding comes on top.
+# Fractions of a tolerance that are used before rounding, which takes the rest.
 THIN_PART, RANK_PART = 0.9, 0.8
 
 
 @dataclass(frozen=True)
 class LowRank:
-    """Functions Σ_r weights[i, r] scales[r] basis[r](τ), linear between nodes.
+    """Functions Σ_r weights[i, r] scales[r] basis[r](τ), linear between nodes."""
 
-    Attributes
-    ----------
-    taus : ndarray of shape (n_nodes,)
-        Where functions are given; twice the same where they jump.
-    basis : ndarray of float32 of shape (rank, n_nodes)
-        The functions that they are made of.
-    scales : ndarray of shape (rank,)
-        Units of the weights.
-    weights : ndarray of int16 of shape (n_functions, rank)
-        How much of each.
-    error : float
-        The largest error of a function, as part of the range of them all.
-    sampled : bool
-        Whether the error was measured for some functions or at some nodes only: then it is no
-        bound.
-    """
-
-    taus: np.ndarray
-    basis: np.ndarray
-    scales: np.ndarray
-    weights: np.ndarray
-    error: float
-    sampled: bool = False
+    taus: np.ndarray  # the nodes; twice where functions jump
+    basis: np.ndarray  # float32, (rank, n_nodes)
+    scales: np.ndarray  # units of the weights, (rank,)
+    weights: np.ndarray  # int16, (n_functions, rank)
+    error: float  # the largest of any function, as a fraction of their common range
+    sampled: bool = False  # error measured for some functions or nodes only, so not a bound
 
     def values(self) -> np.ndarray:
         """Return all functions at all nodes, as the page computes them."""
@@ -84,12 +68,12 @@ class LowRank:
 
 
 def compress(functions: KeptFunctions) -> LowRank:
-    """Return f_τ(x) of samples, and how far they are off: about `DRAWING_TOLERANCE` at most.
+    """Return f_τ(x) of samples to about `DRAWING_TOLERANCE`, with the error that was measured.
 
-    Some of the functions decide which nodes are left out, and all are computed at the others only.
-    The error is measured at all kept nodes of the path, for as many functions as `MOST_MEASURED`
-    values allow: those that reach furthest, and others. Where it is too large, the functions with
-    the largest errors join those that decide.
+    Some functions decide which nodes are left out; all are computed at the other nodes only. The
+    error is measured at all kept nodes of the path, for as many functions as `MOST_MEASURED` values
+    allow: those that reach furthest, and others. If it is too large, the functions with the largest
+    errors join those that decide.
     """
     taus = functions.taus
     rough = functions.values(nodes=evenly_spread(len(taus), ROUGH_NODES))
@@ -120,16 +104,9 @@ def _furthest(reach: np.ndarray, most: int) -> np.ndarray:
 
 
 def factor(taus: np.ndarray, values: np.ndarray, tolerance: float, error: float = 0.0) -> LowRank:
-    """Return functions as sums of as few singular vectors as a tolerance needs.
+    """Return functions, given at nodes, as sums of as few singular vectors as a tolerance needs.
 
-    Parameters
-    ----------
-    taus, values : ndarray of shape (n_nodes,), (n_functions, n_nodes)
-        The functions.
-    tolerance : float
-        As part of their range.
-    error : float
-        How far they are off already.
+    The tolerance is a fraction of their range; `error` is how far the values are off already.
     """
     size = float(np.ptp(values)) or 1.0
     some = values
@@ -162,12 +139,9 @@ def _right_vectors(values: np.ndarray) -> np.ndarray:
 def _rank_for(values: np.ndarray, basis: np.ndarray, tolerance: float) -> int:
     """Return the least rank whose error is within the tolerance."""
     weights = values @ basis.T
-    first, last = 1, len(basis)
-    while first < last:
-        middle = (first + last) // 2
-        rest = values - weights[:, :middle] @ basis[:middle]
-        if float(np.abs(rest).max()) <= tolerance:
-            last = middle
-        else:
-            first = middle + 1
-    return first
+
+    def fits(rank: int) -> bool:
+        rest = values - weights[:, :rank] @ basis[:rank]
+        return float(np.abs(rest).max()) <= tolerance
+
+    return 1 + bisect_left(range(1, len(basis)), True, key=fits)

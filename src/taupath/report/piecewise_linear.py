@@ -1,6 +1,6 @@
-"""Piecewise linear functions of τ with fewer nodes, and a bound on what that changes.
+"""Piecewise linear functions of τ with fewer nodes, and a bound on the error.
 
-A path has thousands of kinks, and few of them can be seen. What decides predictions is stored
+A path has thousands of kinks, and few of them can be seen. Whatever decides predictions is stored
 exactly. What is only drawn or printed is stored at the nodes kept here.
 """
 
@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from taupath.paths.blocks import slices
 from taupath.report.encoding import packed
-from taupath.validation import slices
 
-# Functions that are only drawn or printed may be off by this part of their range: less than a
+# Functions that are only drawn or printed may be off by this fraction of their range: under a
 # pixel of a chart, and about the third digit of a number.
 DRAWING_TOLERANCE = 1e-3
-# A jump by less than this part of the tolerance comes from rounding.
+# A jump by less than this fraction of the tolerance comes from rounding.
 NO_JUMP = 1e-2
-# How many nodes `thin_together` looks at together, at least and at most: about twice as many as
-# the last chord spans, so that few are computed in vain.
+# Bounds on the number of nodes that `thin_together` looks at together: about twice as many as the
+# last chord spans, so that few are computed in vain.
 LEAST_AHEAD, MOST_AHEAD = 8, 1024
-# `largest_error` works on so many numbers at a time, which stay in the processor's cache.
+# Numbers that `largest_error` works on at a time, few enough for the processor's cache.
 IN_CACHE = 100_000
 
 
@@ -28,22 +28,13 @@ IN_CACHE = 100_000
 class PiecewiseLinear:
     """Several functions of τ, each linear between nodes of its own.
 
-    Attributes
-    ----------
-    nodes : ndarray of shape (n_nodes,)
-        Values of τ, in order; one where functions jump is there twice.
-    starts : ndarray of int of shape (n_functions + 1,)
-        Function i has the entries starts[i], ..., starts[i + 1] - 1 of the following two.
-    at : ndarray of int
-        Indices of nodes.
-    values : ndarray
-        Values there.
+    Function i has the entries starts[i], ..., starts[i + 1] - 1 of `at` and `values`.
     """
 
-    nodes: np.ndarray
+    nodes: np.ndarray  # values of τ, in order; twice where functions jump
     starts: np.ndarray
-    at: np.ndarray
-    values: np.ndarray
+    at: np.ndarray  # indices of nodes
+    values: np.ndarray  # values there
 
     def payload(self) -> dict[str, Any]:
         """Return what the page carries: exact nodes, and values to seven digits."""
@@ -61,18 +52,10 @@ def evenly_spread(n: int, most: int) -> np.ndarray:
 
 
 def thin_each(taus: np.ndarray, values: np.ndarray, tolerance: float) -> PiecewiseLinear:
-    """Return functions that differ from the given ones by no more than a tolerance, at any τ.
+    """Return functions that differ from the given ones by at most a tolerance, at any τ.
 
-    Each has nodes of its own.
-
-    Parameters
-    ----------
-    taus : ndarray of shape (n_nodes,)
-        Where all functions are given, increasing; twice the same where they jump.
-    values : ndarray of shape (n_functions, n_nodes)
-        Their values.
-    tolerance : float
-        How far any function may be off.
+    They are given by a row of values each, at nodes that increase; a node is there twice where
+    functions jump. The returned ones have nodes of their own.
     """
     kept = [_thin(taus, row, tolerance) for row in values]
     starts = np.append(0, np.cumsum([len(nodes) for nodes in kept]))
@@ -109,12 +92,11 @@ def _thin(taus: np.ndarray, values: np.ndarray, tolerance: float) -> np.ndarray:
 
 
 def thin_together(taus: np.ndarray, values: np.ndarray, tolerance: float) -> np.ndarray:
-    """Return which nodes to keep if all functions share them, within the same tolerance.
+    """Return which nodes to keep if all functions share them; the arguments are as in `thin_each`.
 
-    The arguments are those of `thin_each`. From each node kept, the slopes of all chords that
-    pass every later node within the tolerance form a cone. When a node leaves it, the one before
-    is kept. Two piecewise linear functions differ most at a node of either, so the bound holds at
-    every τ.
+    From each node kept, the slopes of all chords that pass every later node within the tolerance
+    form a cone. When a node leaves it, the one before is kept. Two piecewise linear functions
+    differ most at a node of either, so the tolerance holds at every τ.
     """
     columns = np.ascontiguousarray(values.T)
     last = len(taus) - 1
@@ -156,7 +138,7 @@ def largest_error(taus: np.ndarray, values: np.ndarray, kept: np.ndarray) -> np.
     part = np.where(end > begin, (taus - begin) / np.where(end > begin, end - begin, 1.0), 0.0)
     part = np.where(nodes == kept[left + 1], 1.0, part)
     errors = np.zeros(len(values))
-    for some in slices(len(values), max(IN_CACHE // len(taus), 1)):
+    for some in slices(len(values), IN_CACHE // len(taus)):
         ends = values[some][:, kept]
         drawn = ends[:, left + 1]
         drawn -= ends[:, left]

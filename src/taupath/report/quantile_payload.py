@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from taupath.paths.blocks import slices
 from taupath.paths.path import SolutionPath
 from taupath.report.aggregates import cost_ratios
 from taupath.report.encoding import packed
@@ -16,26 +17,27 @@ from taupath.report.inputs import ModelAndData
 from taupath.report.listed_cases import CaseColumns, listed_payload
 from taupath.report.low_rank import compress
 from taupath.report.piecewise_linear import evenly_spread, largest_error, thin_together
-from taupath.validation import check_targets, slices
+from taupath.validation import check_targets
 
-# A case lies on its predicted quantile if it is off by no more than this part of the range of y:
-# more than rounding, less than any digit that is shown.
+# A case lies on its predicted quantile if it is off by at most this fraction of the range of y:
+# above rounding, below any digit that is shown.
 ON_QUANTILE = 1e-9
-# Means are computed from about so many values, a second of work: each case has so many cells of τ,
-# within these limits, and so many values are computed at a time, 4 MB.
+# Means are computed from about this many values, a second of work, which are shared out as cells of
+# τ for each case, within these limits.
 MEAN_VALUES = 6_000_000
 FEWEST_CELLS, MOST_CELLS = 512, 16384
+# Values that are computed at a time: 4 MB.
 BLOCK_VALUES = 500_000
-# By leaving out nodes, means may change by this part of their range: less than the error they have.
+# Leaving out nodes may change means by this fraction of their range: less than their error.
 MEAN_TOLERANCE = 3e-5
-# The error of the means is stated for τ at least this far from 0 and 1. Nearer to the ends, means
+# The error of the means is stated for τ at least this far from 0 and 1: closer to the ends, means
 # change a lot within a cell.
 STATED_FROM = 0.01
-# Cases whose kinks within cells are looked at for that error.
+# Cases whose kinks within cells contribute to that error.
 MOST_INSIDE = 60
 # Values of τ at which the cost of the best single number is stored.
 N_CONSTANT = 1001
-# What a page of aggregates tells of y are means of at least so many cases.
+# A page of aggregates reveals y only as means of at least this many cases.
 LEAST_TOGETHER = 5
 # Cases listed one by one: the page rearranges the quantiles of each.
 MOST_LISTED = 1000
@@ -48,7 +50,7 @@ def quantile_payload(source: ModelAndData, columns: CaseColumns | None) -> dict[
     aggregate = columns is None
     if aggregate and len(y) < 2 * LEAST_TOGETHER:
         raise ValueError(
-            f"aggregates of fewer than {2 * LEAST_TOGETHER} cases tell about single ones: there "
+            f"aggregates of fewer than {2 * LEAST_TOGETHER} cases would reveal single ones: there "
             f"are {len(y)}"
         )
     shift = ON_QUANTILE * (float(np.ptp(y)) or 1.0)
@@ -85,11 +87,11 @@ def _between(levels: np.ndarray, found: np.ndarray, side: Literal["left", "right
 
 
 def _best_constant(y: np.ndarray, *, exact: bool) -> dict[str, Any]:
-    """Return mean excess and shortfall where all cases get the same number, the τ-quantile of y.
+    """Return mean excess and shortfall if all cases get the same number, the τ-quantile of y.
 
-    If not exact, from means of neighbours in y alone. At the ends of these groups the cost of the
-    best number is exact whatever stands for the quantile; between them it is off by a part of
-    their distance.
+    If not exact, only means of groups of neighbours in y are used. At the ends of groups the cost
+    of the best number is exact, whatever stands for the quantile; between them it is off by a
+    fraction of their distance.
     """
     order, n = np.sort(y), len(y)
     total = np.append(0.0, np.cumsum(order))
@@ -110,10 +112,10 @@ def _best_constant(y: np.ndarray, *, exact: bool) -> dict[str, Any]:
 def _single_cases(
     source: ModelAndData, columns: CaseColumns | None, y: np.ndarray, median: np.ndarray
 ) -> dict[str, Any]:
-    """Return what is carried of single cases, and quantiles over columns.
+    """Return the data of single cases, and of quantiles over columns.
 
-    Functions of both are carried together, those of the cases first, and the page rearranges
-    them. That moves no two functions further apart, so the bound on the error holds for quantiles
+    Their functions are stored together, those of the cases first, and the page rearranges them.
+    Rearranging moves no two functions further apart, so the bound on the error holds for quantiles
     as well.
     """
     if columns is None:
@@ -150,7 +152,7 @@ def _quantile_means(path: SolutionPath, X: Any, y: np.ndarray) -> tuple[dict[str
     ends = np.linspace(0.0, 1.0, n_cells + 1)
     taus = np.concatenate(([0.0], 0.5 * (ends[1:] + ends[:-1]), [1.0]))
     sums, apart, median = np.zeros((3, len(taus))), np.zeros(n_cells), np.empty(len(y))
-    for block in slices(len(y), max(BLOCK_VALUES // n_cells, 1)):
+    for block in slices(len(y), BLOCK_VALUES // n_cells):
         values = path.kept_functions(X[block]).between(ends)
         low = np.sort(np.minimum(values[:, :-1], values[:, 1:]), axis=1)
         high = np.sort(np.maximum(values[:, :-1], values[:, 1:]), axis=1)
@@ -179,10 +181,7 @@ def _quantile_means(path: SolutionPath, X: Any, y: np.ndarray) -> tuple[dict[str
 
 
 def _inside(path: SolutionPath, X: Any, ends: np.ndarray) -> np.ndarray:
-    """Return how far kinks within each cell lead beyond the values at its ends.
-
-    The mean over some of the cases.
-    """
+    """Return the mean, over some cases, of how far f exceeds its values at the ends of a cell."""
     functions = path.kept_functions(X[evenly_spread(X.shape[0], MOST_INSIDE)])
     values, at_ends = functions.values(), functions.between(ends)
     cell = np.clip(np.searchsorted(ends, functions.taus, side="right") - 1, 0, len(ends) - 2)

@@ -8,6 +8,7 @@ from taupath.report.aggregates import reliability_payload
 from taupath.report.encoding import packed
 from taupath.report.inputs import ModelAndData
 from taupath.report.listed_cases import CaseColumns, listed_payload
+from taupath.validation import check_known_labels
 
 # A cost matrix with more rows cannot be edited by hand.
 MOST_CLASSES = 20
@@ -24,13 +25,9 @@ def several_payload(source: ModelAndData, columns: CaseColumns | None) -> dict[s
     classes = source.model.classes_
     if len(classes) > MOST_CLASSES:
         raise ValueError(
-            f"a report has room for {MOST_CLASSES} classes, the estimator has {len(classes)}"
+            f"a report has room for up to {MOST_CLASSES} classes, the estimator has {len(classes)}"
         )
-    unknown = np.unique(source.y[~np.isin(source.y, classes)]).tolist()
-    if unknown:
-        raise ValueError(
-            f"y has labels that the estimator was not fitted with: {', '.join(map(repr, unknown))}"
-        )
+    check_known_labels(source.y, classes)
     truth = np.searchsorted(classes, source.y)
     proba = source.model.predict_proba(source.samples)
     return {
@@ -43,7 +40,7 @@ def several_payload(source: ModelAndData, columns: CaseColumns | None) -> dict[s
 
 
 def _each_case(truth: np.ndarray, proba: np.ndarray, columns: CaseColumns) -> dict[str, Any]:
-    """Return truth and probabilities of all cases, and a list of the most mistaken."""
+    """Return truth and probabilities of all cases, and a list of the worst mistakes."""
     wrong = 1.0 - proba[np.arange(len(truth)), truth]
     rows = columns.affordable(np.argsort(-wrong, kind="stable")[:MOST_LISTED])
     return {

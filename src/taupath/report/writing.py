@@ -41,10 +41,10 @@ def write_report(
     compare: Any = None,
     files: tuple[str, str] | None = None,
 ) -> None:
-    """Write a page that shows what a model does at any costs: one file, opened by any browser.
+    """Write a page that shows what a model does at any costs: one file, for any browser.
 
-    The page itself computes everything for any τ, from what is stored in it: all changes of all
-    predictions exactly, and functions that are only drawn or printed to a thousandth of their
+    The page computes everything itself, for any τ, from what is stored in it: all changes of all
+    predictions exactly, and functions that are only drawn or printed, to a thousandth of their
     range.
 
     Parameters
@@ -54,7 +54,7 @@ def write_report(
     estimator : QuantileSVC or QuantileSVR
         Fitted; also as the last step of a pipeline, or in a search.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Cases to judge the model with, as the estimator takes them; best are cases that it was not
+        Cases to judge the model by, as the estimator takes them; preferably ones that it was not
         fitted to.
     y : array-like of shape (n_samples,)
         Their labels, or the numbers to be predicted. Of two classes, both must occur.
@@ -63,8 +63,8 @@ def write_report(
     feature_names : sequence of str, optional
         What to call the features the estimator was fitted to; by default the names it knows.
     columns : dict from str to sequences, optional
-        What to show of each case. By default the columns of `X`, up to 30, those with the largest
-        weights first. Give numbers that features were made from as they were, and weights are
+        What to show about each case. By default the columns of `X`, up to 30, those with the
+        largest weights first. If numeric columns are given as they were before scaling, weights are
         shown per unit of these columns.
     title : str, optional
         Title of the page.
@@ -93,10 +93,10 @@ def write_report(
 
     Notes
     -----
-    All cases are in the counts, rates and means. Of many, only those that the model is most wrong
-    about can be looked at one by one: up to 5000 for a classifier, fewer if the path has more than
-    8000 kinks, and up to 1000 for a regression. The page says so. Each of the others takes 12 bytes
-    for every change of its prediction; most change once.
+    All cases are in the counts, rates and means. If there are many, only those that the model is
+    most wrong about are listed one by one, and the page says so: up to 5000 for a classifier, fewer
+    if the path has more than 8000 kinks, and up to 1000 for a regression. Each of the others takes
+    12 bytes for every change of its prediction; most change once.
 
     Examples
     --------
@@ -151,24 +151,10 @@ def write_outcomes(
     provenance: Any = None,
     certificate: Any = None,
 ) -> None:
-    """Write a page of aggregates from the truth and the decisions at every τ.
+    """Write a page of aggregates from which cases are positive and the decisions at every τ.
 
-    Parameters
-    ----------
-    file : path
-        The HTML file.
-    positive : ndarray of bool of shape (n_samples,)
-        Which cases are positive.
-    changes : Changes
-        The decisions.
-    class_names : list of two str
-        What to call the negative and the positive class.
-    title : str
-        Title of the page.
-    about : str
-        Where these decisions come from, said on the page.
-    target_name, files, provenance, certificate
-        As in `write_report`.
+    `class_names` are those of the negative and the positive class. `about` tells readers where the
+    decisions come from. The other arguments are as in `write_report`.
     """
     payload = outcomes_payload(np.asarray(positive, dtype=bool), changes, class_names) | {
         "title": title,
@@ -196,7 +182,7 @@ def _write(file: str | os.PathLike[str], payload: dict[str, Any], n_samples: int
 
 
 def _holds(cases: dict[str, Any] | None, n_samples: int) -> str:
-    """Return what a page says of the data in its file; `cases` are those that it lists."""
+    """Return what a page says about the data in its file; `cases` are those that it lists."""
     if cases is None:
         return "This file holds aggregates only: no row and no value of any single case."
     count, columns = cases["count"], len(cases["columns"])

@@ -13,11 +13,11 @@ import numpy as np
 
 from taupath.display.drawing import GREY, INK, PALETTE, POSITIVE
 from taupath.fitting.classification import quantile_path
+from taupath.paths.blocks import slices
 from taupath.paths.path import SolutionPath
 from taupath.reproduce.context import Check, Context
 from taupath.reproduce.files import new_figure, save_figure, write_csv
 from taupath.reproduce.text_tables import table
-from taupath.validation import slices
 
 SIZES = (50, 100, 200, 400, 800, 1600)
 N_SEEDS = 5
