@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -86,18 +86,12 @@ def _converted(values: np.ndarray) -> tuple[np.ndarray, str | None]:
     others = kinds - {"number", "text"}
     if others:
         return np.full(len(values), None, dtype=object), f"values of type {sorted(others)[0]}"
-    return as_text(list(_texts(cells)), {}), None
+    return as_text(["" if cell is None else _text(cell) for cell in cells], {}), None
 
 
-def _texts(cells: Iterable[Any]) -> Iterable[str]:
-    """Yield cells as a file would have them."""
-    for cell in cells:
-        if cell is None:
-            yield ""
-        elif isinstance(cell, str | bool | np.bool_):
-            yield str(cell)
-        else:
-            yield show_number(cell)
+def _text(cell: Any) -> str:
+    """Return a cell as a file would have it."""
+    return str(cell) if _kind(cell) == "text" else show_number(cell)
 
 
 def _kind(cell: Any) -> str:
