@@ -7,13 +7,7 @@ import numpy as np
 
 from taupath.choices import MISSING, TASKS, UNSEEN
 from taupath.preparation import labels
-from taupath.preparation.checked_json import (
-    take_choice,
-    take_dict,
-    take_text,
-    take_texts,
-    take_whole,
-)
+from taupath.preparation.checked_json import take, take_choice, take_dict, take_texts, take_whole
 from taupath.preparation.column_notes import index_columns, notes_on
 from taupath.preparation.columns import ColumnFeatures
 from taupath.preparation.feature_state import feature_state, features_from_state
@@ -258,9 +252,9 @@ class Preparation:
         Raises
         ------
         TableError
-            If a column is missing or has text for numbers, a missing cell cannot be filled in, a
-            category was never seen and is not ignored, or a matrix is wider than the
-            model's.
+            If a column is missing or has text instead of numbers, a missing cell cannot be filled
+            in, a category was never seen and is not ignored, or a dense matrix has another number
+            of columns than the model.
         """
         if isinstance(self.columns, ColumnFeatures):
             return self.columns.apply(table, unseen)
@@ -384,11 +378,9 @@ class Preparation:
         if classes is not None:
             classes = labels.classes_from_state(classes)
         features = features_from_state(checked["features"], version)
-        used: list[str] = []
-        if isinstance(features, ColumnFeatures):
-            used = features.names
+        used = features.names if isinstance(features, ColumnFeatures) else []
         if target is not None:
-            used = [*used, take_text(target, f"{what}: target")]
+            used = [*used, take(target, f"{what}: target", str)]
         if len({*used, *drop, *keep}) < len(used) + len(drop) + len(keep):
             raise ValueError(f"{what}: a column is both used and left out")
         if isinstance(features, MatrixFeatures) and (target is not None or drop or keep):
