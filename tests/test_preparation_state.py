@@ -120,7 +120,7 @@ def test_version_1_is_still_read():
     with pytest.raises(ValueError, match="line 2, column 'age': the cell is missing"):
         prep.features(rows)
     new = Table("t.csv", columns={"job": np.array(["cook"], dtype=object), "age": np.array([1.5])})
-    with pytest.raises(ValueError, match="'cook' is none of the model's categories"):
+    with pytest.raises(ValueError, match="'cook' is not one of the model's categories"):
         prep.features(new)
     again = Preparation.from_state(prep.state())
     assert again.state()["version"] == 2

@@ -35,7 +35,7 @@ class NumberColumn:
         """Return the number of each row, and where cells are missing."""
         values = table.cells(self.name)
         missing = missing_in(values)
-        values = table.to_numbers(values, self.name, "is not a number, as those of the model are")
+        values = table.to_numbers(values, self.name, "is not a number, as in training")
         if missing.any():
             if self.fill is None:
                 _refuse_missing(table, missing, self.name)
@@ -201,7 +201,7 @@ class ColumnFeatures:
         finite = np.isfinite(scaled)
         if not finite.all():
             row = int(np.argmin(finite))
-            message = f"{show_number(values[row])} is too far from those of the model"
+            message = f"{show_number(values[row])} is too far from those of training"
             table.fail(row, message, self.columns[feature.column].name)
         return scaled
 
@@ -217,7 +217,7 @@ class ColumnFeatures:
         if absent:
             what = table.source if table.source.startswith("the ") else "the file"
             raise TableError(
-                f"{table.source}: columns of the model are not there: {listed(absent)}; "
+                f"{table.source}: columns of the model are missing: {listed(absent)}; "
                 f"{what} has {listed(table.names)}"
             )
 
@@ -232,7 +232,7 @@ class ColumnFeatures:
             cell = quoted(cell if isinstance(cell, str) else show_number(cell))
             if (policy or column.unseen) == "error":
                 known = listed(column.categories)
-                message = f"{cell} is none of the model's categories {known}; `taupath predict "
+                message = f"{cell} is not one of the model's categories {known}; `taupath predict "
                 table.fail(row, message + "--unseen ignore` predicts without it", column.name)
             if column.unseen == "rare":
                 continue

@@ -71,7 +71,7 @@ def why_positive(classes: Sequence[Label], asked: bool) -> str:
     if _opposites(classes):
         return f"as opposed to {classes[0]}"
     rule = "the later label" if isinstance(classes[1], str) else "the larger label"
-    return f"{rule}; {option('--positive', classes[0])} turns them round"
+    return f"{rule}; {option('--positive', classes[0])} swaps them"
 
 
 def _opposites(classes: Sequence[Label]) -> bool:
@@ -89,7 +89,7 @@ def codes(
         row = int(np.argmin(found))
         label = quoted(values[row]) if values.dtype == object else show_number(values[row])
         known = listed(classes)
-        table.fail(row, f"the label {label} is none of the model's classes {known}", target)
+        table.fail(row, f"the label {label} is not one of the model's classes {known}", target)
     return found
 
 

@@ -59,7 +59,7 @@ def learn_columns(
         if missing.any() and not impute:
             table.fail(
                 int(missing.argmax()),
-                f"the cell is missing, as {missing.sum()} of this column are; "
+                f"the cell is missing ({missing.sum()} in this column); "
                 "--missing impute fills them in, --missing drop leaves such rows out",
                 name,
             )
@@ -73,7 +73,8 @@ def learn_columns(
         else:
             fill = _median(table, name, values[~missing]) if impute else None
             columns.append(NumberColumn(name, fill))
-            values = np.where(missing, fill, values) if impute else values
+            if fill is not None:
+                values = np.where(missing, fill, values)
             affine = _standardizing(table, name, values) if standardize else (0.0, 1.0)
             features.append(Feature(k, "number", None, *affine))
         if flag:
@@ -124,7 +125,7 @@ def _median(table: Table, name: str, values: np.ndarray) -> float:
     with np.errstate(over="ignore"):
         median = float(np.median(values))
     if not np.isfinite(median):
-        raise TableError(f"{table.source}, column {name!r}: too large numbers to impute")
+        raise TableError(f"{table.source}, column {name!r}: the numbers are too large to impute")
     return median
 
 
@@ -133,7 +134,9 @@ def _standardizing(table: Table, name: str, values: np.ndarray) -> tuple[float, 
     shifts, scales = standardizing(values[:, np.newaxis])
     shift, scale = float(shifts[0]), float(scales[0])
     if not (np.isfinite(shift) and np.isfinite(scale)):
-        raise TableError(f"{table.source}, column {name!r}: too large numbers to standardize")
+        raise TableError(
+            f"{table.source}, column {name!r}: the numbers are too large to standardize"
+        )
     return shift, scale
 
 
@@ -149,7 +152,7 @@ def _check_no_numbers(table: Table, name: str, values: np.ndarray, missing: np.n
     if 2 * len(numbers) > len(present) and (distinct > MANY_NUMBERS or 2 * distinct > len(numbers)):
         table.fail(
             row,
-            f"{quoted(cell)} is not a number, as most cells of this column are; correct it, or "
+            f"{quoted(cell)} is not a number, but most cells of this column are; correct it, or "
             f"leave the column out: {option('--drop', name)}",
             name,
         )

@@ -78,7 +78,7 @@ class MatrixFeatures:
         finite = np.isfinite(X if isinstance(X, np.ndarray) else X.data)
         if not finite.all():
             row = _first_row(X, finite)
-            table.fail(row, "a value is too far from those of the model")
+            table.fail(row, "a value is too far from those of training")
         return X
 
     def _stacked(self, table: Table) -> np.ndarray:

@@ -51,7 +51,7 @@ def target_column(
     if holes.any() and missing == "error":
         table.fail(
             int(holes.argmax()),
-            f"the cell is missing, as {int(holes.sum())} of the target are; --missing drop leaves "
+            f"the cell is missing ({int(holes.sum())} in the target); --missing drop leaves "
             "such rows out",
             target,
         )

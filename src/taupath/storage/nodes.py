@@ -132,7 +132,7 @@ def check_nodes(nodes: np.ndarray, first: float, last: float) -> None:
 def _attached(solutions: FunctionsOnly, found: Any, arrays: StoredArrays) -> Solutions:
     """Return the solutions with the data of the file."""
     if not isinstance(found, dict) or solutions.smoothings is None:
-        raise ModelFileError("the data of a path are not described")
+        raise ModelFileError("the description of the data of a path is missing")
     single = found.get("single") is True
     X = arrays.take_matrix(found.get("X"), np.float32 if single else np.float64)
     y, weight = unpack_responses(found, arrays, solutions.job, solutions.data.shape[0])

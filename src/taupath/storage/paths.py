@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -61,18 +61,14 @@ def pack_path(
 
 def _pack_walked(solutions: Walked, arrays: ArraysToWrite, data: bool | None) -> dict[str, Any]:
     if data is False:
-        _refuse_without_data(
-            solutions,
-            "solutions of an exact path are computed from them; store path.simplify(tol) without "
-            "them",
-        )
+        _refuse_without_data(solutions)
     return _pack_exact(solutions, arrays, lambda piece: piece.record)
 
 
 def _pack_kinks(solutions: AtKinks, arrays: ArraysToWrite, data: bool | None) -> dict[str, Any]:
     by_kernel, kinks = solutions.data.kernel is not None, solutions.kinks
     if by_kernel and data is False:
-        _refuse_without_data(solutions, "")
+        _refuse_without_data(solutions)
     if not (by_kernel or data):
         return pack_kinks(solutions, arrays)
 
@@ -93,12 +89,13 @@ PACK: dict[type[Solutions], Callable[[Any, ArraysToWrite, bool | None], dict[str
 }
 
 
-def _refuse_without_data(solutions: Solutions, why: str) -> None:
-    if solutions.data.kernel is not None:
-        why = (
-            "with a kernel, functions are made of training samples; of two classes, "
-            "`QuantileSVC.at` keeps those of one τ"
-        )
+def _refuse_without_data(solutions: Solutions) -> NoReturn:
+    why = (
+        "solutions of an exact path are computed from them; store path.simplify(tol) without them"
+        if solutions.data.kernel is None
+        else "with a kernel, functions are sums over training samples; for two classes, "
+        "`QuantileSVC.at` keeps only those that one τ needs"
+    )
     raise ValueError(f"data=False: this path needs its training data: {why}")
 
 
@@ -145,7 +142,7 @@ def pack_kernel(kernel: Kernel | None) -> dict[str, Any]:
 def unpack_path(found: Any, arrays: StoredArrays) -> SolutionPath:
     """Return the path of a description."""
     if not isinstance(found, dict):
-        raise ModelFileError("a path is not described")
+        raise ModelFileError("the description of a path is missing")
     kind = found.get("path")
     if isinstance(kind, str) and kind.removeprefix(FUNCTIONS) in JOBS:
         if kind in JOBS:
@@ -198,7 +195,7 @@ def _classification_walks(
         record = unpack_record(walk.get("record"), arrays, data.shape[0], data.most_free)
         pieces.append((walk.get("backward"), record))
     if [backward for backward, _ in pieces] not in WAYS:
-        raise ModelFileError("a path is not walked like this")
+        raise ModelFileError("the walks of a path do not have directions that a path can have")
     ends = [_ends(*piece) for piece in pieces]
     if any(one[1] != other[0] for one, other in pairwise(ends)):
         raise ModelFileError("the walks of a path do not meet")

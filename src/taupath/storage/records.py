@@ -33,10 +33,10 @@ def unpack_record(found: Any, arrays: StoredArrays, n: int, most_free: int) -> R
     The compiled core trusts a record, so everything in it is checked here.
     """
     if not isinstance(found, dict):
-        raise ModelFileError("a record is not described")
+        raise ModelFileError("the description of a record is missing")
     begin, end = found.get("begin"), found.get("end")
     if type(begin) is not float or type(end) is not float or not 0.0 <= begin <= end <= 1.0:
-        raise ModelFileError(f"a record cannot go from {begin!r} to {end!r}")
+        raise ModelFileError(f"a record cannot lead from {begin!r} to {end!r}")
     status = arrays.take(found.get("status"), np.int8, n)
     free = arrays.take(found.get("free"), np.int32)
     t = arrays.take(found.get("t"), np.float64)
