@@ -1,4 +1,4 @@
-"""Fitted scikit-learn transformers as `ColumnFeatures`: each feature is made of one raw column.
+"""Fitted scikit-learn transformers as `ColumnFeatures`: each feature comes from one raw column.
 
 Transformers are not run but translated: from what they have learned, each of their outputs is
 described in terms of its raw column.
@@ -320,14 +320,14 @@ def _collected(made: list[_Made]) -> ColumnFeatures:
     columns: list[NumberColumn | TextColumn] = []
     features: list[Feature | None] = [None] * len(made)
     taken: set[tuple[int, str, str | None]] = set()
-    # flags last: they are taken of columns that are there anyhow
+    # flags last: they are read from columns that other features need anyway
     for j in sorted(range(len(made)), key=lambda j: isinstance(made[j], _Missing)):
         one = made[j]
         part, category, wanted = "number", None, _column_of(one, columns)
         if not isinstance(one, _Cells):
             part = one.part
             category = one.category if isinstance(one, _Category) else None
-        # no two features take the same of a column
+        # no two features take the same part of a column
         places = (k for k, column in enumerate(columns) if column == wanted)
         place = next((k for k in places if (k, part, category) not in taken), len(columns))
         if place == len(columns):

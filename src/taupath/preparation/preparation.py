@@ -156,12 +156,12 @@ class Preparation:
         missing : {"error", "impute", "drop"}
             What is done about missing cells: they are errors; or numbers count as the median of
             their column and text as its most frequent category; or such rows are left out. With
-            the latter two, rows without response are left out, too.
+            the last two, rows without a response are left out, too.
         flag_missing : bool
-            With ``missing="impute"``: whether columns with missing cells get a feature more, 1
+            With ``missing="impute"``: whether columns with missing cells get one more feature, 1
             where a cell is missing.
         unseen : {"ignore", "error"}
-            What a text is that occurs only in later tables: no category, or an error.
+            What a text that occurs only in later tables is: no category, or an error.
         trusted : bool
             Whether columns are used as they are, even if they look like identifiers, like an
             index, or like numbers with typing errors: for part of a table that was learned from.
@@ -242,7 +242,7 @@ class Preparation:
         table : Table
             Rows with the columns that were learned from; responses need not be there.
         unseen : {"ignore", "error"}, optional
-            What texts are that training did not have, in place of what was asked for then.
+            What texts that training did not have are, in place of what `learn` was asked for.
 
         Returns
         -------
@@ -288,8 +288,8 @@ class Preparation:
         """Return whether a table has responses.
 
         It has none if the target column is not there or is empty. LIBSVM files always have a
-        label; where rows are to be predicted it is a stand-in: the same in all of them, and
-        none of the classes, or 0 for regression.
+        label; in rows to predict it is a placeholder: the same in all of them, and none of the
+        classes, or 0 for regression.
         """
         if self.target is not None or isinstance(self.columns, ColumnFeatures):
             target = self.target_in(table)
@@ -332,7 +332,7 @@ class Preparation:
         return labels.codes(values, table, target, self.classes)
 
     def state(self) -> dict[str, Any]:
-        """Return all of it as a dict of JSON types, from which `from_state` makes it again."""
+        """Return the preparation as a dict of JSON types, which `from_state` reads."""
         return {
             "version": STATE_VERSION,
             "task": self.task,
@@ -346,18 +346,18 @@ class Preparation:
 
     @classmethod
     def from_state(cls, state: Any) -> "Preparation":
-        """Return the preparation that a state was taken of.
+        """Return the preparation of a state.
 
         Parameters
         ----------
         state : dict
-            As `state` returns it, now or in an earlier version. It may come from a file: nothing
-            in it is trusted.
+            As `state` of this version or an earlier one returns it. It may come from a file:
+            nothing in it is trusted.
 
         Raises
         ------
         ValueError
-            If it is no such state.
+            If it is not a valid state.
         """
         what = "the preparation"
         version = STATE_VERSION

@@ -1,9 +1,9 @@
 """Lemma 2.2 by simulation: f_τ(x) ≥ 0 becomes η(x) ≥ τ as n grows and λ falls.
 
 x is uniform on [0, 1] and η(x) = P(Y = 1 | x) = 1/2 + 2/5 sin 2πx. The kernel is an RBF, whose
-functions come as close to any continuous one as wanted; λ = 1 / (10 √n), so that λ → 0 while
-nλ → ∞. The distance of a path to the truth is the measure of the symmetric difference of
-{x : f_τ(x) ≥ 0} and {x : η(x) ≥ τ}, averaged over τ: over x on a fine grid, over τ exactly.
+functions can approximate any continuous one; λ = 1 / (10 √n), so that λ → 0 while nλ → ∞. The
+distance of a path to the truth is the measure of the symmetric difference of {x : f_τ(x) ≥ 0} and
+{x : η(x) ≥ τ}, averaged over τ: over x on a fine grid, over τ exactly.
 """
 
 from dataclasses import astuple, dataclass

@@ -1,4 +1,4 @@
-"""What a file without training data still holds of them: fingerprints, and constant decisions."""
+"""What a file without training data still says about them: fingerprints, constant decisions."""
 
 import math
 from typing import Any

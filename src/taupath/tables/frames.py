@@ -16,7 +16,7 @@ from taupath.tables.table import Table, TableError, check_names
 
 
 def is_table(data: Any) -> bool:
-    """Return whether `as_table` takes it: a table, a file name, columns by name, a data frame."""
+    """Return whether `as_table` takes the data: a table, a file name, columns, a data frame."""
     return isinstance(data, Table | str | os.PathLike | Mapping) or hasattr(data, "columns")
 
 
