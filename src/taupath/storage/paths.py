@@ -195,7 +195,7 @@ def _classification_walks(
         record = unpack_record(walk.get("record"), arrays, data.shape[0], data.most_free)
         pieces.append((walk.get("backward"), record))
     if [backward for backward, _ in pieces] not in WAYS:
-        raise ModelFileError("the walks of a path do not have directions that a path can have")
+        raise ModelFileError("the walks of a path go in impossible directions")
     ends = [_ends(*piece) for piece in pieces]
     if any(one[1] != other[0] for one, other in pairwise(ends)):
         raise ModelFileError("the walks of a path do not meet")
