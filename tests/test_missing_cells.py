@@ -30,7 +30,7 @@ def test_missing_cells_are_errors_that_name_the_options():
     with pytest.raises(TableError) as caught:
         Preparation.learn(TABLE)
     assert str(caught.value) == (
-        "t.csv, line 2, column 'age': the cell is missing, as 2 of this column are; "
+        "t.csv, line 2, column 'age': the cell is missing (2 in this column); "
         "--missing impute fills them in, --missing drop leaves such rows out"
     )
 
@@ -40,7 +40,7 @@ def test_missing_targets_are_errors_that_name_the_option():
     with pytest.raises(TableError) as caught:
         Preparation.learn(Table("t.csv", columns={"height": HEIGHT, "y": holes}))
     assert str(caught.value) == (
-        "t.csv, line 1, column 'y': the cell is missing, as 2 of the target are; --missing drop "
+        "t.csv, line 1, column 'y': the cell is missing (2 in the target); --missing drop "
         "leaves such rows out"
     )
     empty = Table("t.csv", columns={"height": HEIGHT, "y": np.full(6, None)})

@@ -328,7 +328,7 @@ def test_it_can_be_pickled_and_saved_again(folder, tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda f: f.drop(columns="dose"), "the data frame: columns of the model are not there: "),
+        (lambda f: f.drop(columns="dose"), "the data frame: columns of the model are missing: "),
         (lambda f: f.assign(age=["old"] * len(f)), "row 1, column 'age': 'old' is not a number"),
         (lambda f: f.assign(age=np.nan), "row 1, column 'age': the cell is missing"),
         (lambda f: f.assign(age=np.inf), "row 1, column 'age': the value is infinite"),
@@ -352,7 +352,7 @@ def test_bad_data_are_refused_with_a_reason(folder, change, said):
 
 def test_a_missing_column_is_named(folder):
     model = tp.load(folder / "two.tau")
-    with pytest.raises(TableError, match="not there: 'dose', 'amount'; the data frame has 'age'"):
+    with pytest.raises(TableError, match="are missing: 'dose', 'amount'; the data frame has 'age'"):
         model.predict(people(5).drop(columns=["dose", "amount"]))
 
 
@@ -370,7 +370,7 @@ def test_options_of_the_other_task_are_refused(folder):
         two.predict(people(5), cost_fp=1, cost_fn="prize")
     with pytest.raises(TableError, match=r"column 'job': .* is not a number"):
         two.predict(people(5), cost_fp=1, cost_fn="job")
-    with pytest.raises(TableError, match="the label 'dead' is none of the model's classes"):
+    with pytest.raises(TableError, match="the label 'dead' is not one of the model's classes"):
         two.score(people(5), ["dead"] * 5)
     with pytest.raises(TableError, match="no column 'state'"):
         two.score(people(5).drop(columns="state"))

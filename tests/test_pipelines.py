@@ -403,7 +403,7 @@ def test_columns_without_names_are_called_by_their_places(tmp_path):
     for data in (new.to_numpy(), tmp_path / "new.csv", new.set_axis(["x1", "x2", "x3"], axis=1)):
         found = model.predict_proba(data)
         np.testing.assert_allclose(found, expected, rtol=ROUNDING, atol=ROUNDING)
-    with pytest.raises(TableError, match="columns of the model are not there: 'x1', 'x2', 'x3'"):
+    with pytest.raises(TableError, match="columns of the model are missing: 'x1', 'x2', 'x3'"):
         model.predict(new)
 
 
@@ -429,7 +429,10 @@ def test_wide_encodings_stay_sparse(tmp_path):
 
 def test_unknown_values_are_errors_where_the_encoder_says_so():
     columns = check_features(OneHotEncoder(), TRAIN[["job"]])
-    for cell, said in (("pilot", "'pilot' is none of the model's categories"), (None, "missing")):
+    for cell, said in (
+        ("pilot", "'pilot' is not one of the model's categories"),
+        (None, "missing"),
+    ):
         with pytest.raises(TableError, match=said):
             columns.apply(as_table({"job": ["clerk", cell]}))
 

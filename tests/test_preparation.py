@@ -193,7 +193,7 @@ def test_wide_encodings_are_sparse_and_equal_the_dense_ones(table, monkeypatch):
         ("age,job,height\n31,clerk,1\n3x,clerk,1\n", "line 3, column 'age': '3x' is not a number"),
         ("age,job,height\n31,clerk,\n", "line 2, column 'height': the cell is missing"),
         ("age,job,height\n31,clerk,inf\n", "line 2, column 'height': the value is infinite"),
-        ("age,title\n31,clerk\n", "columns of the model are not there: 'job', 'height'; the file"),
+        ("age,title\n31,clerk\n", "columns of the model are missing: 'job', 'height'; the file"),
     ],
 )
 def test_tables_that_do_not_fit_are_errors_with_their_place(people, table, text, said):
@@ -212,7 +212,7 @@ def test_unseen_categories_are_ignored_and_counted_or_errors(people, table, cell
     np.testing.assert_array_equal(X[:, 1:4], [[1, 0, 0], [0, 0, 0], [0, 0, 0]])
     strict = Preparation.learn(people, unseen="error")
     said = (
-        f"t.csv, line 3, column 'job': '{cell}' is none of the model's categories 'clerk', "
+        f"t.csv, line 3, column 'job': '{cell}' is not one of the model's categories 'clerk', "
         "'driver', 'nurse'; `taupath predict --unseen ignore` predicts without it"
     )
     assert error_of(strict.features, rows) == said
@@ -229,7 +229,7 @@ def test_categories_that_look_like_numbers_are_found_by_their_number(table):
 
 def test_text_among_numbers_is_a_mistake_with_its_line(table):
     said = learn_error(table("age,y\n30,0\n41,1\n3x,0\n50,1\n"))
-    assert said.startswith("t.csv, line 4, column 'age': '3x' is not a number, as most cells")
+    assert said.startswith("t.csv, line 4, column 'age': '3x' is not a number, but most cells")
     many = [str(i % (MANY_NUMBERS + 1)) for i in range(500)]
     many[321] = "unknown"
     said = learn_error(table("age,y\n" + "".join(f"{c},{i % 2}\n" for i, c in enumerate(many))))
@@ -244,7 +244,7 @@ def test_decimal_commas_are_named(table):
 def test_numbers_too_large_to_standardize_are_an_error(table):
     rows = table("a,y\n1e308,0\n1.7e308,1\n1.7e308,1\n")
     assert Preparation.learn(rows).features(rows)[0, 0] == 1e308
-    assert "column 'a': too large numbers" in learn_error(rows, standardize=True)
+    assert "column 'a': the numbers are too large" in learn_error(rows, standardize=True)
     X = np.array([[1e308, 1], [1.7e308, 2]])
     assert "feature 1: too large" in learn_error(matrix(X, [0, 1]), standardize=True)
 
@@ -252,11 +252,11 @@ def test_numbers_too_large_to_standardize_are_an_error(table):
 def test_values_too_far_from_the_model_are_errors_with_their_place(table):
     prep = Preparation.learn(table("a,y\n0,0\n1e-300,1\n"), standardize=True)
     said = error_of(prep.features, table("a,b\n0,1\n1e100,1\n"))
-    assert said == "t.csv, line 3, column 'a': 1e+100 is too far from those of the model"
+    assert said == "t.csv, line 3, column 'a': 1e+100 is too far from those of training"
     for kind in (np.array, sp.csr_array):
         prep = Preparation.learn(matrix(kind([[0.0], [1e-300]]), [0, 1]), standardize=True)
         said = error_of(prep.features, matrix(kind([[0.0], [0.0], [1e100]])))
-        assert said == "t.npz, row 3: a value is too far from those of the model"
+        assert said == "t.npz, row 3: a value is too far from those of training"
 
 
 # --- the target -----------------------------------------------------------------------------------
@@ -345,10 +345,10 @@ def test_the_positive_class_comes_last(table, positive):
         (("Yes", "no"), "Yes", "as opposed to no"),
         (("True", "False"), "True", "as opposed to False"),
         (("positive", "Negative"), "positive", "as opposed to Negative"),
-        (("2", "1"), 2, "the larger label; --positive 1 turns them round"),
-        (("2", "-1.5"), 2, "the larger label; --positive -1.5 turns them round"),
-        (("sick", "all well"), "sick", "the later label; --positive 'all well' turns them round"),
-        (("no", "-x"), "no", "the later label; --positive=-x turns them round"),
+        (("2", "1"), 2, "the larger label; --positive 1 swaps them"),
+        (("2", "-1.5"), 2, "the larger label; --positive -1.5 swaps them"),
+        (("sick", "all well"), "sick", "the later label; --positive 'all well' swaps them"),
+        (("no", "-x"), "no", "the later label; --positive=-x swaps them"),
     ],
 )
 def test_why_a_class_is_positive_is_said(table, two, positive, why):
@@ -374,7 +374,8 @@ def test_unknown_labels_are_errors_with_their_line_and_the_known_ones(people, ta
     rows = table("age,job,height,y\n1,clerk,1,no\n1,clerk,1,perhaps\n")
     said = error_of(prep.response, rows)
     assert said == (
-        "t.csv, line 3, column 'y': the label 'perhaps' is none of the model's classes 'no', 'yes'"
+        "t.csv, line 3, column 'y': the label 'perhaps' is not one of the model's classes "
+        "'no', 'yes'"
     )
 
 

@@ -105,7 +105,7 @@ def test_stand_ins_are_no_responses():
     wrong = matrix(np.eye(2), [0.0, 1.0])
     assert classify.has_response(wrong)
     said = message(classify.response, wrong)
-    assert said == "t.npz, row 1: the label 0 is none of the model's classes -1, 1"
+    assert said == "t.npz, row 1: the label 0 is not one of the model's classes -1, 1"
     regress = Preparation.learn(matrix(np.eye(2), [0.5, 1.5]), task="regress")
     assert not regress.has_response(matrix(np.eye(2), [0.0, 0.0]))
     assert regress.has_response(matrix(np.eye(2), [0.0, 0.1]))

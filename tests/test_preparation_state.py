@@ -120,7 +120,7 @@ def test_version_1_is_still_read():
     with pytest.raises(ValueError, match="line 2, column 'age': the cell is missing"):
         prep.features(rows)
     new = Table("t.csv", columns={"job": np.array(["cook"], dtype=object), "age": np.array([1.5])})
-    with pytest.raises(ValueError, match="'cook' is none of the model's categories"):
+    with pytest.raises(ValueError, match="'cook' is not one of the model's categories"):
         prep.features(new)
     again = Preparation.from_state(prep.state())
     assert again.state()["version"] == 2
@@ -156,11 +156,11 @@ def feature(j):
     [
         (None, "the preparation must be a dict, not null"),
         ([], "the preparation must be a dict, not list"),
-        ({}, "members too many or too few"),
-        (changed("columns", "more", 1), "members too many or too few: 'more'"),
+        ({}, "missing or unexpected members"),
+        (changed("columns", "more", 1), "missing or unexpected members: 'more'"),
         (changed("columns", "version", 3), "version must be a whole number from 1 to 2; got 3"),
-        (changed("columns", "version", 1), "members too many or too few"),
-        (changed("version 1", "version", 2), "members too many or too few"),
+        (changed("columns", "version", 1), "missing or unexpected members"),
+        (changed("version 1", "version", 2), "missing or unexpected members"),
         (changed("columns", "version", True), "version must be a whole number"),
         (changed("columns", "task", "rank"), "task must be one of classify, regress; got 'rank'"),
         (changed("columns", "task", ["classify"]), "task must be one of"),
@@ -190,7 +190,7 @@ def feature(j):
         (changed("columns", "classes", [0, float("nan")]), "must be finite; got nan"),
         (changed("columns", "classes", [0, 10**400]), "must be finite; got inf"),
         (changed("columns", "features", []), "features must be a dict, not list"),
-        (changed("columns", "features", "kind", "matrix"), "members too many or too few"),
+        (changed("columns", "features", "kind", "matrix"), "missing or unexpected members"),
         (changed("columns", "features", "kind", "none"), "kind must be one of columns, matrix"),
         (changed("columns", "features", {}), "there is no 'kind'"),
         (changed("columns", "features", "columns", []), "there is no column"),
@@ -198,7 +198,7 @@ def feature(j):
         (changed(*column(0), 1), "a column of the preparation must be a"),
         (changed(*column(0), {}), "there is no 'kind'"),
         (changed(*column(0), "kind", []), "kind must be one of number, text"),
-        (changed(*column(0), "kind", "text"), "members too many"),
+        (changed(*column(0), "kind", "text"), "missing or unexpected members"),
         (changed(*column(0), "name", "id"), "a column is both used and left out"),
         (changed(*column(0), "name", 1), "name must be text, not int"),
         (changed(*column(0), "fill", "1"), "fill must be a number, not str"),
@@ -216,7 +216,7 @@ def feature(j):
         (changed("columns", "features", "features", []), "there is none, or two are the same"),
         (changed("columns", "features", "features", None), "features must be a list, not null"),
         (changed(*feature(0), []), "a feature of the preparation must be a dict, not list"),
-        (changed(*feature(0), {}), "members too many or too few"),
+        (changed(*feature(0), {}), "missing or unexpected members"),
         (changed(*feature(0), "column", 2), "column must be a whole number from 0 to 1; got 2"),
         (changed(*feature(0), "column", -1), "column must be a whole number from 0 to 1"),
         (changed(*feature(0), "column", True), "column must be a whole number from 0 to 1"),

@@ -254,7 +254,9 @@ def test_options_are_refused_before_training(run):
 def test_unseen_categories_can_be_refused_at_either_time(run):
     fit(run, "--missing", "impute", "--unseen", "error")
     said = run("predict", "model.tau", "new.csv", status=1)
-    assert "column 'city': 'Kyiv' is none of the model's categories 'Bonn', 'Oslo', 'Rome'" in said
+    assert (
+        "column 'city': 'Kyiv' is not one of the model's categories 'Bonn', 'Oslo', 'Rome'" in said
+    )
     assert "--unseen ignore" in said
     lenient = run("predict", "model.tau", "new.csv", "--unseen", "ignore", "--proba")
     fit(run, "--missing", "impute")
@@ -439,11 +441,11 @@ def test_the_time_of_cross_validation_is_apart(run):
 
 def test_which_class_is_positive_is_said_with_the_way_to_turn_them_round(run):
     said = fit(run, "--missing", "impute")
-    line = "positive class: stayed (the later label; --positive left turns them round); negative"
+    line = "positive class: stayed (the later label; --positive left swaps them); negative"
     assert line in said
     found = json.loads(fit(run, "--missing", "impute", "--json"))
     assert found["positive"] == "stayed"
-    assert found["why positive"] == "the later label; --positive left turns them round"
+    assert found["why positive"] == "the later label; --positive left swaps them"
     out, _ = run("predict", "model.tau", "new.csv", "-o", "out.csv")
     assert out == "40 rows written to out.csv (positive class: stayed)\n"
     out, _ = run("predict", "model.tau", "new.csv", "-o", "out.csv", "--json")

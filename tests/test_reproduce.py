@@ -24,7 +24,7 @@ from taupath.reproduce import (
     table2,
     timing,
 )
-from taupath.reproduce.files import write_csv
+from taupath.reproduce.context import write_csv
 from taupath.reproduce.judge import Problem
 
 

@@ -14,8 +14,7 @@ from taupath.reproduce import (
     kinks,
     lemma,
 )
-from taupath.reproduce.context import Context
-from taupath.reproduce.files import new_figure
+from taupath.reproduce.context import Context, new_figure
 
 
 @pytest.fixture
@@ -60,7 +59,7 @@ def test_one_sample_of_few_is_little():
 @pytest.fixture
 def curves(paper_data):
     def of(name):
-        return figure2.measure(paper_data(name), new_figure("test", (4.0, 3.0)).subplots())
+        return figure2.measure(paper_data(name), new_figure(4.0, 3.0).subplots())
 
     return of
 

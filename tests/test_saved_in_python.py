@@ -191,7 +191,7 @@ def test_the_truth_must_be_named(capsys, files):
         said = taupath(capsys, *command, "--target", "fate", status=1)
         assert "has no column 'fate': the truth is needed" in said
         said = taupath(capsys, *command, "--target", "grade", status=1)
-        assert "is none of the model's classes 'ill', 'well'" in said
+        assert "is not one of the model's classes 'ill', 'well'" in said
     assert not page.exists()
 
 
@@ -215,7 +215,7 @@ def test_bad_rows_are_named(capsys, files):
     for text, said in (
         ("age,smoker\n5,True\n,False\n", "line 3, column 'age': the cell is missing"),
         ("age,smoker\n5,maybe\n", "line 2, column 'smoker': 'maybe' is not a number"),
-        ("age,fumeur\n5,True\n", "columns of the model are not there: 'smoker'"),
+        ("age,fumeur\n5,True\n", "columns of the model are missing: 'smoker'"),
     ):
         bad.write_text(text)
         assert said in taupath(capsys, "predict", model, bad, status=1)

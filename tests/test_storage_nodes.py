@@ -287,7 +287,7 @@ def test_what_was_loaded_can_be_saved_again_and_is_the_same_file(case, data, tmp
     ("make", "says"),
     [
         (lambda: tp.quantile_path(X, Y), r"computed from them; store path\.simplify\(tol\)"),
-        (lambda: KERNELS["rbf"], "functions are made of training samples"),
+        (lambda: KERNELS["rbf"], "functions are sums over training samples"),
     ],
 )
 def test_paths_that_need_their_data_are_not_stored_without(make, says, tmp_path):
@@ -374,15 +374,15 @@ def test_numbers_altered_with_their_checksum_never_crash(kind, tmp_path):
     ("change", "says"),
     [
         ({"samples": 0}, "cannot have 0 samples"),
-        ({"features": 5}, "none of its features"),
+        ({"features": 5}, "do not fit its features"),
         ({"bias": 2.0}, "intercept of a path cannot be"),
         ({"intercept": "free", "bias": -1.0}, "bias must be finite and above 0"),
         ({"tol": 0.0}, "tol must be finite and above 0"),
         ({"certificate": {}}, "certificate of a path is missing"),
-        ({"counters": {"nodes": -1}}, "do not count"),
+        ({"counters": {"nodes": -1}}, "a counter is negative"),
         ({"classes": {"dtype": "<i8", "values": [1, 2, 3]}}, "two classes, not 3"),
         ({"path": "functions of nothing"}, "unknown kind"),
-        ({"data": {"X": None}}, "matrix is not described"),
+        ({"data": {"X": None}}, "description of a matrix is missing"),
     ],
 )
 def test_what_cannot_be_is_named(change, says, tmp_path):

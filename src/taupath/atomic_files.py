@@ -13,16 +13,8 @@ def replacing(file: str | os.PathLike[str], mode: str = "wb", **options: Any) ->
     """Open a temporary file that takes the place of `file` when the block ends well.
 
     It is in the same folder, and is flushed to the disk before it is renamed. If the block raises
-    an exception, it is removed, and `file` stays as it was.
-
-    Parameters
-    ----------
-    file : path
-        File to write. A link is followed.
-    mode : {"wb", "w"}
-        Binary or text.
-    **options
-        For `open`, such as ``newline`` and ``encoding``.
+    an exception, it is removed, and `file` stays as it was. A link is followed. `options` are those
+    of `open`, such as ``newline`` and ``encoding``.
     """
     target = Path(os.path.realpath(file))
     if target.is_dir():

@@ -1,40 +1,34 @@
-"""JSON values from a file that may be damaged or malicious: each is returned, or refused."""
+"""Checks of JSON values from a file that may be damaged or malicious."""
 
 import math
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+# What messages call the types that a value must have.
+_CALLED = {dict: "a dict", list: "a list", str: "text", bool: "true or false"}
+
+
+def take(value: Any, what: str, kind: type[T]) -> T:
+    """Return a value that must be a dict, a list, a str or a bool."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{what} must be {_CALLED[kind]}, not {_kind(value)}")
+    return value
 
 
 def take_dict(value: Any, what: str, keys: set[str]) -> dict[str, Any]:
     """Return a value that must be a dict with exactly these keys."""
-    if not isinstance(value, dict):
-        raise ValueError(f"{what} must be a dict, not {_kind(value)}")
-    if value.keys() != keys:
-        wrong = sorted(map(repr, value.keys() ^ keys))
-        raise ValueError(f"{what} has members too many or too few: {', '.join(wrong[:5])}")
-    return value
+    found = take(value, what, dict)
+    if found.keys() != keys:
+        wrong = sorted(map(repr, found.keys() ^ keys))
+        raise ValueError(f"{what} has missing or unexpected members: {', '.join(wrong[:5])}")
+    return found
 
 
 def take_kind(value: Any, what: str, kinds: tuple[str, ...]) -> str:
     """Return the member "kind" of a value that must be a dict with one of these kinds."""
-    if not isinstance(value, dict):
-        raise ValueError(f"{what} must be a dict, not {_kind(value)}")
-    if "kind" not in value:
+    if "kind" not in take(value, what, dict):
         raise ValueError(f"{what}: there is no 'kind'")
     return take_choice(value["kind"], f"{what}: kind", kinds)
-
-
-def take_list(value: Any, what: str) -> list[Any]:
-    """Return a value that must be a list."""
-    if not isinstance(value, list):
-        raise ValueError(f"{what} must be a list, not {_kind(value)}")
-    return value
-
-
-def take_text(value: Any, what: str) -> str:
-    """Return a value that must be a str."""
-    if not isinstance(value, str):
-        raise ValueError(f"{what} must be text, not {_kind(value)}")
-    return value
 
 
 def take_choice(value: Any, what: str, choices: tuple[str, ...]) -> str:
@@ -46,17 +40,10 @@ def take_choice(value: Any, what: str, choices: tuple[str, ...]) -> str:
 
 def take_texts(value: Any, what: str) -> list[str]:
     """Return a value that must be a list of different texts."""
-    texts = [take_text(item, f"{what}: a member") for item in take_list(value, what)]
+    texts = [take(item, f"{what}: a member", str) for item in take(value, what, list)]
     if len(set(texts)) < len(texts):
         raise ValueError(f"{what}: a text comes twice")
     return texts
-
-
-def take_bool(value: Any, what: str) -> bool:
-    """Return a value that must be a bool."""
-    if not isinstance(value, bool):
-        raise ValueError(f"{what} must be true or false, not {_kind(value)}")
-    return value
 
 
 def take_whole(value: Any, what: str, low: int, high: int) -> int:
@@ -81,7 +68,7 @@ def take_number(value: Any, what: str, *, positive: bool = False) -> float:
 
 def take_numbers(value: Any, what: str, length: int, *, positive: bool = False) -> list[float]:
     """Return a value that must be a list of `length` finite numbers."""
-    numbers = take_list(value, what)
+    numbers = take(value, what, list)
     if len(numbers) != length:
         raise ValueError(f"{what} must have {length} numbers, not {len(numbers)}")
     return [take_number(number, f"{what}: a member", positive=positive) for number in numbers]

@@ -16,10 +16,9 @@ from taupath.tables.table import missing_in
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-# Number of features from which on they are kept sparse if most are zeros and ones: then a row is
-# mostly zeros.
+# From this many features on, they are sparse if most of them are zeros and ones.
 WIDE = 200
-# What a feature may say of a cell of its column.
+# What a feature may say about a cell of its column.
 PARTS = ("number", "missing", "category", "rare", "present")
 # Codes of cells that hold none of a column's categories.
 NEW, MISSING, RARE = -1, -2, -3
@@ -27,15 +26,7 @@ NEW, MISSING, RARE = -1, -2, -3
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """A column of numbers.
-
-    Attributes
-    ----------
-    name : str
-        Of the column.
-    fill : float or None
-        The number that a missing cell counts as; None: it is an error.
-    """
+    """A column of numbers. A missing cell counts as `fill`; if that is None, it is an error."""
 
     name: str
     fill: float | None = None
@@ -44,7 +35,7 @@ class NumberColumn:
         """Return the number of each row, and where cells are missing."""
         values = table.cells(self.name)
         missing = missing_in(values)
-        values = table.to_numbers(values, self.name, "is not a number, as those of the model are")
+        values = table.to_numbers(values, self.name, "is not a number, as in training")
         if missing.any():
             if self.fill is None:
                 _refuse_missing(table, missing, self.name)
@@ -54,30 +45,14 @@ class NumberColumn:
 
 @dataclass(frozen=True)
 class TextColumn:
-    """A column of categories.
-
-    Attributes
-    ----------
-    name : str
-        Of the column.
-    categories : tuple of str
-        Those of training; one that looks like a number is also found by its number.
-    unseen : {"ignore", "error", "rare"}
-        What other values are: none of the categories, an error, or rare.
-    missing : {"error", "ignore", "fill", "rare"}
-        What missing cells are: an error, none of the categories, `fill`, or rare.
-    fill : str or None
-        The category that a missing cell counts as.
-    rare : tuple of str
-        Further values of training, which together are one more category.
-    """
+    """A column of categories. One that looks like a number is also found by its number."""
 
     name: str
-    categories: tuple[str, ...]
-    unseen: str = "ignore"
-    missing: str = "error"
+    categories: tuple[str, ...]  # of training
+    unseen: str = "ignore"  # other values are no category ("ignore"), an "error", or "rare"
+    missing: str = "error"  # missing cells are one of these, or count as `fill` ("fill")
     fill: str | None = None
-    rare: tuple[str, ...] = ()
+    rare: tuple[str, ...] = ()  # further values of training, which together are one more category
 
     def read(self, table: Table) -> tuple[np.ndarray, np.ndarray]:
         """Return the place of each row's category, and where cells are missing.
@@ -102,22 +77,13 @@ class TextColumn:
 
 @dataclass(frozen=True)
 class Feature:
-    """One feature: (x − shift) / scale, where x is taken of one column.
+    """One feature: (x − shift) / scale, where x is read from one column and the scale is above 0.
 
-    Attributes
-    ----------
-    column : int
-        Place of the column.
-    part : {"number", "missing", "present", "category", "rare"}
-        What x is: the number; or 1 where the cell is missing, is not missing, is `category`, or
-        is rare, and 0 elsewhere.
-    category : str or None
-        One of the column's, for ``part="category"``.
-    shift, scale : float
-        Of the affine map; the scale is above zero.
+    `part`, one of `PARTS`, says what x is: the number; or 1 where the cell is missing, is
+    `category`, is rare, or is not missing ("present"), and 0 elsewhere.
     """
 
-    column: int
+    column: int  # its place among the columns
     part: str
     category: str | None = None
     shift: float = 0.0
@@ -131,12 +97,8 @@ class Feature:
 class ColumnFeatures:
     """How named columns become features.
 
-    Parameters
-    ----------
-    columns : sequence of NumberColumn and TextColumn
-        Columns to read. A name may occur twice, such as with two different fills.
-    features : sequence of Feature
-        In their order. No two take the same part of the same column.
+    The same name may be among the columns twice, such as with two different fills. No two features
+    take the same part of the same column.
     """
 
     def __init__(
@@ -167,12 +129,7 @@ class ColumnFeatures:
     def apply(self, table: Table, unseen: str | None = None) -> "np.ndarray | sp.csr_array":
         """Return the features of a table, which may have other columns besides.
 
-        Parameters
-        ----------
-        table : Table
-            With the columns of training.
-        unseen : {"ignore", "error"}, optional
-            In place of what the columns say.
+        `unseen`, "ignore" or "error", overrides what the columns say.
         """
         self.check_names(table)
         read = [column.read(table) for column in self.columns]
@@ -244,7 +201,7 @@ class ColumnFeatures:
         finite = np.isfinite(scaled)
         if not finite.all():
             row = int(np.argmin(finite))
-            message = f"{show_number(values[row])} is too far from those of the model"
+            message = f"{show_number(values[row])} is too far from those of training"
             table.fail(row, message, self.columns[feature.column].name)
         return scaled
 
@@ -260,7 +217,7 @@ class ColumnFeatures:
         if absent:
             what = table.source if table.source.startswith("the ") else "the file"
             raise TableError(
-                f"{table.source}: columns of the model are not there: {listed(absent)}; "
+                f"{table.source}: columns of the model are missing: {listed(absent)}; "
                 f"{what} has {listed(table.names)}"
             )
 
@@ -275,7 +232,7 @@ class ColumnFeatures:
             cell = quoted(cell if isinstance(cell, str) else show_number(cell))
             if (policy or column.unseen) == "error":
                 known = listed(column.categories)
-                message = f"{cell} is none of the model's categories {known}; `taupath predict "
+                message = f"{cell} is not one of the model's categories {known}; `taupath predict "
                 table.fail(row, message + "--unseen ignore` predicts without it", column.name)
             if column.unseen == "rare":
                 continue
@@ -290,10 +247,9 @@ class ColumnFeatures:
 
     def _name_of(self, feature: Feature) -> str:
         name = self.columns[feature.column].name
-        ends = {part: f" ({part})" for part in PARTS} | {"number": ""}
         if feature.category is not None:
             return f"{name}={feature.category}"
-        return name + ends[feature.part]
+        return name if feature.part == "number" else f"{name} ({feature.part})"
 
 
 def _refuse_missing(table: Table, missing: np.ndarray, name: str) -> NoReturn:

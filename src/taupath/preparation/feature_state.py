@@ -12,14 +12,12 @@ import numpy as np
 
 from taupath.choices import UNSEEN
 from taupath.preparation.checked_json import (
-    take_bool,
+    take,
     take_choice,
     take_dict,
     take_kind,
-    take_list,
     take_number,
     take_numbers,
-    take_text,
     take_texts,
     take_whole,
 )
@@ -66,7 +64,7 @@ def features_from_state(state: Any, version: int) -> ColumnFeatures | MatrixFeat
     if take_kind(state, FEATURES, ("columns", "matrix")) == "matrix":
         return _matrix(state)
     keys = {"kind", "columns"} if version == 1 else {"kind", "columns", "features"}
-    found = take_list(take_dict(state, FEATURES, keys)["columns"], FEATURES)
+    found = take(take_dict(state, FEATURES, keys)["columns"], FEATURES, list)
     if not found:
         raise ValueError(f"{FEATURES}: there is no column")
     if version == 1:
@@ -74,7 +72,7 @@ def features_from_state(state: Any, version: int) -> ColumnFeatures | MatrixFeat
     columns = [_column(column) for column in found]
     features = [
         _feature(feature, columns)
-        for feature in take_list(state["features"], f"{FEATURES}: features")
+        for feature in take(state["features"], f"{FEATURES}: features", list)
     ]
     parts = {(feature.column, feature.part, feature.category) for feature in features}
     if not features or len(parts) < len(features):
@@ -88,12 +86,12 @@ def _from_version_1(found: list[Any]) -> ColumnFeatures:
     for k, column in enumerate(found):
         if take_kind(column, COLUMN, ("number", "categories")) == "number":
             take_dict(column, COLUMN, {"kind", "name", "shift", "scale"})
-            columns.append(NumberColumn(take_text(column["name"], f"{COLUMN}: name")))
+            columns.append(NumberColumn(take(column["name"], f"{COLUMN}: name", str)))
             features.append(Feature(k, "number", None, *_affine(column, COLUMN)))
         else:
             take_dict(column, COLUMN, {"kind", "name", "categories"})
             categories, _ = _categories(column)
-            name = take_text(column["name"], f"{COLUMN}: name")
+            name = take(column["name"], f"{COLUMN}: name", str)
             columns.append(TextColumn(name, categories, unseen="error"))
             features.extend(Feature(k, "category", category) for category in categories)
     take_texts([column.name for column in columns], f"{FEATURES}: names")
@@ -103,7 +101,7 @@ def _from_version_1(found: list[Any]) -> ColumnFeatures:
 def _matrix(state: dict[str, Any]) -> MatrixFeatures:
     take_dict(state, FEATURES, {"kind", "n_features", "sparse", "shift", "scale"})
     n_features = take_whole(state["n_features"], f"{FEATURES}: n_features", 1, MOST_FEATURES)
-    sparse = take_bool(state["sparse"], f"{FEATURES}: sparse")
+    sparse = take(state["sparse"], f"{FEATURES}: sparse", bool)
     shift, scale = state["shift"], state["scale"]
     if sparse and shift is not None:
         raise ValueError(f"{FEATURES}: sparse features cannot have a shift")
@@ -118,7 +116,7 @@ def _column(state: Any) -> NumberColumn | TextColumn:
     if take_kind(state, COLUMN, ("number", "text")) == "number":
         take_dict(state, COLUMN, {"kind", "name", "fill"})
         fill = None if state["fill"] is None else take_number(state["fill"], f"{COLUMN}: fill")
-        return NumberColumn(take_text(state["name"], f"{COLUMN}: name"), fill)
+        return NumberColumn(take(state["name"], f"{COLUMN}: name", str), fill)
     take_dict(state, COLUMN, {"kind", "name", "categories", "unseen", "missing", "fill", "rare"})
     categories, rare = _categories(state)
     fill = state["fill"]
@@ -127,7 +125,7 @@ def _column(state: Any) -> NumberColumn | TextColumn:
     if fill not in categories if missing == "fill" else fill is not None:
         raise ValueError(f"{COLUMN}: what missing cells are filled with is none of its categories")
     return TextColumn(
-        take_text(state["name"], f"{COLUMN}: name"),
+        take(state["name"], f"{COLUMN}: name", str),
         categories,
         take_choice(state["unseen"], f"{COLUMN}: unseen", (*UNSEEN, "rare")),
         missing,

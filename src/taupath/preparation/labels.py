@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from taupath.preparation.checked_json import take_list, take_number
+from taupath.preparation.checked_json import take, take_number
 from taupath.preparation.codes import codes_of
 from taupath.tables import Table, TableError
-from taupath.tables.cells import parse_number, show_number
+from taupath.tables.cells import first_text, show_number
 from taupath.tables.messages import listed, option, quoted
 
 Label = str | int | float
@@ -24,8 +24,8 @@ OPPOSITES: tuple[tuple[Label, Label], ...] = (
     ("negative", "positive"),
     ("neg", "pos"),
 )
-# More different labels than this, and than a fifth of the rows, are not classes but identifiers or
-# numbers to predict. Fractions are rarely classes, so fewer of them are enough.
+# If there are more different labels than this, and more than a fifth of the rows, they are not
+# classes but identifiers or numbers to predict. Fractions are rarely classes: their limit is lower.
 TOO_MANY = 50
 TOO_MANY_FRACTIONS = 10
 
@@ -71,7 +71,7 @@ def why_positive(classes: Sequence[Label], asked: bool) -> str:
     if _opposites(classes):
         return f"as opposed to {classes[0]}"
     rule = "the later label" if isinstance(classes[1], str) else "the larger label"
-    return f"{rule}; {option('--positive', classes[0])} turns them round"
+    return f"{rule}; {option('--positive', classes[0])} swaps them"
 
 
 def _opposites(classes: Sequence[Label]) -> bool:
@@ -89,17 +89,16 @@ def codes(
         row = int(np.argmin(found))
         label = quoted(values[row]) if values.dtype == object else show_number(values[row])
         known = listed(classes)
-        table.fail(row, f"the label {label} is none of the model's classes {known}", target)
+        table.fail(row, f"the label {label} is not one of the model's classes {known}", target)
     return found
 
 
 def numbers(values: np.ndarray, table: Table, target: str | None) -> np.ndarray:
     """Return responses, which must be numbers."""
     if values.dtype == object:
-        row, cell = next((i, v) for i, v in enumerate(values) if parse_number(v) is None)
-        table.fail(
-            row, f"{quoted(cell)} is not a number; for classes ask for --task classify", target
-        )
+        row, cell = first_text(values)
+        message = f"{quoted(cell)} is not a number; for classes ask for --task classify"
+        table.fail(row, message, target)
     return values
 
 
@@ -115,7 +114,7 @@ def is_known(values: np.ndarray, classes: Sequence[Label]) -> bool:
 def classes_from_state(value: Any) -> list[Label]:
     """Return classes from a state."""
     what = "the preparation's classes"
-    classes = take_list(value, what)
+    classes = take(value, what, list)
     truths = all(isinstance(label, bool) for label in classes)
     for label in classes:
         if not isinstance(label, str) and not truths:
@@ -131,12 +130,10 @@ def _distinct(values: np.ndarray) -> list[Label]:
     """Return the different labels in order, whole numbers as int."""
     if values.dtype == object:
         return sorted(set(values))
-    return [_label(value) for value in np.unique(values).tolist()]
-
-
-def _label(value: float) -> int | float:
-    whole = value.is_integer() and abs(value) <= 2**53
-    return int(value) if whole else value
+    return [
+        int(value) if value.is_integer() and abs(value) <= 2**53 else value
+        for value in np.unique(values).tolist()
+    ]
 
 
 def _where(table: Table, target: str | None) -> str:

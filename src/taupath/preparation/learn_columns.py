@@ -7,20 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from taupath.preparation.columns import ColumnFeatures, Feature, NumberColumn, TextColumn
-from taupath.preparation.scaling import standardizing
+from taupath.preparation.matrices import standardizing
 from taupath.tables import Table, TableError
 from taupath.tables.cells import first_text, parse_number
 from taupath.tables.messages import listed, option, quoted
 from taupath.tables.table import missing_in
 
 # A column of text looks like an identifier, which says nothing about new rows, if it has more than
-# MOST_CATEGORIES different texts; if all texts differ, in ENOUGH_ROWS rows or more; or if the share
-# MOSTLY_DIFFERENT of them does, in MORE_ROWS rows or more. Fewer rows may differ by chance.
+# MOST_CATEGORIES different texts, if all of ENOUGH_ROWS rows or more differ, or if the share
+# MOSTLY_DIFFERENT of MORE_ROWS rows or more do. Fewer rows may differ by chance.
 MOST_CATEGORIES = 1000
 ENOUGH_ROWS = 10
 MOSTLY_DIFFERENT, MORE_ROWS = 0.9, 20
-# A column that is mostly numbers looks like one of numbers with typing errors, not of categories,
-# if it has more different numbers than this.
+# A column that is mostly numbers looks like numbers with typing errors, not like categories, if it
+# has more different numbers than this.
 MANY_NUMBERS = 20
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
@@ -38,23 +38,8 @@ def learn_columns(
 ) -> ColumnFeatures:
     """Return the features of some columns of a table; a `TableError` says why one cannot be used.
 
-    Parameters
-    ----------
-    table : Table
-        Rows to learn from.
-    names : sequence of str
-        Columns to use.
-    standardize, unseen
-        As in `Preparation.learn`.
-    impute : bool
-        Whether missing cells count as the median of a column of numbers, and as the most frequent
-        category of a column of text; otherwise they are errors.
-    flag_missing : bool
-        Whether columns with missing cells get one more feature, 1 where a cell is missing. A
-        missing text is then none of the categories.
-    trusted : bool
-        Whether columns are used as they are, even if they look like identifiers, or like numbers
-        with typing errors.
+    Options are those of `Preparation.learn`. Without `impute`, missing cells are errors. With
+    `flag_missing`, a missing text is no category.
     """
     if not trusted:
         _check_identifiers(table, names)
@@ -65,7 +50,7 @@ def learn_columns(
         missing = missing_in(values)
         k = len(columns)
         if missing.all() and trusted and impute:
-            continue  # its few values are in the other part of the table
+            continue  # its few values are among the other rows
         if missing.all():
             raise TableError(
                 f"{table.source}, column {name!r}: all cells are missing; leave it out: "
@@ -74,7 +59,7 @@ def learn_columns(
         if missing.any() and not impute:
             table.fail(
                 int(missing.argmax()),
-                f"the cell is missing, as {missing.sum()} of this column are; "
+                f"the cell is missing ({missing.sum()} in this column); "
                 "--missing impute fills them in, --missing drop leaves such rows out",
                 name,
             )
@@ -86,12 +71,10 @@ def learn_columns(
             columns.append(column)
             features.extend(Feature(k, "category", category) for category in column.categories)
         else:
-            if impute:
-                fill = _median(table, name, values[~missing])
+            fill = _median(table, name, values[~missing]) if impute else None
+            columns.append(NumberColumn(name, fill))
+            if fill is not None:
                 values = np.where(missing, fill, values)
-                columns.append(NumberColumn(name, fill))
-            else:
-                columns.append(NumberColumn(name))
             affine = _standardizing(table, name, values) if standardize else (0.0, 1.0)
             features.append(Feature(k, "number", None, *affine))
         if flag:
@@ -142,16 +125,18 @@ def _median(table: Table, name: str, values: np.ndarray) -> float:
     with np.errstate(over="ignore"):
         median = float(np.median(values))
     if not np.isfinite(median):
-        raise TableError(f"{table.source}, column {name!r}: too large numbers to impute")
+        raise TableError(f"{table.source}, column {name!r}: the numbers are too large to impute")
     return median
 
 
 def _standardizing(table: Table, name: str, values: np.ndarray) -> tuple[float, float]:
-    """Return mean and standard deviation of a column, of a constant one the value and 1."""
+    """Return mean and standard deviation of a column; for a constant one, its value and 1."""
     shifts, scales = standardizing(values[:, np.newaxis])
     shift, scale = float(shifts[0]), float(scales[0])
     if not (np.isfinite(shift) and np.isfinite(scale)):
-        raise TableError(f"{table.source}, column {name!r}: too large numbers to standardize")
+        raise TableError(
+            f"{table.source}, column {name!r}: the numbers are too large to standardize"
+        )
     return shift, scale
 
 
@@ -167,7 +152,7 @@ def _check_no_numbers(table: Table, name: str, values: np.ndarray, missing: np.n
     if 2 * len(numbers) > len(present) and (distinct > MANY_NUMBERS or 2 * distinct > len(numbers)):
         table.fail(
             row,
-            f"{quoted(cell)} is not a number, as most cells of this column are; correct it, or "
+            f"{quoted(cell)} is not a number, but most cells of this column are; correct it, or "
             f"leave the column out: {option('--drop', name)}",
             name,
         )

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taupath.preparation.scaling import standardizing
 from taupath.tables import Table, TableError
 
 if TYPE_CHECKING:
@@ -13,16 +12,9 @@ if TYPE_CHECKING:
 
 
 class MatrixFeatures:
-    """How a matrix becomes features: x_j as (x_j − shift_j) / scale_j.
+    """How a matrix becomes features: x_j as (x_j − shift_j) / scale_j, or x_j without these.
 
-    Parameters
-    ----------
-    n_features : int
-        Number of columns.
-    sparse : bool
-        Whether features are CSR, which are never shifted.
-    shift, scale : ndarray of shape (n_features,), optional
-        By default there is none.
+    Sparse features (CSR) are never shifted.
     """
 
     def __init__(
@@ -39,7 +31,7 @@ class MatrixFeatures:
 
     @property
     def feature_names(self) -> list[str]:
-        """Features are called by their place."""
+        """Features have no names but their numbers."""
         return [f"x{j}" for j in range(1, self.n_features + 1)]
 
     @classmethod
@@ -60,9 +52,9 @@ class MatrixFeatures:
         return cls(n_features, False, shift, scale)
 
     def apply(self, table: Table) -> "np.ndarray | sp.csr_array":
-        """Return the features of a table's matrix, sparse ones with zeros where columns end early.
+        """Return the features of a table's matrix, dense or sparse like those of training.
 
-        What was learned from a dense matrix gives a dense one, and so with sparse ones.
+        Columns that a sparse matrix lacks are zero.
         """
         import scipy.sparse as sp
 
@@ -86,11 +78,11 @@ class MatrixFeatures:
         finite = np.isfinite(X if isinstance(X, np.ndarray) else X.data)
         if not finite.all():
             row = _first_row(X, finite)
-            table.fail(row, "a value is too far from those of the model")
+            table.fail(row, "a value is too far from those of training")
         return X
 
     def _stacked(self, table: Table) -> np.ndarray:
-        """Return the columns of a file without names, which are called as features are."""
+        """Return the columns of a file without names, which has called them x1, x2, … as well."""
         names = set(table.names or ())
         if self.n_features > len(names) or not names.issuperset(self.feature_names):
             raise TableError(
@@ -131,3 +123,22 @@ def _largest(X: "sp.csr_array") -> np.ndarray:
     np.maximum.at(largest, X.indices, np.abs(X.data))
     largest[largest == 0] = 1.0
     return largest
+
+
+def standardizing(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and standard deviations of the columns of a finite matrix with rows.
+
+    For a constant column these are its value and 1. Deviations are divided by the largest before
+    they are squared, which avoids overflow and underflow; where they are too large even so, the
+    result is not finite.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        shift = X.mean(axis=0)
+        constant = X.min(axis=0) == X.max(axis=0)
+        shift[constant] = X[0, constant]
+        deviations = np.abs(X - shift)
+        largest = deviations.max(axis=0)
+        unit = np.where(largest > 0, largest, 1.0)
+        scale = unit * np.sqrt(np.mean((deviations / unit) ** 2, axis=0))
+    scale[constant | (scale == 0)] = 1.0
+    return shift, scale

@@ -1,4 +1,4 @@
-"""Fitted scikit-learn transformers as `ColumnFeatures`: each feature is made of one raw column.
+"""Fitted scikit-learn transformers as `ColumnFeatures`: each feature comes from one raw column.
 
 Transformers are not run but translated: from what they have learned, each of their outputs is
 described in terms of its raw column.
@@ -34,20 +34,10 @@ STORED = (
 
 @dataclass(frozen=True)
 class _Cells:
-    """Cells of a raw column, shifted and scaled.
-
-    Attributes
-    ----------
-    name : str
-        Of the raw column.
-    fill : str, float or None
-        What a missing cell counts as, in raw units.
-    shift, scale : float
-        (x − shift) / scale is the number that it has become.
-    """
+    """Cells of a raw column: the number x has become (x − shift) / scale."""
 
     name: str
-    fill: Any = None
+    fill: Any = None  # what a missing cell counts as, in raw units
     shift: float = 0.0
     scale: float = 1.0
 
@@ -82,38 +72,50 @@ def translated(steps: Sequence[tuple[str, Any]], names: Sequence[str]) -> Column
     `steps` are those of a `Pipeline` without the last one, `names` those of the raw columns. A
     `ValueError` names the step that cannot be stored.
     """
-    made: list[_Made] = [_Cells(name) for name in names]
-    for name, transformer in steps:
-        made = _through(transformer, made, (name,))
+    made = _through_all(steps, [_Cells(name) for name in names])
     if not made:
         raise ValueError("the pipeline makes no features")
     return _collected(made)
 
 
-def _through(transformer: Any, made: list[_Made], where: tuple[str, ...]) -> list[_Made]:
-    """Return what a transformer makes of columns."""
-    if transformer is None or (isinstance(transformer, str) and transformer == "passthrough"):
-        return made
-    translate = _TRANSLATIONS.get(type(transformer))  # a subclass may do something else
-    if translate is not None:
-        return translate(transformer, made, where)
-    raise _cannot(
-        where,
-        transformer,
-        f"a model file holds {STORED}; apply this step to the data before the pipeline, or pickle "
-        "the pipeline where you trust the file",
-    )
+class StepNotStored(ValueError):
+    """A step cannot be stored; `path` names it, then the steps that hold it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.path: list[str] = []
+        self.kind = ""
+
+    def __str__(self) -> str:
+        """Return which step it is, and why."""
+        return f"step {' in '.join(self.path)} ({self.kind}) cannot be stored: {self.args[0]}"
 
 
-def _pipeline(pipeline: Pipeline, made: list[_Made], where: tuple[str, ...]) -> list[_Made]:
-    for name, step in pipeline.steps:
-        made = _through(step, made, (*where, name))
+def _through_all(steps: Sequence[tuple[str, Any]], made: list[_Made]) -> list[_Made]:
+    for name, transformer in steps:
+        made = _through(name, transformer, made)
     return made
 
 
-def _columns(
-    transformer: ColumnTransformer, made: list[_Made], where: tuple[str, ...]
-) -> list[_Made]:
+def _through(name: str, transformer: Any, made: list[_Made]) -> list[_Made]:
+    """Return what a transformer of this name makes of columns."""
+    if transformer is None or (isinstance(transformer, str) and transformer == "passthrough"):
+        return made
+    try:
+        translate = _TRANSLATIONS.get(type(transformer))  # a subclass may do something else
+        if translate is None:
+            raise StepNotStored(
+                f"a model file holds {STORED}; apply this step to the data before the pipeline, or "
+                "pickle the pipeline where you trust the file"
+            )
+        return translate(transformer, made)
+    except StepNotStored as error:
+        error.path.append(repr(name))
+        error.kind = error.kind or type(transformer).__name__
+        raise
+
+
+def _columns(transformer: ColumnTransformer, made: list[_Made]) -> list[_Made]:
     names = list(getattr(transformer, "feature_names_in_", ()))
     weights = transformer.transformer_weights or {}
     found: list[_Made] = []
@@ -123,8 +125,8 @@ def _columns(
             continue
         weight = float(weights.get(name, 1.0))
         if not weight > 0.0:
-            raise _cannot(where, transformer, f"the weight of {name!r} must be above 0")
-        own = _through(part, [made[place] for place in places], (*where, name))
+            raise StepNotStored(f"the weight of {name!r} must be above 0")
+        own = _through(name, part, [made[place] for place in places])
         found += [_scaled(one, 0.0, 1.0 / weight) for one in own] if weight != 1.0 else own
     return found
 
@@ -145,15 +147,11 @@ def _places(columns: Any, names: list[str], n_columns: int) -> list[int]:
     ]
 
 
-def _function(
-    transformer: FunctionTransformer, made: list[_Made], where: tuple[str, ...]
-) -> list[_Made]:
+def _function(transformer: FunctionTransformer, made: list[_Made]) -> list[_Made]:
     if transformer.func is not None:
-        raise _cannot(
-            where,
-            transformer,
+        raise StepNotStored(
             "it is a Python function, and a model file holds no code; apply it to the data before "
-            "the pipeline",
+            "the pipeline"
         )
     return made
 
@@ -161,9 +159,9 @@ def _function(
 # -- scalers -----------------------------------------------------------------------------------
 
 
-def _affine(scaler: Any, made: list[_Made], where: tuple[str, ...]) -> list[_Made]:
+def _affine(scaler: Any, made: list[_Made]) -> list[_Made]:
     if getattr(scaler, "clip", False):
-        raise _cannot(where, scaler, "clip=True is not stored; train with clip=False")
+        raise StepNotStored("clip=True is not stored; train with clip=False")
     zeros, ones = np.zeros(len(made)), np.ones(len(made))
     if isinstance(scaler, MinMaxScaler):
         shifts, scales = -scaler.min_ / scaler.scale_, 1.0 / scaler.scale_
@@ -187,17 +185,14 @@ def _scaled(one: _Made, shift: float, scale: float) -> _Made:
 # -- missing cells -----------------------------------------------------------------------------
 
 
-def _imputed(imputer: SimpleImputer, made: list[_Made], where: tuple[str, ...]) -> list[_Made]:
+def _imputed(imputer: SimpleImputer, made: list[_Made]) -> list[_Made]:
     if not is_nothing(imputer.missing_values):
-        raise _cannot(
-            where,
-            imputer,
+        raise StepNotStored(
             f"missing_values={imputer.missing_values!r} is not stored; write missing cells as NaN "
-            "and train with missing_values=numpy.nan",
+            "and train with missing_values=numpy.nan"
         )
     filled = [
-        _filled(one, value, where, imputer)
-        for one, value in zip(made, imputer.statistics_.tolist(), strict=True)
+        _filled(one, value) for one, value in zip(made, imputer.statistics_.tolist(), strict=True)
     ]
     empty = [not imputer.keep_empty_features and _is_nan(value) for value in imputer.statistics_]
     found = [one for one, none in zip(filled, empty, strict=True) if not none]
@@ -208,7 +203,7 @@ def _imputed(imputer: SimpleImputer, made: list[_Made], where: tuple[str, ...]) 
     return found
 
 
-def _filled(one: _Made, value: Any, where: tuple[str, ...], imputer: SimpleImputer) -> _Made:
+def _filled(one: _Made, value: Any) -> _Made:
     """Return a column with a value in place of missing cells."""
     if not isinstance(one, _Cells) or one.fill is not None:
         return one  # nothing is missing
@@ -216,13 +211,13 @@ def _filled(one: _Made, value: Any, where: tuple[str, ...], imputer: SimpleImput
         # a column without any value in training leaves at most a flag: the fill does not matter
         number = 0.0 if _is_nan(value) else float(value)
         return replace(one, fill=number * one.scale + one.shift)
-    return replace(one, fill=_text(value, one.name, where, imputer))
+    return replace(one, fill=_text(value, one.name))
 
 
 # -- categories --------------------------------------------------------------------------------
 
 
-def _one_hot(encoder: OneHotEncoder, made: list[_Made], where: tuple[str, ...]) -> list[_Made]:
+def _one_hot(encoder: OneHotEncoder, made: list[_Made]) -> list[_Made]:
     infrequent = getattr(encoder, "infrequent_categories_", [None] * len(made))
     dropped = encoder.drop_idx_ if encoder.drop_idx_ is not None else [None] * len(made)
     found: list[_Made] = []
@@ -230,15 +225,13 @@ def _one_hot(encoder: OneHotEncoder, made: list[_Made], where: tuple[str, ...]) 
         made, encoder.categories_, infrequent, dropped, strict=True
     ):
         if (one.shift, one.scale) != (0.0, 1.0) or isinstance(one, _Category):
-            raise _cannot(
-                where, encoder, "it encodes what was scaled or encoded before; encode raw columns"
-            )
+            raise StepNotStored("it encodes what was scaled or encoded before; encode raw columns")
         places = [place for place in range(len(categories)) if place != drop]
         if isinstance(one, _Missing):
             parts = ("missing" if categories[place] else "present" for place in places)
             found += [replace(one, part=part) for part in parts]
         else:
-            found += _encoded(encoder, one, categories.tolist(), rare, drop, where)
+            found += _encoded(encoder, one, categories.tolist(), rare, drop)
     return found
 
 
@@ -248,39 +241,29 @@ def _encoded(
     categories: list[Any],
     rare: np.ndarray | None,
     drop: int | None,
-    where: tuple[str, ...],
 ) -> list[_Made]:
     """Return the features of a raw column's categories, without the one to drop."""
-    texts = [
-        None if is_nothing(value) else _text(value, one.name, where, encoder)
-        for value in categories
-    ]
+    texts = [None if is_nothing(value) else _text(value, one.name) for value in categories]
     # cells that read NA or are empty are missing in every file
     missing = [k for k, text in enumerate(texts) if text is None or is_missing(text)]
     imputed = one.fill is not None and not (isinstance(one.fill, str) and is_missing(one.fill))
     if missing and imputed:
         kind = repr(categories[missing[0]])
-        raise _cannot(
-            where,
-            encoder,
+        raise StepNotStored(
             f"missing cells of column {one.name!r} were filled in before, but not those with "
             f"{kind}, which have become a category; fill in these, with missing_values={kind}, or "
-            "write all missing cells as NaN",
+            "write all missing cells as NaN"
         )
     if len(missing) > 1:
-        raise _cannot(
-            where,
-            encoder,
+        raise StepNotStored(
             f"column {one.name!r} has several kinds of missing cells in its categories, which a "
-            "file cannot tell apart: None, NaN, or text such as 'NA'; write all of them as NaN",
+            "file cannot tell apart: None, NaN, or text such as 'NA'; write all of them as NaN"
         )
     known = {k: text for k, text in enumerate(texts) if text is not None and k not in missing}
     if len(set(known.values())) < len(known):
-        raise _cannot(
-            where, encoder, f"column {one.name!r} has categories that differ in blanks alone"
-        )
+        raise StepNotStored(f"column {one.name!r} has categories that differ in blanks alone")
     if not known:
-        raise _cannot(where, encoder, f"column {one.name!r} has missing cells only")
+        raise StepNotStored(f"column {one.name!r} has missing cells only")
     group = [k for k, value in enumerate(categories) if rare is not None and _among(value, rare)]
     unseen = "error" if encoder.handle_unknown == "error" else "ignore"
     if group and encoder.handle_unknown in ("infrequent_if_exist", "warn"):
@@ -309,7 +292,7 @@ def _encoded(
     return made if not group or drop in group else [*made, _Category(column, "rare")]
 
 
-def _text(value: Any, name: str, where: tuple[str, ...], transformer: Any) -> str:
+def _text(value: Any, name: str) -> str:
     """Return a value of a column as a file has it."""
     if isinstance(value, str):
         return value.strip()
@@ -318,9 +301,7 @@ def _text(value: Any, name: str, where: tuple[str, ...], transformer: Any) -> st
     if isinstance(value, int | float):
         return show_number(value)
     kind = type(value).__name__
-    raise _cannot(
-        where, transformer, f"column {name!r} has {kind} values; use text, numbers or Booleans"
-    )
+    raise StepNotStored(f"column {name!r} has {kind} values; use text, numbers or Booleans")
 
 
 def _among(value: Any, values: np.ndarray) -> bool:
@@ -339,14 +320,14 @@ def _collected(made: list[_Made]) -> ColumnFeatures:
     columns: list[NumberColumn | TextColumn] = []
     features: list[Feature | None] = [None] * len(made)
     taken: set[tuple[int, str, str | None]] = set()
-    # flags last: they are taken of columns that are there anyhow
+    # flags last: they are read from columns that other features need anyway
     for j in sorted(range(len(made)), key=lambda j: isinstance(made[j], _Missing)):
         one = made[j]
         part, category, wanted = "number", None, _column_of(one, columns)
         if not isinstance(one, _Cells):
             part = one.part
             category = one.category if isinstance(one, _Category) else None
-        # no two features take the same of a column
+        # no two features take the same part of a column
         places = (k for k, column in enumerate(columns) if column == wanted)
         place = next((k for k in places if (k, part, category) not in taken), len(columns))
         if place == len(columns):
@@ -371,14 +352,8 @@ def _column_of(one: _Made, columns: list[NumberColumn | TextColumn]) -> NumberCo
     )
 
 
-def _cannot(where: tuple[str, ...], transformer: Any, why: str) -> ValueError:
-    """Return an error about a step that cannot be stored."""
-    step = " in ".join(repr(name) for name in reversed(where))
-    return ValueError(f"step {step} ({type(transformer).__name__}) cannot be stored: {why}")
-
-
 _TRANSLATIONS: dict[type, Callable[..., list[_Made]]] = {
-    Pipeline: _pipeline,
+    Pipeline: lambda pipeline, made: _through_all(pipeline.steps, made),
     ColumnTransformer: _columns,
     FunctionTransformer: _function,
     StandardScaler: _affine,

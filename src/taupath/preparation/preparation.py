@@ -7,13 +7,7 @@ import numpy as np
 
 from taupath.choices import MISSING, TASKS, UNSEEN
 from taupath.preparation import labels
-from taupath.preparation.checked_json import (
-    take_choice,
-    take_dict,
-    take_text,
-    take_texts,
-    take_whole,
-)
+from taupath.preparation.checked_json import take, take_choice, take_dict, take_texts, take_whole
 from taupath.preparation.column_notes import index_columns, notes_on
 from taupath.preparation.columns import ColumnFeatures
 from taupath.preparation.feature_state import feature_state, features_from_state
@@ -162,12 +156,12 @@ class Preparation:
         missing : {"error", "impute", "drop"}
             What is done about missing cells: they are errors; or numbers count as the median of
             their column and text as its most frequent category; or such rows are left out. With
-            the latter two, rows without response are left out, too.
+            the last two, rows without a response are left out, too.
         flag_missing : bool
-            With ``missing="impute"``: whether columns with missing cells get a feature more, 1
+            With ``missing="impute"``: whether columns with missing cells get one more feature, 1
             where a cell is missing.
         unseen : {"ignore", "error"}
-            What a text is that occurs only in later tables: no category, or an error.
+            What a text that occurs only in later tables is: no category, or an error.
         trusted : bool
             Whether columns are used as they are, even if they look like identifiers, like an
             index, or like numbers with typing errors: for part of a table that was learned from.
@@ -248,7 +242,7 @@ class Preparation:
         table : Table
             Rows with the columns that were learned from; responses need not be there.
         unseen : {"ignore", "error"}, optional
-            What texts are that training did not have, in place of what was asked for then.
+            What texts that training did not have are, in place of what `learn` was asked for.
 
         Returns
         -------
@@ -258,9 +252,9 @@ class Preparation:
         Raises
         ------
         TableError
-            If a column is missing or has text for numbers, a missing cell cannot be filled in, a
-            category was never seen and is not ignored, or a matrix is wider than the
-            model's.
+            If a column is missing or has text instead of numbers, a missing cell cannot be filled
+            in, a category was never seen and is not ignored, or a dense matrix has another number
+            of columns than the model.
         """
         if isinstance(self.columns, ColumnFeatures):
             return self.columns.apply(table, unseen)
@@ -294,8 +288,8 @@ class Preparation:
         """Return whether a table has responses.
 
         It has none if the target column is not there or is empty. LIBSVM files always have a
-        label; where rows are to be predicted it is a stand-in: the same in all of them, and
-        none of the classes, or 0 for regression.
+        label; in rows to predict it is a placeholder: the same in all of them, and none of the
+        classes, or 0 for regression.
         """
         if self.target is not None or isinstance(self.columns, ColumnFeatures):
             target = self.target_in(table)
@@ -338,7 +332,7 @@ class Preparation:
         return labels.codes(values, table, target, self.classes)
 
     def state(self) -> dict[str, Any]:
-        """Return all of it as a dict of JSON types, from which `from_state` makes it again."""
+        """Return the preparation as a dict of JSON types, which `from_state` reads."""
         return {
             "version": STATE_VERSION,
             "task": self.task,
@@ -352,18 +346,18 @@ class Preparation:
 
     @classmethod
     def from_state(cls, state: Any) -> "Preparation":
-        """Return the preparation that a state was taken of.
+        """Return the preparation of a state.
 
         Parameters
         ----------
         state : dict
-            As `state` returns it, now or in an earlier version. It may come from a file: nothing
-            in it is trusted.
+            As `state` of this version or an earlier one returns it. It may come from a file:
+            nothing in it is trusted.
 
         Raises
         ------
         ValueError
-            If it is no such state.
+            If it is not a valid state.
         """
         what = "the preparation"
         version = STATE_VERSION
@@ -384,11 +378,9 @@ class Preparation:
         if classes is not None:
             classes = labels.classes_from_state(classes)
         features = features_from_state(checked["features"], version)
-        used: list[str] = []
-        if isinstance(features, ColumnFeatures):
-            used = features.names
+        used = features.names if isinstance(features, ColumnFeatures) else []
         if target is not None:
-            used = [*used, take_text(target, f"{what}: target")]
+            used = [*used, take(target, f"{what}: target", str)]
         if len({*used, *drop, *keep}) < len(used) + len(drop) + len(keep):
             raise ValueError(f"{what}: a column is both used and left out")
         if isinstance(features, MatrixFeatures) and (target is not None or drop or keep):

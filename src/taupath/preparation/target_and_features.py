@@ -19,16 +19,8 @@ def target_column(
 ) -> str:
     """Return the name of the target column, after checking that it can be used.
 
-    Parameters
-    ----------
-    table : Table
-        With named columns.
-    target : str or None
-        Name or number that was asked for.
-    drop, keep : sequence of str
-        Columns that are not features.
-    missing : {"error", "impute", "drop"}
-        What is done about missing cells.
+    `target` is the name or the number that was asked for, if any. Columns to `drop` and to `keep`
+    are not features. `missing` says what is done about missing cells.
     """
     names = table.names or []
     for what, wanted in (("drop", drop), ("keep", keep)):
@@ -59,7 +51,7 @@ def target_column(
     if holes.any() and missing == "error":
         table.fail(
             int(holes.argmax()),
-            f"the cell is missing, as {int(holes.sum())} of the target are; --missing drop leaves "
+            f"the cell is missing ({int(holes.sum())} in the target); --missing drop leaves "
             "such rows out",
             target,
         )

@@ -1,13 +1,12 @@
 """The paper's Figure 1: the decision boundary at low, middle and high τ."""
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
 from taupath.display import BoundaryDisplay
 from taupath.estimators.classifier import QuantileSVC
-from taupath.reproduce.context import Check, Context
-from taupath.reproduce.files import new_figure, save_figure, write_csv
+from taupath.reproduce.context import Check, Context, new_figure
 from taupath.reproduce.text_tables import table
 
 TAUS = (0.05, 0.5, 0.95)
@@ -19,8 +18,9 @@ class Boundary:
     """The boundary w.x + b = 0 at one τ, and the training samples it has on the wrong side."""
 
     tau: float
-    coef: tuple[float, float]
-    intercept: float
+    w1: float
+    w2: float
+    b: float
     missed_positive: int
     missed_negative: int
 
@@ -37,16 +37,9 @@ def measure(model: QuantileSVC, X: np.ndarray, y: np.ndarray) -> list[Boundary]:
     found = []
     for tau in TAUS:
         positive = model.predict(X, tau=tau) > 0
-        w = model.path_.coef(tau)
-        found.append(
-            Boundary(
-                tau,
-                (float(w[0]), float(w[1])),
-                float(model.path_.intercept(tau)),
-                int(np.count_nonzero(~positive & (y > 0))),
-                int(np.count_nonzero(positive & (y < 0))),
-            )
-        )
+        missed = int((~positive & (y > 0)).sum()), int((positive & (y < 0)).sum())
+        w1, w2 = model.path_.coef(tau).tolist()
+        found.append(Boundary(tau, w1, w2, float(model.path_.intercept(tau)), *missed))
     return found
 
 
@@ -59,8 +52,8 @@ def reproduce(context: Context) -> list[Check]:
     n = len(y) // 2
     columns = [
         ("τ", [f"{each.tau:g}" for each in found]),
-        ("w", [f"({each.coef[0]:.3f}, {each.coef[1]:.3f})" for each in found]),
-        ("b", [f"{each.intercept:.3f}" for each in found]),
+        ("w", [f"({each.w1:.3f}, {each.w2:.3f})" for each in found]),
+        ("b", [f"{each.b:.3f}" for each in found]),
         ("blue squares missed", [f"{each.missed_positive} of {n}" for each in found]),
         ("red dots missed", [f"{each.missed_negative} of {n}" for each in found]),
     ]
@@ -87,20 +80,13 @@ def reproduce(context: Context) -> list[Check]:
         ),
     ]
     context.say_checks(checks)
-    write_csv(
-        context.output / "figure1.csv",
-        ["τ", "w1", "w2", "b", "positives missed", "negatives missed"],
-        [
-            [each.tau, *each.coef, each.intercept, each.missed_positive, each.missed_negative]
-            for each in found
-        ],
-    )
-    figure = new_figure("figure1", (10.0, 3.4))
+    figure = new_figure(10.0, 3.4)
     for ax, each in zip(figure.subplots(1, 3, sharex=True, sharey=True), found, strict=True):
         BoundaryDisplay.from_estimator(
             model, X, y, taus=each.tau, ax=ax, labels=False, legend=False
         )
         ax.set_title(rf"$\tau$ = {each.tau:g}")
         ax.set(xlabel="", ylabel="", aspect="equal")
-    save_figure(figure, context.output / "figure1.png")
+    head = ["τ", "w1", "w2", "b", "positives missed", "negatives missed"]
+    context.write("figure1", head, map(astuple, found), figure)
     return checks

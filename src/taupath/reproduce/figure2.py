@@ -8,11 +8,10 @@ from taupath.datasets import PaperData
 from taupath.display import PerformanceDisplay
 from taupath.display.drawing import TAU_LABEL
 from taupath.estimators.classifier import QuantileSVC
-from taupath.reproduce.context import Check, Context
-from taupath.reproduce.files import new_figure, save_figure, write_csv
+from taupath.reproduce.context import Check, Context, new_figure
 from taupath.reproduce.text_tables import percent, table
 
-# Where the paper calls accuracy on spam very stable: it names (0, 0.9].
+# Where accuracy on spam should be very stable; the paper names (0, 0.9].
 MIDDLE = (0.1, 0.9)
 # Accuracy that moves by no more than this is flat.
 FLAT = 0.01
@@ -23,34 +22,16 @@ SHOWN = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 
 @dataclass(frozen=True)
 class Curves:
-    """Rates on the test part as steps over τ, and what the checks need besides.
-
-    Attributes
-    ----------
-    name : str
-        Name of the set.
-    display : PerformanceDisplay
-        The steps, drawn.
-    n_positive, n_negative : int
-        Samples of either class in the test part.
-    accuracy_at_ends : tuple of float
-        At τ = 0 and at τ = 1 themselves.
-    share_everywhere : float
-        Share of the positive class in all three parts together.
-    accuracy_everywhere : float
-        Accuracy at τ = 0 on all three parts together.
-    on_margin : dict
-        Share of the training samples on the margin, for some τ.
-    """
+    """Rates on the test part as steps over τ, and what the checks need besides."""
 
     name: str
     display: PerformanceDisplay
     n_positive: int
     n_negative: int
-    accuracy_at_ends: tuple[float, float]
-    share_everywhere: float
-    accuracy_everywhere: float
-    on_margin: dict[float, float]
+    accuracy_at_ends: tuple[float, float]  # at τ = 0 and at τ = 1 themselves
+    share_everywhere: float  # of the positive class, in all three parts together
+    accuracy_everywhere: float  # at τ = 0, on all three parts together
+    on_margin: dict[float, float]  # share of the training samples on the margin, by τ
 
     @property
     def share(self) -> float:
@@ -58,7 +39,7 @@ class Curves:
         return self.n_positive / (self.n_positive + self.n_negative)
 
     def at(self, tau: float) -> tuple[float, float, float]:
-        """Return TPR, TNR and accuracy on the step of τ, before it where two meet."""
+        """Return TPR, TNR and accuracy at τ; where two steps meet, those of the first."""
         steps = self.display
         k = min(max(int(np.searchsorted(steps.taus, tau)) - 1, 0), len(steps.tpr) - 1)
         return float(steps.tpr[k]), float(steps.tnr[k]), float(steps.accuracy[k])
@@ -78,7 +59,7 @@ class Curves:
 
 
 def largest_reversal(falling: np.ndarray) -> float:
-    """Return by how much a sequence that should fall rises again above what it had come to."""
+    """Return the largest rise above the lowest value so far of a sequence that should fall."""
     return float(np.max(falling - np.minimum.accumulate(falling)))
 
 
@@ -88,13 +69,9 @@ def measure(data: PaperData, ax: object) -> Curves:
     display = PerformanceDisplay.from_estimator(
         model, data.X_test, data.y_test, ax=ax, name=data.name
     )
-    parts = [
-        (data.X_train, data.y_train),
-        (data.X_valid, data.y_valid),
-        (data.X_test, data.y_test),
-    ]
-    right = sum(int((model.predict(X, tau=0.0) == y).sum()) for X, y in parts)
-    y = np.concatenate([y for _, y in parts])
+    X = (data.X_train, data.X_valid, data.X_test)
+    y = np.concatenate((data.y_train, data.y_valid, data.y_test))
+    at_zero = np.concatenate([model.predict(part, tau=0.0) for part in X])
     ends = [float((model.predict(data.X_test, tau=t) == data.y_test).mean()) for t in (0.0, 1.0)]
     return Curves(
         name=data.name,
@@ -103,7 +80,7 @@ def measure(data: PaperData, ax: object) -> Curves:
         n_negative=int((data.y_test < 0).sum()),
         accuracy_at_ends=(ends[0], ends[1]),
         share_everywhere=float((y > 0).mean()),
-        accuracy_everywhere=right / len(y),
+        accuracy_everywhere=float((at_zero == y).mean()),
         on_margin={
             tau: len(model.path_.index_sets(tau)[1]) / len(data.y_train) for tau in SHOWN[:-1]
         },
@@ -113,7 +90,7 @@ def measure(data: PaperData, ax: object) -> Curves:
 def reproduce(context: Context) -> list[Check]:
     """Draw the sets that are there; print, write figure2.csv and figure2.png."""
     sets = context.sets
-    figure = new_figure("figure2", (4.2 * len(sets), 3.4))
+    figure = new_figure(4.2 * len(sets), 3.4)
     axes = figure.subplots(1, len(sets), squeeze=False)[0]
     curves = [measure(data, ax) for data, ax in zip(sets, axes, strict=True)]
     for k, ax in enumerate(axes):
@@ -126,23 +103,20 @@ def reproduce(context: Context) -> list[Check]:
         context.say_all(_rates(each))
     checks = [check for each in curves for check in _checks(each)]
     context.say_checks(checks)
-    write_csv(
-        context.output / "figure2.csv",
-        ["data", "τ from", "τ to", "TPR", "TNR", "accuracy"],
-        [
-            [each.name, *line]
-            for each in curves
-            for line in zip(
-                each.display.taus[:-1],
-                each.display.taus[1:],
-                each.display.tpr,
-                each.display.tnr,
-                each.display.accuracy,
-                strict=True,
-            )
-        ],
-    )
-    save_figure(figure, context.output / "figure2.png")
+    rows = [
+        [each.name, *line]
+        for each in curves
+        for line in zip(
+            each.display.taus[:-1],
+            each.display.taus[1:],
+            each.display.tpr,
+            each.display.tnr,
+            each.display.accuracy,
+            strict=True,
+        )
+    ]
+    head = ["data", "τ from", "τ to", "TPR", "TNR", "accuracy"]
+    context.write("figure2", head, rows, figure)
     return checks
 
 
@@ -165,7 +139,7 @@ def _rates(curves: Curves) -> list[str]:
 
 
 def _monotone(reversal: float, n_samples: int) -> str:
-    """Return how well a rate keeps its direction: always, but for little, or not."""
+    """Return the verdict on a rate that should never turn back."""
     if reversal == 0.0:
         return "agrees"
     return "in the main" if reversal <= max(SMALL, 1.0 / n_samples) + 1e-12 else "differs"
@@ -189,14 +163,14 @@ def _checks(curves: Curves) -> list[Check]:
         Check(
             f"{name}: TPR falls along τ, not necessarily strictly",
             f"{wrong[0]} of its {n_steps[0]} steps go up; it is never more than {percent(tpr, 2)} "
-            f"({round(tpr * curves.n_positive)} of {curves.n_positive}) above what it had come to",
+            f"({round(tpr * curves.n_positive)} of {curves.n_positive}) above its lowest so far",
             _monotone(tpr, curves.n_positive),
         ),
         Check(
             f"{name}: TNR rises along τ",
             f"{wrong[1]} of its {n_steps[1]} steps go down; it is never more than "
             f"{percent(tnr, 2)} ({round(tnr * curves.n_negative)} of {curves.n_negative}) below "
-            "what it had come to",
+            "its highest so far",
             _monotone(tnr, curves.n_negative),
         ),
     ]

@@ -16,27 +16,20 @@ from typing import Any
 
 import numpy as np
 
-# A dual variable this close to an end of its box, as a part of the box, is at that end: rounding.
+# A dual variable this close to a bound, as a part of its box, is at the bound: this is rounding.
 AT_BOUND = 1e-12
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How far a solution is from the optimum.
+    """How far a solution is from the optimum, with P and D as above.
 
-    Attributes
-    ----------
-    gap : float
-        (P - D) / P.
-    kkt : float
-        The largest error of a margin, whose target is 1: below it where α_i could still rise,
-        above it where α_i could still fall. Or, if that is larger, how far an α_i has left its
-        box, as a part of the widest box 2/n.
-    primal, dual : float
-        P and D as defined above.
+    `kkt` is the largest error of a margin, whose target is 1: below it where α_i could still rise,
+    above it where α_i could still fall. Or, if that is larger, how far an α_i has left its box, as
+    a part of the widest box 2/n.
     """
 
-    gap: float
+    gap: float  # (P - D) / P
     kkt: float
     primal: float
     dual: float
@@ -63,8 +56,8 @@ class Problem:
         """Judge α, or, where w is given, the pair of w (bias last) and α.
 
         P - D = λ/2 |w - w(α)|² + Σ [(c_i - α_i)(1 - m_i)₊ + α_i (m_i - 1)₊]: no term is
-        negative, so no digits cancel. Outside of the box this would not hold, so α is put into it
-        first. A box of zero width asks nothing of its margin.
+        negative, so no digits cancel. This holds only inside the box, so α is clipped to it first.
+        A box of zero width asks nothing of its margin.
         """
         c = self.box(tau)
         outside = np.max(np.maximum(-alpha, alpha - c), initial=0.0) * len(self.y) / 2.0
@@ -84,10 +77,7 @@ class Problem:
         return Verdict(float(gap / primal), float(kkt), float(primal), float(dual))
 
     def worst(self, solution: Callable[[float], np.ndarray], taus: Iterable[float]) -> Verdict:
-        """Return the largest gap and the largest violation of α = solution(τ) over these τ.
-
-        The objectives are those where the gap is largest.
-        """
+        """Return the `worst` verdict on α = solution(τ) over these τ."""
         return worst([self.judge(tau, solution(tau)) for tau in taus])
 
 

@@ -1,12 +1,12 @@
 """Kinks against n, beside n log n.
 
 The paper: "We found empirically that the number of kinks increases with the size of training set,
-n, but is bounded by n log(n)." Its three sets are taken in growing parts, at the paper's λ; beside
-them, the simulated samples with an RBF kernel of `lemma`, which the paper did not have.
+n, but is bounded by n log(n)." Kinks are counted on growing parts of its three sets, at the paper's
+λ, and on the simulated samples of `lemma` with an RBF kernel, which the paper did not have.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,11 @@ from taupath.datasets import PaperData
 from taupath.display.drawing import GREY, PALETTE
 from taupath.fitting.classification import quantile_path
 from taupath.reproduce import lemma
-from taupath.reproduce.context import Check, Context
-from taupath.reproduce.files import new_figure, save_figure, write_csv
+from taupath.reproduce.context import Check, Context, new_figure
 from taupath.reproduce.text_tables import table
 from taupath.reproduce.timing import PAPER
 
-# The smallest part, and how many random orders of the samples the parts are taken from.
+# Samples in the smallest part, and random orders of the samples that parts are taken from.
 SMALLEST = 20
 N_ORDERS = 3
 SIMULATED = "simulated, RBF"
@@ -82,18 +81,10 @@ def reproduce(context: Context) -> list[Check]:
         context.say_all(_report(name, own))
     checks = [_check(name, own) for name, own in counts.items()]
     context.say_checks(checks)
-    write_csv(
-        context.output / "kinks.csv",
-        ["data", "n", "order", "kinks", "n log n"],
-        [
-            [count.name, count.n_samples, count.order, count.kinks, count.bound]
-            for own in counts.values()
-            for count in own
-        ],
-    )
-    figure = new_figure("kinks", (9.0, 3.8))
+    figure = new_figure(9.0, 3.8)
     _draw(figure.subplots(1, 2), counts)
-    save_figure(figure, context.output / "kinks.png")
+    rows = [(*astuple(count), count.bound) for own in counts.values() for count in own]
+    context.write("kinks", ["data", "n", "order", "kinks", "n log n"], rows, figure)
     return checks
 
 

@@ -1,12 +1,12 @@
 """Lemma 2.2 by simulation: f_τ(x) ≥ 0 becomes η(x) ≥ τ as n grows and λ falls.
 
 x is uniform on [0, 1] and η(x) = P(Y = 1 | x) = 1/2 + 2/5 sin 2πx. The kernel is an RBF, whose
-functions come as close to any continuous one as wanted; λ = 1 / (10 √n), so that λ → 0 while
-nλ → ∞. The distance of a path to the truth is the measure of the symmetric difference of
-{x : f_τ(x) ≥ 0} and {x : η(x) ≥ τ}, averaged over τ: over x on a fine grid, over τ exactly.
+functions can approximate any continuous one; λ = 1 / (10 √n), so that λ → 0 while nλ → ∞. The
+distance of a path to the truth is the measure of the symmetric difference of {x : f_τ(x) ≥ 0} and
+{x : η(x) ≥ τ}, averaged over τ: over x on a fine grid, over τ exactly.
 """
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,14 @@ from taupath.display.drawing import GREY, INK, PALETTE, POSITIVE
 from taupath.fitting.classification import quantile_path
 from taupath.paths.blocks import slices
 from taupath.paths.path import SolutionPath
-from taupath.reproduce.context import Check, Context
-from taupath.reproduce.files import new_figure, save_figure, write_csv
+from taupath.reproduce.context import Check, Context, new_figure
 from taupath.reproduce.text_tables import table
 
 SIZES = (50, 100, 200, 400, 800, 1600)
 N_SEEDS = 5
 GAMMA = 30.0
 N_GRID = 200
-# Grid points at a time whose functions are looked at.
+# Grid points evaluated at a time.
 AT_A_TIME = 50
 
 
@@ -98,16 +97,8 @@ def measure(
     rows = []
     for n_samples in sizes:
         for seed in range(n_seeds):
-            path = simulated_path(n_samples, seed)
-            rows.append(
-                Row(
-                    n_samples,
-                    seed,
-                    regularization(n_samples),
-                    path.n_kinks,
-                    distance(path, grid),
-                )
-            )
+            path, lam = simulated_path(n_samples, seed), regularization(n_samples)
+            rows.append(Row(n_samples, seed, lam, path.n_kinks, distance(path, grid)))
     return rows
 
 
@@ -142,17 +133,12 @@ def reproduce(context: Context) -> list[Check]:
         )
     ]
     context.say_checks(checks)
-    write_csv(
-        context.output / "lemma.csv",
-        ["n", "seed", "λ", "kinks", "distance"],
-        [[row.n_samples, row.seed, row.lam, row.kinks, row.distance] for row in rows],
-    )
-    figure = new_figure("lemma", (12.0, 3.2))
+    figure = new_figure(12.0, 3.2)
     *planes, last = figure.subplots(1, 4)
     for ax, n_samples in zip(planes, (sizes[0], sizes[len(sizes) // 2], sizes[-1]), strict=True):
         _draw_plane(ax, n_samples)
     _draw_distances(last, rows, sizes, means, slope)
-    save_figure(figure, context.output / "lemma.png")
+    context.write("lemma", ["n", "seed", "λ", "kinks", "distance"], map(astuple, rows), figure)
     return checks
 
 

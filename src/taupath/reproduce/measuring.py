@@ -19,8 +19,8 @@ T = TypeVar("T")
 class Stopwatch:
     """CPU seconds of jobs that are run several times, in turn.
 
-    The best run of a job is the one the rest of the machine disturbed least. Jobs run in turn
-    meet the same disturbances, so that a ratio of two bests compares like with like.
+    The best run of a job is the one that other processes disturbed least. Jobs that run in turn
+    are disturbed alike, so a ratio of two bests compares like with like.
     """
 
     def __init__(self) -> None:
@@ -50,22 +50,14 @@ class Stopwatch:
 class Work:
     """What a walk did, in numbers that do not depend on the machine.
 
-    Attributes
-    ----------
-    rows_per_event, mean_free : float
-        Rows evaluated and size of the free set, on average over all events, those of the start
-        included.
-    refactorizations, repairs : int
-        How often the factor and the whole solution were made afresh.
-    nbytes : int
-        Bytes of the recorded path.
+    Averages are over all events, including those of the start.
     """
 
-    rows_per_event: float
-    mean_free: float
-    refactorizations: int
-    repairs: int
-    nbytes: int
+    rows_per_event: float  # rows evaluated, on average
+    mean_free: float  # size of the free set, on average
+    refactorizations: int  # how often the factor was computed afresh
+    repairs: int  # how often the whole solution was
+    nbytes: int  # of the recorded path
 
 
 def work(path: SolutionPath) -> Work:

@@ -18,14 +18,7 @@ TOLERANCE = 1e-3
 class Liblinear:
     """LIBLINEAR as the paper calls it: dual coordinate descent on the hinge loss, C by class.
 
-    Parameters
-    ----------
-    problem : Problem
-        What to solve. It is handed over once; `train` is LIBLINEAR's own work.
-    taus : sequence of float
-        The τ to be trained at; the paper's.
-    tolerance : float
-        LIBLINEAR's -e; the paper's.
+    The problem is converted once, so that `train` at one of `taus` times LIBLINEAR's own work.
     """
 
     def __init__(

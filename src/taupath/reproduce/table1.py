@@ -8,8 +8,7 @@ import numpy as np
 from taupath.datasets import PaperData
 from taupath.display.drawing import GREY, INK, PALETTE
 from taupath.fitting.classification import regularization_path
-from taupath.reproduce.context import Context
-from taupath.reproduce.files import new_figure, save_figure, write_csv
+from taupath.reproduce.context import Context, new_figure
 from taupath.reproduce.text_tables import percent, table
 
 # The paper's candidates, and values in between for the picture.
@@ -17,20 +16,8 @@ LAMBDAS = [10.0**k for k in range(-6, 0)]
 PER_DECADE = 8
 
 # Of the CSV file: a line for each set and each λ.
-HEAD = [
-    "data",
-    "train",
-    "validation",
-    "test",
-    "features",
-    "features (paper)",
-    "zeros",
-    "zeros (paper)",
-    "λ chosen",
-    "λ (paper)",
-    "λ",
-    "validation accuracy",
-]
+HEAD = ["data", "train", "validation", "test", "features", "features (paper)", "zeros"]
+HEAD += ["zeros (paper)", "λ chosen", "λ (paper)", "λ", "validation accuracy"]
 
 
 @dataclass(frozen=True)
@@ -52,28 +39,14 @@ PAPER = {
 
 @dataclass(frozen=True)
 class Row:
-    """One data set as it is here.
-
-    Attributes
-    ----------
-    name : str
-        Name of the set.
-    sizes : tuple of int
-        Samples to train, to validate and to test.
-    n_features : int
-        Features without the bias.
-    zeros : float
-        Share of zeros among all entries of the three parts.
-    lambdas, accuracy : ndarray
-        λ, and the validation accuracy of the SVM at τ = ½.
-    """
+    """One data set as it is here."""
 
     name: str
-    sizes: tuple[int, ...]
-    n_features: int
-    zeros: float
+    sizes: tuple[int, ...]  # samples to train, to validate and to test
+    n_features: int  # without the bias
+    zeros: float  # share of all entries of the three parts
     lambdas: np.ndarray
-    accuracy: np.ndarray
+    accuracy: np.ndarray  # validation accuracy at τ = ½, for each λ
 
     def at(self, lam: float) -> float:
         """Return the validation accuracy at one of the paper's candidates."""
@@ -86,17 +59,12 @@ class Row:
 
 
 def measure(data: PaperData) -> Row:
-    """Return the row of one data set.
-
-    All λ come from one path over C = 1 / (nλ).
-    """
+    """Return the row of one data set. All λ come from one path over C = 1 / (nλ)."""
     parts = (data.X_train, data.X_valid, data.X_test)
     n_entries = sum(X.shape[0] * X.shape[1] for X in parts)
     n_filled = sum(int(np.count_nonzero(X if isinstance(X, np.ndarray) else X.data)) for X in parts)
-    n = len(data.y_train)
-    decades = len(LAMBDAS) - 1
-    lambdas = np.geomspace(LAMBDAS[0], LAMBDAS[-1], decades * PER_DECADE + 1)
-    costs = 1.0 / (n * lambdas)
+    lambdas = np.geomspace(LAMBDAS[0], LAMBDAS[-1], (len(LAMBDAS) - 1) * PER_DECADE + 1)
+    costs = 1.0 / (len(data.y_train) * lambdas)
     path = regularization_path(data.X_train, data.y_train, tau=0.5, C_max=float(costs.max()))
     decisions = path.decision_function(data.X_valid, np.minimum(costs, path.taus[-1]))
     accuracy = ((decisions >= 0.0) == (data.y_valid > 0)[:, None]).mean(axis=0)
@@ -114,13 +82,12 @@ def reproduce(context: Context) -> list[Row]:
     """Measure all sets; print, write table1.csv and table1.png."""
     rows = [measure(data) for data in context.sets]
     context.say_all(_report(rows))
-    write_csv(context.output / "table1.csv", HEAD, [line for row in rows for line in _lines(row)])
-    figure = new_figure("table1", (3.2 * len(rows), 2.9))
+    figure = new_figure(3.2 * len(rows), 2.9)
     for ax, row in zip(figure.subplots(1, len(rows), squeeze=False)[0], rows, strict=True):
         _draw(ax, row)
     figure.supxlabel("square: the best of the six candidates; dashed: the paper's λ", fontsize=9)
     figure.supylabel(r"validation accuracy at $\tau$ = ½", fontsize=9)
-    save_figure(figure, context.output / "table1.png")
+    context.write("table1", HEAD, [line for row in rows for line in _lines(row)], figure)
     return rows
 
 

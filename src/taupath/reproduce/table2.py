@@ -10,8 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from taupath.display.drawing import GREY, PALETTE
 from taupath.reproduce.algorithm1 import Algorithm1
-from taupath.reproduce.context import Context
-from taupath.reproduce.files import new_figure, save_figure, write_csv
+from taupath.reproduce.context import Context, new_figure
 from taupath.reproduce.measuring import machine
 from taupath.reproduce.peers import TAUS
 from taupath.reproduce.text_tables import error, number, table, work_columns
@@ -23,7 +22,6 @@ NOT_INSTALLED = "not installed"
 
 def reproduce(context: Context) -> list[Row]:
     """Measure all sets in one thread; print, write table2.csv and table2.png."""
-    figure = new_figure("table2", (8.0, 3.6))
     rows = []
     with threadpool_limits(limits=1):
         for data in context.sets:
@@ -32,13 +30,10 @@ def reproduce(context: Context) -> list[Row]:
         about = machine(*PACKAGES)
     context.say("")
     context.say_all(report(rows, about))
-    write_csv(
-        context.output / "table2.csv",
-        ["data", "quantity", "measured", "times LIBLINEAR", "paper", "paper, times LIBLINEAR"],
-        [line for row in rows for line in _csv_lines(row)],
-    )
+    figure = new_figure(8.0, 3.6)
     _draw(figure.subplots(), rows)
-    save_figure(figure, context.output / "table2.png")
+    head = ["data", "quantity", "measured", "times LIBLINEAR", "paper", "paper, times LIBLINEAR"]
+    context.write("table2", head, [line for row in rows for line in _csv_lines(row)], figure)
     return rows
 
 
@@ -64,12 +59,8 @@ def report(rows: Sequence[Row], about: dict[str, str]) -> list[str]:
     ]
     ours, theirs = [ratios(row) for row in rows], [ratios(paper) for paper in papers]
     multiples: list[tuple[str, list[str]]] = [names]
-    for head, job in (
-        ("path", "path"),
-        ("Algorithm 1", "algorithm1"),
-        ("recover", "recover"),
-        ("L-BFGS-B", "lbfgsb"),
-    ):
+    heads = ("path", "Algorithm 1", "recover", "L-BFGS-B")
+    for head, job in zip(heads, ("path", "algorithm1", "recover", "lbfgsb"), strict=True):
         cells = [
             number(our[job]) if row.liblinear else NOT_INSTALLED
             for row, our in zip(rows, ours, strict=True)
@@ -156,19 +147,13 @@ def _notes(row: Row) -> list[str]:
 def _csv_lines(row: Row) -> list[list[Any]]:
     paper, found = PAPER[row.name], row.algorithm1
     our, theirs = ratios(row), ratios(paper)
-    how = "" if found.seconds is not None else ", extrapolated"
+    algorithm1 = "Algorithm 1, seconds" + ", extrapolated" * (found.seconds is None)
     one = None if row.liblinear is None else 1.0
     lines: list[list[Any]] = [
         ["recover, seconds", row.recover, our["recover"], paper.recover, theirs["recover"]],
         ["LIBLINEAR, seconds", row.liblinear, one, paper.liblinear, 1.0],
         ["L-BFGS-B, seconds", row.lbfgsb, our["lbfgsb"], paper.lbfgsb, theirs["lbfgsb"]],
-        [
-            f"Algorithm 1, seconds{how}",
-            found.best_guess,
-            our["algorithm1"],
-            paper.path,
-            theirs["path"],
-        ],
+        [algorithm1, found.best_guess, our["algorithm1"], paper.path, theirs["path"]],
         ["path, seconds", row.path, our["path"], None, None],
         ["kinks", row.kinks, None, paper.kinks, None],
         ["kinks of Algorithm 1", found.n_kinks, None, paper.kinks, None],
@@ -180,17 +165,13 @@ def _csv_lines(row: Row) -> list[list[Any]]:
 def _draw(ax: Any, rows: Sequence[Row]) -> None:
     """Draw seconds, ours and the paper's, one group for each set."""
     papers = [PAPER[row.name] for row in rows]
-    nothing = [None] * len(rows)
+    walks = [row.algorithm1.best_guess for row in rows]
     groups: list[tuple[str, list[float | None], Sequence[float | None]]] = [
         ("LIBLINEAR, one τ", [row.liblinear for row in rows], [p.liblinear for p in papers]),
         ("L-BFGS-B, one τ", [row.lbfgsb for row in rows], [p.lbfgsb for p in papers]),
         ("recover one τ", [row.recover for row in rows], [p.recover for p in papers]),
-        (
-            "Algorithm 1, whole path",
-            [row.algorithm1.best_guess for row in rows],
-            [p.path for p in papers],
-        ),
-        ("taupath, whole path", [row.path for row in rows], nothing),
+        ("Algorithm 1, whole path", walks, [p.path for p in papers]),
+        ("taupath, whole path", [row.path for row in rows], [None] * len(rows)),
     ]
     step = len(groups) + 1.5
     first = step * np.arange(len(rows))

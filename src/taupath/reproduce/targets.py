@@ -28,43 +28,21 @@ def run(
     output: Path,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Reproduce a part of the paper, or all of it.
+    """Reproduce a part of the paper, or "all" of it.
 
-    Each part prints its numbers beside the paper's, and writes a picture and a table of its name:
-    ``table1.png``, ``table1.csv``, and so on.
-
-    Parameters
-    ----------
-    which : {"table1", "table2", "figure1", "figure2", "lemma", "kinks", "all"}
-        What to reproduce. "figure1" and "lemma" need no data.
-    data : path, optional
-        Folder with the paper's data; by default the one named by ``TAUPATH_DATA``. Sets that are
-        not there are left out, with a word about where to get them.
-    output : Path
-        Folder for the files; made if it does not exist.
-    say : callable
-        Gets every line of the report.
-
-    Raises
-    ------
-    ValueError
-        If there is no such part.
-    DataNotFound
-        If data are needed and none are there.
-    ImportError
-        Without matplotlib.
+    Each part prints its numbers beside the paper's by `say`, and writes a picture and a table of
+    its name to the folder `output`: ``table1.png``, ``table1.csv``, and so on. `data` is the folder
+    with the paper's data, by default the one named by ``TAUPATH_DATA``. Sets that are not there are
+    left out, with a word about where to get them; if data are needed and there are none, that is a
+    `DataNotFound`. "figure1" and "lemma" need no data.
     """
     if which not in REPRODUCED:
         raise ValueError(f"which must be one of {', '.join(REPRODUCED)}; got {which!r}")
     check_matplotlib("reproduce")
-    folder = Path(output)
-    folder.mkdir(parents=True, exist_ok=True)
-    context = Context(data, folder, say)
+    context = Context(data, Path(output), say)
+    context.output.mkdir(parents=True, exist_ok=True)
     for name in _PARTS if which == "all" else (which,):
         title, reproduce = _PARTS[name]
-        say(title)
-        say("=" * len(title))
-        say("")
+        context.say_all([title, "=" * len(title)])
         reproduce(context)
-        say(f"written: {folder / name}.png, {folder / name}.csv")
-        say("")
+        context.say_all([f"written: {context.output / name}.png, {context.output / name}.csv"])

@@ -2,8 +2,8 @@
 
 Seconds are CPU seconds, as in the paper. Path, recovery and LIBLINEAR are run in turn, several
 times, and the best run of each counts. The path includes its start. LIBLINEAR and L-BFGS-B are
-averaged over τ = 0.1, 0.2, ..., 0.9 (L-BFGS-B over some of these where it takes long), and may stop
-when gradients are right to 1e-3; recovery is averaged over τ spread over (0, 1), each far from the
+averaged over τ = 0.1, 0.2, ..., 0.9 (L-BFGS-B over some of these where it takes long), with a
+gradient tolerance of 1e-3; recovery is averaged over τ spread over (0, 1), each far from the
 one before. Errors are measured by `judge`.
 
 LIBLINEAR gives up after 300 passes over the data. On spam it does so at every τ measured here,
@@ -28,8 +28,8 @@ N_JUDGED = 200
 # Without a number of runs, the path is run until this many seconds are spent, within these limits.
 PATH_SECONDS = 3.0
 FEWEST_RUNS, MOST_RUNS = 2, 60
-# L-BFGS-B over all τ is run again only while it has taken less than this, and goes on to another τ
-# only while it has taken less than that. Both ends and the middle come first.
+# L-BFGS-B is run over all τ again only while it has taken less than LBFGSB_SECONDS, and goes on to
+# the next τ only while it has taken less than LBFGSB_LONGEST. The middle and both ends come first.
 LBFGSB_SECONDS, LBFGSB_LONGEST = 1.0, 30.0
 LBFGSB_ORDER = [0.5, 0.1, 0.9, 0.3, 0.7, 0.2, 0.4, 0.6, 0.8]
 
@@ -156,7 +156,7 @@ def _another_run(watch: Stopwatch, repeats: int | None) -> bool:
 def _recover(path: SolutionPath) -> None:
     """Recover α at values of τ that fill (0, 1) evenly, each 0.38 or 0.62 from the one before.
 
-    These are multiples of the golden section, modulo 1, from a random begin.
+    These are multiples of the golden section, modulo 1, from a random start.
     """
     begin = np.random.default_rng(0).uniform()
     for tau in (begin + np.arange(N_RECOVERED) * (np.sqrt(5.0) - 1.0) / 2.0) % 1.0:

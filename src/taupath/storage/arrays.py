@@ -9,8 +9,7 @@ import scipy.sparse as sp
 from taupath.exceptions import ModelFileError
 
 # Columns that a sparse matrix may have: MOST_COLUMNS (128 MB for each w), or COLUMNS_PER_ENTRY for
-# each stored entry. Every solution takes memory for each column: a small file must not ask for
-# any amount.
+# each stored entry. Solutions take memory for every column, which a small file must not claim.
 MOST_COLUMNS = 1 << 24
 COLUMNS_PER_ENTRY = 16
 # Types that float64 arrays are stored in if that loses nothing, the narrowest first.
@@ -43,7 +42,7 @@ class ArraysToWrite:
         if matrix.shape[1] > _most_columns(matrix.nnz):
             raise ValueError(
                 f"a model file holds sparse matrices of up to {_most_columns(matrix.nnz)} columns "
-                f"for {matrix.nnz} entries, this one has {matrix.shape[1]}; leave empty ones out"
+                f"for {matrix.nnz} entries, not {matrix.shape[1]}; leave out the empty ones"
             )
         return {
             "data": self.put(f"{name}.data", matrix.data),
@@ -75,7 +74,7 @@ class StoredArrays:
     def take_matrix(self, found: Any, dtype: Any = np.float64) -> Any:
         """Return a dense or a CSR matrix. The caller checks its values."""
         if not isinstance(found, dict):
-            raise ModelFileError("a matrix is not described")
+            raise ModelFileError("the description of a matrix is missing")
         if "dense" in found:
             return self.take(found["dense"], dtype, ndim=2)
         data = self.take(found.get("data"), dtype)

@@ -127,7 +127,7 @@ def _parse(file: Any, text: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
         raise ModelFileError(f"{file} is damaged: its header is not text") from None
     header = _json(file, decoded)
     if not isinstance(header, dict) or not isinstance(header.get("__metadata__"), dict):
-        raise ModelFileError(f"{file} is damaged: its header is no description of arrays")
+        raise ModelFileError(f"{file} is damaged: its header does not describe arrays")
     return header, header.pop("__metadata__")
 
 
@@ -161,7 +161,7 @@ def _json(file: Any, text: Any) -> Any:
     try:
         return json.loads(text, object_pairs_hook=unique, parse_constant=no_constant)
     except (ValueError, TypeError, RecursionError) as error:
-        raise ModelFileError(f"{file} is damaged: {error or 'too deep'}") from None
+        raise ModelFileError(f"{file} is damaged: {error or 'nested too deeply'}") from None
 
 
 def _arrays(file: Any, header: dict[str, Any], data: bytearray) -> dict[str, np.ndarray]:
@@ -182,7 +182,9 @@ def _arrays(file: Any, header: dict[str, Any], data: bytearray) -> dict[str, np.
         try:
             arrays[name] = flat.reshape(shape)
         except ValueError:  # one dimension is zero, another too large for numpy
-            raise ModelFileError(f"{file} is damaged: array {name!r} has no shape") from None
+            raise ModelFileError(
+                f"{file} is damaged: array {name!r} has an impossible shape"
+            ) from None
         at = end
     if at != len(data):
         raise ModelFileError(f"{file} is damaged: it is longer than its header says")

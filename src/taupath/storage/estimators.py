@@ -25,9 +25,9 @@ NOT_STORED = ("n_jobs", "verbose")
 
 
 class Kind(NamedTuple):
-    """Something that a file can hold: its classes, and the functions that store and restore it."""
+    """Something that a file can hold, and the functions that store and restore it."""
 
-    made: Any  # a class, or several
+    types: Any  # its class, or several
     pack: Callable[[Any, ArraysToWrite, bool | None], dict[str, Any]]
     unpack: Callable[[dict[str, Any], StoredArrays], Any]
 
@@ -40,7 +40,7 @@ def pack_estimator(
     """Return the description of a fitted estimator; its arrays are added to `arrays`."""
     check_is_fitted(estimator)
     names = getattr(estimator, "feature_names_in_", None)
-    name = next(name for name, kind in ESTIMATORS.items() if isinstance(estimator, kind.made))
+    name = next(name for name, kind in ESTIMATORS.items() if isinstance(estimator, kind.types))
     found = {
         "n_features": int(estimator.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
@@ -65,7 +65,7 @@ def unpack_estimator(
         return estimator
     widths = {path.data.shape[1] for path in estimator._all_paths()}
     if estimator.kernel != "precomputed" and widths != {estimator.n_features_in_}:
-        raise ModelFileError("the paths of an estimator have other features than it says")
+        raise ModelFileError("the paths of an estimator do not have its number of features")
     unpack_fingerprints(found["training"], arrays, estimator)
     return estimator
 
@@ -122,7 +122,7 @@ def _unpack_classifier(found: dict[str, Any], arrays: StoredArrays) -> QuantileS
     right = len(paths) == n_paths and all(path.job.kind == "classification" for path in paths)
     right = right and len({path.method for path in paths}) == 1
     if not right or not isinstance(members, list) or len(members) != n_paths:
-        raise ModelFileError("a classifier has other paths than its classes need")
+        raise ModelFileError("the paths of a classifier do not match its classes")
     estimator._members = []
     for member, path in zip(members, paths, strict=True):
         own = None if member is None else arrays.take(member, np.int64, path.data.shape[0])
@@ -155,7 +155,7 @@ def _unpack_regressor(found: dict[str, Any], arrays: StoredArrays) -> QuantileSV
     paths = [unpack_path(path, arrays) for path in found.get("paths") or ()]
     estimator = QuantileSVR(**_unpack_parameters(found.get("parameters")))
     if len(paths) != 1 or paths[0].job.kind != "regression":
-        raise ModelFileError("a regressor has one path, of regressions")
+        raise ModelFileError("a regressor must have a single path, of quantile regressions")
     estimator._set_paths([paths[0]])
     estimator.calibration_ = _unpack_calibration(found.get("calibration"), arrays)
     return estimator
@@ -181,7 +181,7 @@ def _unpack_calibration(found: Any, arrays: StoredArrays) -> Calibration | None:
     growing = all((np.diff(array) >= 0.0).all() for array in (level, step, share))
     inside = len(level) > 0 and level[0] >= 0.0 and level[-1] <= 1.0 and np.isfinite(step[0])
     if not growing or not inside or np.isnan(step).any():
-        raise ModelFileError("the calibration of a regressor is not one")
+        raise ModelFileError("the calibration of a regressor is out of range or not increasing")
     return Calibration(level, step, share, n_effective)
 
 

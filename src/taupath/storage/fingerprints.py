@@ -1,4 +1,4 @@
-"""What a file without training data still holds of them: fingerprints, and constant decisions."""
+"""What a file without training data still says about them: fingerprints, constant decisions."""
 
 import math
 from typing import Any
@@ -59,5 +59,5 @@ def _unpack_rows(found: Any, arrays: StoredArrays) -> TrainingRows:
     if not 0.0 < twins < 1.0 or len(marks) == 0 or (marks[1:] <= marks[:-1]).any():
         raise ModelFileError("the fingerprints of rows are not in order")
     if int(marks[-1]) > limit:
-        raise ModelFileError("there are more fingerprints of rows than there can be")
+        raise ModelFileError("a fingerprint of a row is above their limit")
     return TrainingRows(salt, limit, marks, twins, whole)

@@ -10,6 +10,7 @@ from taupath.exceptions import ModelFileError
 from taupath.paths.kernels import make_kernel
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.labels import pack_labels, unpack_labels, unpack_positive
+from taupath.storage.paths import pack_kernel
 from taupath.validation import check_features, check_real
 
 
@@ -18,7 +19,7 @@ def pack_frozen(
 ) -> dict[str, Any]:
     """Return the description of a classifier of one τ; its arrays are added to `arrays`.
 
-    `data` makes no difference: it holds its support vectors, and no other training data.
+    `data` makes no difference: of the training data, it holds just the support vectors.
     """
     found: dict[str, Any] = {
         "tau": float(model.tau),
@@ -27,18 +28,10 @@ def pack_frozen(
         "intercept": float(model.intercept_[0]),
     }
     kernel = model._kernel
+    found |= pack_kernel(kernel)
     if kernel is None:
-        return found | {"kernel": "linear", "coef": arrays.put("coef", model.coef_[0])}
-    if callable(kernel.function):
-        raise ValueError(
-            "a kernel that is a Python function cannot be stored in a model file, which holds no "
-            'code; use kernel="precomputed", or pickle the classifier'
-        )
+        return found | {"coef": arrays.put("coef", model.coef_[0])}
     return found | {
-        "kernel": kernel.function,
-        "gamma": float(kernel.gamma),
-        "degree": float(kernel.degree),
-        "coef0": float(kernel.coef0),
         "support": arrays.put("support", model.support_.astype(np.int64)),
         "dual_coef": arrays.put("dual_coef", model.dual_coef_[0]),
         "support_vectors": None
@@ -55,7 +48,10 @@ def unpack_frozen(found: dict[str, Any], arrays: StoredArrays) -> FrozenClassifi
     positive = unpack_positive(found, classes)
     about = (check_tau(found.get("tau")), classes, positive, n_features, None)
     intercept = check_real(found.get("intercept"), "intercept")
-    if found.get("kernel") == "linear":
+    name = found.get("kernel")
+    if not isinstance(name, str):
+        raise ModelFileError("the kernel is missing")
+    if name == "linear":
         coef = arrays.take(found.get("coef"), np.float64, n_features)
         _check_finite(intercept, coef)
         return FrozenClassifier._made(*about, intercept, coef=coef)
@@ -64,7 +60,7 @@ def unpack_frozen(found: dict[str, Any], arrays: StoredArrays) -> FrozenClassifi
     _check_finite(intercept, dual_coef)
     if (support < 0).any() or (np.diff(support) <= 0).any():
         raise ModelFileError("the support vectors are not in order")
-    if found.get("kernel") == "precomputed":
+    if name == "precomputed":
         vectors = None
         if len(support) and support[-1] >= n_features:
             raise ModelFileError("some support vectors are not among the training samples")
@@ -74,16 +70,8 @@ def unpack_frozen(found: dict[str, Any], arrays: StoredArrays) -> FrozenClassifi
             raise ModelFileError("the support vectors have another shape than they should")
     else:
         vectors = np.zeros((0, n_features))
-    name = found.get("kernel")
-    if not isinstance(name, str):
-        raise ModelFileError("the kernel is missing")
-    kernel = make_kernel(
-        name,
-        check_real(found.get("gamma"), "gamma"),
-        found.get("degree"),
-        found.get("coef0"),
-        vectors,
-    )
+    gamma, degree, coef0 = (found.get(key) for key in ("gamma", "degree", "coef0"))
+    kernel = make_kernel(name, check_real(gamma, "gamma"), degree, coef0, vectors)
     return FrozenClassifier._made(
         *about,
         intercept,

@@ -1,4 +1,4 @@
-"""Jobs: what a path was asked for with, and y as a file holds it."""
+"""Jobs, which say what a path solves, and the training samples that it solves it for."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 
 from taupath.exceptions import ModelFileError
 from taupath.paths.jobs import Job, QuantileClassification, QuantileRegression, Regularization
+from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.labels import pack_labels, unpack_labels
 from taupath.validation import check_C, check_real
 
@@ -17,9 +18,23 @@ def pack_job(job: Job) -> dict[str, Any]:
     return found if job.classes is None else found | {"classes": pack_labels(job.classes)}
 
 
-def stored_labels(job: Job, y: np.ndarray) -> np.ndarray:
-    """Return y as users give it, of what a file holds: signs, or the numbers themselves."""
-    return y if job.classes is None else np.asarray(job.classes[(y > 0.0).astype(int)])
+def pack_samples(data: Any, arrays: ArraysToWrite) -> dict[str, Any]:
+    """Return the description of training samples; y holds signs if there are classes."""
+    return {
+        "X": arrays.put_matrix("X", data.X),
+        "y": arrays.put("y", data.response),
+        "weight": None if (data.weight == 1.0).all() else arrays.put("weight", data.weight),
+    }
+
+
+def unpack_responses(
+    found: dict[str, Any], arrays: StoredArrays, job: Job, n: int
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return y of n samples as users give it, and their weights, None if all are 1."""
+    y, weight = arrays.take(found.get("y"), np.float64, n), found.get("weight")
+    if job.classes is not None:
+        y = np.asarray(job.classes[(y > 0.0).astype(int)])
+    return y, None if weight is None else arrays.take(weight, np.float64, n)
 
 
 def _regularization(found: dict[str, Any], C_max: Any) -> Job:

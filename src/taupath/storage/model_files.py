@@ -20,7 +20,7 @@ _KINDS = {
     "path": Kind(SolutionPath, pack_path, unpack_path),
     "preparation": Kind(Model, pack_model, unpack_model),
     "estimator": Kind(
-        tuple(kind.made for kind in ESTIMATORS.values()), pack_estimator, unpack_estimator
+        tuple(kind.types for kind in ESTIMATORS.values()), pack_estimator, unpack_estimator
     ),
 }
 
@@ -63,7 +63,7 @@ def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -
         from taupath.models.from_sklearn import model_of  # imports much of scikit-learn
 
         model = model_of(model)
-    kind = next((kind for kind in _KINDS.values() if isinstance(model, kind.made)), None)
+    kind = next((kind for kind in _KINDS.values() if isinstance(model, kind.types)), None)
     if kind is None:
         advice = "its best_estimator_, " if hasattr(model, "best_estimator_") else ""
         raise TypeError(

@@ -17,56 +17,55 @@ from taupath.paths.certificate import Certificate
 from taupath.paths.intercept import Intercept
 from taupath.paths.solutions import Solutions
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
-from taupath.storage.jobs import JOBS, pack_job, stored_labels
+from taupath.storage.jobs import JOBS, pack_job, pack_samples, unpack_responses
+from taupath.storage.records import unpack_counters
 from taupath.validation import LARGEST, check_choice, check_positive, check_real
 
-# Samples or features, at most: what indices of 32 bits can count.
+# The kind of a path of functions at nodes is this and the kind of its job.
+FUNCTIONS = "functions of "
+# Samples or features are fewer than this: their indices have 32 bits.
 MOST = 1 << 31
 
 
-def pack_nodes(solutions: AtNodes, shelf: ArraysToWrite, data: bool | None) -> dict[str, Any]:
+def pack_nodes(solutions: AtNodes, arrays: ArraysToWrite, data: bool | None) -> dict[str, Any]:
     """Return the description of nodes that were solved for, with training data if asked for."""
     nodes, kept = solutions.functions, solutions.data
-    found = _pack(solutions, shelf, nodes.w, nodes.smoothings, solutions.certificate)
+    found = _pack(solutions, arrays, nodes.w, nodes.smoothings, solutions.certificate)
     if data:
-        found["data"] = {
-            "X": shelf.put_matrix("X", kept.X),
-            "single": bool(kept.X.dtype == np.float32),
-            "y": shelf.put("y", kept.response),
-            "weight": None if (kept.weight == 1.0).all() else shelf.put("weight", kept.weight),
-        }
+        single = bool(kept.X.dtype == np.float32)
+        found["data"] = pack_samples(kept, arrays) | {"single": single}
     return found
 
 
 def pack_on_cluster(
-    solutions: OnCluster, shelf: ArraysToWrite, data: bool | None
+    solutions: OnCluster, arrays: ArraysToWrite, data: bool | None
 ) -> dict[str, Any]:
     """Return the description of nodes that were solved for on a cluster, where the rows stay."""
     if data:
         raise ValueError("data=True: the rows of this path are on a cluster, not here")
     nodes = solutions.functions
-    return _pack(solutions, shelf, nodes.w, nodes.smoothings, solutions.certificate)
+    return _pack(solutions, arrays, nodes.w, nodes.smoothings, solutions.certificate)
 
 
-def pack_kinks(solutions: AtKinks, shelf: ArraysToWrite) -> dict[str, Any]:
+def pack_kinks(solutions: AtKinks, arrays: ArraysToWrite) -> dict[str, Any]:
     """Return the description of a simplified path with the linear kernel, without its data."""
     w = solutions.sweep(0, len(solutions.kinks), False).w
-    return _pack(solutions, shelf, w, None, solutions.certificate)
+    return _pack(solutions, arrays, w, None, solutions.certificate)
 
 
 def pack_detached(
-    solutions: FunctionsOnly, shelf: ArraysToWrite, data: bool | None
+    solutions: FunctionsOnly, arrays: ArraysToWrite, data: bool | None
 ) -> dict[str, Any]:
     """Return the description of a path that came without training data."""
     if data:
         raise ValueError("data=True: this path has no training data; use path.attach(X, y) first")
     w = solutions.functions.w
-    return _pack(solutions, shelf, w, solutions.smoothings, solutions.stated)
+    return _pack(solutions, arrays, w, solutions.smoothings, solutions.stated)
 
 
 def _pack(
     solutions: Solutions,
-    shelf: ArraysToWrite,
+    arrays: ArraysToWrite,
     w: np.ndarray,
     smoothings: list[Smoothing] | None,
     stated: Certificate,
@@ -74,14 +73,14 @@ def _pack(
     job, constant = solutions.job, solutions.data.constant
     n_samples, n_features = solutions.data.shape
     found: dict[str, Any] = {
-        "path": f"functions of {job.kind}",
+        "path": FUNCTIONS + job.kind,
         **pack_job(job),
         "samples": int(n_samples),
         "features": int(n_features),
         "intercept": constant.kind,
         "bias": constant.bias,
-        "nodes": shelf.put("nodes", solutions.kinks),
-        "w": shelf.put("w", w),
+        "nodes": arrays.put("nodes", solutions.kinks),
+        "w": arrays.put("w", w),
         "smoothings": None,
         "tol": solutions.tol,
         "certificate": asdict(stated),
@@ -90,37 +89,37 @@ def _pack(
     }
     if smoothings is not None:
         found["smoothings"] = {
-            "width": shelf.put("width", np.array([each.width for each in smoothings])),
-            "centre": shelf.put("centre", np.array([each.centre for each in smoothings])),
+            "width": arrays.put("width", np.array([each.width for each in smoothings])),
+            "centre": arrays.put("centre", np.array([each.centre for each in smoothings])),
         }
     return found
 
 
-def unpack_functions(found: dict[str, Any], taken: StoredArrays, kind: str) -> Solutions:
-    """Return the solutions of a job of this kind that were described."""
+def unpack_functions(found: dict[str, Any], arrays: StoredArrays, kind: str) -> Solutions:
+    """Return the solutions of a description, for a job of this kind."""
     n, d = found.get("samples"), found.get("features")
     if type(n) is not int or type(d) is not int or not 0 < min(n, d) <= max(n, d) < MOST:
         raise ModelFileError(f"a path cannot have {n!r} samples with {d!r} features")
     constant = _constant(found)
-    nodes = taken.take(found.get("nodes"), np.float64)
-    w = taken.take(found.get("w"), np.float64, len(nodes), ndim=2)
+    nodes = arrays.take(found.get("nodes"), np.float64)
+    w = arrays.take(found.get("w"), np.float64, len(nodes), ndim=2)
     if w.shape[1] != d + (constant.bias != 0.0) or not (np.abs(w) <= LARGEST).all():
-        raise ModelFileError("the functions of a path are none of its features")
+        raise ModelFileError("the functions of a path do not fit its features")
     over_C = kind == "regularization"
     check_nodes(nodes, 0.0, LARGEST if over_C else 1.0)
-    smoothings = _smoothings(found.get("smoothings"), taken, len(nodes))
+    smoothings = _smoothings(found.get("smoothings"), arrays, len(nodes))
     if over_C and smoothings is not None:
         raise ModelFileError("a path over C is not solved at nodes")
     solutions = FunctionsOnly(
         JOBS[kind](found, float(nodes[-1])),
         AbsentData((n, d), constant),
         Interpolation(nodes, w, constant.bias),
-        _counters(found.get("counters")),
+        unpack_counters(found.get("counters")),
         check_positive(found.get("tol"), "tol"),
         _certificate(found.get("certificate")),
         smoothings,
     )
-    return solutions if found.get("data") is None else _attached(solutions, found["data"], taken)
+    return solutions if found.get("data") is None else _attached(solutions, found["data"], arrays)
 
 
 def check_nodes(nodes: np.ndarray, first: float, last: float) -> None:
@@ -130,15 +129,13 @@ def check_nodes(nodes: np.ndarray, first: float, last: float) -> None:
         raise ModelFileError("the nodes of a path are not in order")
 
 
-def _attached(solutions: FunctionsOnly, found: Any, taken: StoredArrays) -> Solutions:
+def _attached(solutions: FunctionsOnly, found: Any, arrays: StoredArrays) -> Solutions:
     """Return the solutions with the data of the file."""
     if not isinstance(found, dict) or solutions.smoothings is None:
-        raise ModelFileError("the data of a path are not described")
-    single, (n, _), job = found.get("single"), solutions.data.shape, solutions.job
-    X = taken.take_matrix(found.get("X"), np.float32 if single is True else np.float64)
-    y = stored_labels(job, taken.take(found.get("y"), np.float64, n))
-    weight = found.get("weight")
-    weight = None if weight is None else taken.take(weight, np.float64, n)
+        raise ModelFileError("the description of the data of a path is missing")
+    single = found.get("single") is True
+    X = arrays.take_matrix(found.get("X"), np.float32 if single else np.float64)
+    y, weight = unpack_responses(found, arrays, solutions.job, solutions.data.shape[0])
     return solutions.attach(X, y, weight)
 
 
@@ -152,14 +149,14 @@ def _constant(found: dict[str, Any]) -> Intercept:
     return Intercept(bias)
 
 
-def _smoothings(found: Any, taken: StoredArrays, n_nodes: int) -> list[Smoothing] | None:
+def _smoothings(found: Any, arrays: StoredArrays, n_nodes: int) -> list[Smoothing] | None:
     if found is None:
         return None
-    width = taken.take(found.get("width"), np.float64, n_nodes)
-    centre = taken.take(found.get("centre"), np.float64, n_nodes, ndim=2)
+    width = arrays.take(found.get("width"), np.float64, n_nodes)
+    centre = arrays.take(found.get("centre"), np.float64, n_nodes, ndim=2)
     finite = (np.abs(centre) <= LARGEST).all() and (width < np.inf).all()
     if centre.shape[1] != 2 or not finite or not (width > 0.0).all():
-        raise ModelFileError("what makes the dual side of a path is not there")
+        raise ModelFileError("the smoothing of the loss at the nodes is missing or out of range")
     return [Smoothing(float(each), both) for each, both in zip(width, centre, strict=True)]
 
 
@@ -168,15 +165,6 @@ def _certificate(found: Any) -> Certificate:
     if not isinstance(found, dict) or set(found) != names:
         raise ModelFileError("the certificate of a path is missing")
     kinds = {"complete": bool, "continuum": bool, "n_checked": int}
-    right = all(type(value) is kinds.get(name, float) for name, value in found.items())
-    if not right:
-        raise ModelFileError("the certificate of a path is none")
+    if not all(type(value) is kinds.get(name, float) for name, value in found.items()):
+        raise ModelFileError("the certificate of a path holds values of the wrong type")
     return Certificate(**found)
-
-
-def _counters(found: Any) -> dict[str, int]:
-    if not isinstance(found, dict) or not all(
-        type(count) is int and 0 <= count < 1 << 63 for count in found.values()
-    ):
-        raise ModelFileError("the counters of a path do not count")
-    return dict(found)

@@ -8,19 +8,21 @@ import csv
 import io
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 
 import numpy as np
 
 from taupath.tables.cells import as_numbers, as_text, is_missing, parse_number
+from taupath.tables.messages import counted
 from taupath.tables.table import Table, TableError, check_names
 
 Progress = Callable[[float, int], None]
 
-# If two fit equally well, the first of them: semicolons may separate numbers with decimal commas.
+# If two fit equally well, the first is taken: semicolons may separate numbers with decimal commas.
 SEPARATORS = "\t;|,"
-# Stands for any number of blanks and tabs; the separator only if no other fits.
+# Stands for any number of blanks and tabs. It is taken only if no other separator fits.
 BLANKS = " "
-# Rows that decide on the separator and the header: enough to see the usual number of cells.
+# Rows from which the separator and the header are guessed.
 LOOKED_AT = 100
 # Rows converted at a time, which bounds the memory for cells as text.
 BLOCK = 4096
@@ -76,9 +78,12 @@ def read_delimited(
         raise TableError(f"{source}: there is a header but no row below it")
     if has_header and rows.separator == BLANKS and _has_row_names(head, below):
         head = ["", *head]
-    names = _names(head if has_header else [""] * len(head), source)
+    names = [cell.strip() if has_header else "" for cell in head]
+    names = [name or f"x{i}" for i, name in enumerate(names, 1)]
+    check_names(source, names)
     text = {column for column, name in enumerate(names) if name in as_text}
-    columns, lines = _Columns(rows, has_header, len(head), text, progress).read()
+    blocks = partial(_blocks, rows, len(head), has_header, progress)
+    columns, lines = _read_columns(blocks, len(head), text)
     unnamed = [name for name, cell in zip(names, head, strict=True) if not cell.strip()]
     return Table(
         source,
@@ -101,7 +106,7 @@ class _Rows:
         return [row for _, row in itertools.islice(self, n_rows)]
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the line on which a row starts and its cells."""
+        """Yield the line on which each row starts, and its cells."""
         text: Iterable[str] = io.TextIOWrapper(
             io.BytesIO(self.data), encoding="utf-8-sig", newline=""
         )
@@ -122,98 +127,72 @@ class _Rows:
         except csv.Error as error:
             raise TableError(f"{self.source}, line {line}: {_explained(error)}") from None
 
-    def cells(self, width: int, skip_first: bool) -> Iterator[tuple[int, list[str]]]:
-        """Yield the rows below the header, all of the same length."""
-        for line, row in self:
-            if skip_first:
-                skip_first = False
-                continue
-            if len(row) != width:
-                raise TableError(
-                    f"{self.source}, line {line}: {_counted(len(row))}, but the first line has "
-                    f"{width}; quote cells that contain {self.separator!r}"
-                )
-            yield line, row
+
+# Yields rows in blocks, with their lines, from the first one each time it is called.
+_Blocks = Callable[[], Iterator[tuple[list[int], list[list[str]]]]]
 
 
-class _Columns:
-    """Columns on their way from text to arrays."""
-
-    def __init__(
-        self,
-        rows: _Rows,
-        skip_first: bool,
-        width: int,
-        text: set[int],
-        progress: Progress | None,
-    ) -> None:
-        self.rows = rows
-        self.skip_first = skip_first
-        self.width = width
-        self.text = text
-        self.progress = progress
-        self.known: dict[str, str] = {}
-
-    def read(self) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return all columns, and the line of each row."""
-        lines: list[int] = []
-        parts: list[list[np.ndarray]] = [[] for _ in range(self.width)]
-        text = set(self.text)
-        begun_late: set[int] = set()
-        for block_lines, block in self._blocks():
-            for column, cells in enumerate(zip(*block, strict=True)):
-                if column in begun_late:
-                    continue
-                values = None if column in text else as_numbers(cells)
-                if values is None:
-                    if column not in text:
-                        text.add(column)
-                        if any(not np.isnan(part).all() for part in parts[column]):
-                            begun_late.add(column)
-                            continue
-                        parts[column] = [_as_blank_text(part) for part in parts[column]]
-                    values = as_text(cells, self.known)
-                parts[column].append(values)
-            lines.extend(block_lines)
-        if begun_late:
-            self._read_as_text(begun_late, parts)
-        return [np.concatenate(part) for part in parts], np.array(lines, dtype=np.intp)
-
-    def _read_as_text(self, wanted: set[int], parts: list[list[np.ndarray]]) -> None:
-        """Read columns again as text: their first cells were numbers, later ones are not."""
-        for column in wanted:
-            parts[column] = []
-        for _, block in self._blocks():
-            columns = list(zip(*block, strict=True))
-            for column in wanted:
-                parts[column].append(as_text(columns[column], self.known))
-
-    def _blocks(self) -> Iterator[tuple[list[int], list[list[str]]]]:
-        """Yield rows in blocks, with their lines."""
-        lines: list[int] = []
-        block: list[list[str]] = []
-        n_rows = 0
-        n_lines = self.rows.data.count(b"\n") + 1
-        for line, row in self.rows.cells(self.width, self.skip_first):
-            lines.append(line)
-            block.append(row)
-            if len(block) == BLOCK:
-                yield lines, block
-                n_rows += BLOCK
-                if self.progress is not None:
-                    self.progress(min(line / n_lines, 1.0), n_rows)
-                lines, block = [], []
-        if block:
+def _blocks(
+    rows: _Rows, width: int, skip_first: bool, progress: Progress | None
+) -> Iterator[tuple[list[int], list[list[str]]]]:
+    """Yield the rows below the header in blocks, with their lines; all must have `width` cells."""
+    lines: list[int] = []
+    block: list[list[str]] = []
+    n_rows = 0
+    n_lines = rows.data.count(b"\n") + 1
+    for line, row in itertools.islice(rows, int(skip_first), None):
+        if len(row) != width:
+            raise TableError(
+                f"{rows.source}, line {line}: it has {counted(len(row), 'cell')}, but the first "
+                f"line has {width}; quote cells that contain {rows.separator!r}"
+            )
+        lines.append(line)
+        block.append(row)
+        if len(block) == BLOCK:
             yield lines, block
+            n_rows += BLOCK
+            if progress is not None:
+                progress(min(line / n_lines, 1.0), n_rows)
+            lines, block = [], []
+    if block:
+        yield lines, block
 
 
-def _as_blank_text(part: np.ndarray) -> np.ndarray:
-    """Return a block of missing numbers as one of missing texts."""
-    return np.full(len(part), None, dtype=object)
+def _read_columns(
+    blocks: _Blocks, width: int, text: set[int]
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return all columns, those of `text` as text, and the line of each row."""
+    known: dict[str, str] = {}
+    lines: list[int] = []
+    parts: list[list[np.ndarray]] = [[] for _ in range(width)]
+    read_again: set[int] = set()  # columns that begin with numbers and go on with text
+    for block_lines, block in blocks():
+        for column, cells in enumerate(zip(*block, strict=True)):
+            if column in read_again:
+                continue
+            values = None if column in text else as_numbers(cells)
+            if values is None:
+                if column not in text:
+                    text.add(column)
+                    if any(not np.isnan(part).all() for part in parts[column]):
+                        read_again.add(column)
+                        parts[column] = []
+                        continue
+                    blank = [np.full(len(part), None, dtype=object) for part in parts[column]]
+                    parts[column] = blank
+                values = as_text(cells, known)
+            parts[column].append(values)
+        lines.extend(block_lines)
+    if read_again:
+        for _, block in blocks():
+            columns = list(zip(*block, strict=True))
+            for column in read_again:
+                parts[column].append(as_text(columns[column], known))
+    return [np.concatenate(part) for part in parts], np.array(lines, dtype=np.intp)
 
 
 def _find_separator(data: bytes) -> str:
-    """Return the separator that cuts the first lines into equally many cells, the most of them."""
+    """Return the separator that cuts the first lines into the same, largest number of cells."""
     best, most = ",", 1
     for separator in SEPARATORS:
         try:
@@ -232,7 +211,7 @@ def _find_separator(data: bytes) -> str:
 
 
 def _are_blanks(data: bytes) -> bool:
-    """Return whether blanks cut the first lines into equally many cells, and not into one."""
+    """Return whether blanks cut the first lines into the same number of cells, two or more."""
     try:
         head, *below = _Rows(data, "", BLANKS).first(LOOKED_AT)
     except (TableError, ValueError):
@@ -264,17 +243,6 @@ def _is_header(head: list[str], below: list[list[str]]) -> bool:
         column < len(row) and row[column].strip() == cell for column, cell in texts for row in below
     )
     return plain and not again
-
-
-def _names(cells: list[str], source: str) -> list[str]:
-    """Return the names of the columns: x1, x2, ... for empty cells."""
-    names = [cell.strip() or f"x{i}" for i, cell in enumerate(cells, 1)]
-    check_names(source, names)
-    return names
-
-
-def _counted(n_cells: int) -> str:
-    return "there is 1 cell" if n_cells == 1 else f"there are {n_cells} cells"
 
 
 def _explained(error: csv.Error) -> str:

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -16,7 +16,7 @@ from taupath.tables.table import Table, TableError, check_names
 
 
 def is_table(data: Any) -> bool:
-    """Return whether `as_table` takes it: a table, a file name, columns by name, a data frame."""
+    """Return whether `as_table` takes the data: a table, a file name, columns, a data frame."""
     return isinstance(data, Table | str | os.PathLike | Mapping) or hasattr(data, "columns")
 
 
@@ -86,18 +86,12 @@ def _converted(values: np.ndarray) -> tuple[np.ndarray, str | None]:
     others = kinds - {"number", "text"}
     if others:
         return np.full(len(values), None, dtype=object), f"values of type {sorted(others)[0]}"
-    return as_text(list(_texts(cells)), {}), None
+    return as_text(["" if cell is None else _text(cell) for cell in cells], {}), None
 
 
-def _texts(cells: Iterable[Any]) -> Iterable[str]:
-    """Yield cells as a file would have them."""
-    for cell in cells:
-        if cell is None:
-            yield ""
-        elif isinstance(cell, str | bool | np.bool_):
-            yield str(cell)
-        else:
-            yield show_number(cell)
+def _text(cell: Any) -> str:
+    """Return a cell as a file would have it."""
+    return str(cell) if _kind(cell) == "text" else show_number(cell)
 
 
 def _kind(cell: Any) -> str:

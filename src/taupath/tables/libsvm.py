@@ -29,7 +29,7 @@ _FEATURE = re.compile(rb"(?:\d+|qid):\S+")
 
 
 def looks_like_libsvm(data: bytes) -> bool:
-    """Return whether most of the first lines have a label and features, and any has one."""
+    """Return whether most of the first lines have a label and features."""
     lines = [content.split() for _, content in _contents(data[: 1 << 16].removeprefix(_BOM))][:20]
     alike = [len(line) > 1 and all(map(_FEATURE.fullmatch, line[1:3])) for line in lines]
     return sum(alike) * 2 > len(lines)
@@ -46,11 +46,11 @@ def read_libsvm(data: bytes, source: str, *, progress: Progress | None = None) -
 
     check_text(data, source)
     data = data.removeprefix(_BOM)
-    n_before = 0
-    n_rows = 0
+    n_before = n_rows = begin = 0
     matrices, labels = [], []
-    for begin, end in _pieces(data):
-        piece = data[begin:end]
+    while begin < len(data):
+        end = data.find(b"\n", begin + PIECE) + 1 or len(data)
+        piece, begin = data[begin:end], end
         matrix, label = _read_piece(piece, source, n_before)
         matrices.append(matrix)
         labels.append(label)
@@ -69,17 +69,8 @@ def read_libsvm(data: bytes, source: str, *, progress: Progress | None = None) -
     return Table(source, matrix=matrix, labels=np.concatenate(labels), lines=_lines(data, n_rows))
 
 
-def _pieces(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the ends of pieces of whole lines."""
-    begin = 0
-    while begin < len(data):
-        end = data.find(b"\n", begin + PIECE) + 1 or len(data)
-        yield begin, end
-        begin = end
-
-
 def _read_piece(piece: bytes, source: str, n_before: int) -> "tuple[sp.csr_array, np.ndarray]":
-    """Return matrix and labels of some lines, before which there are `n_before` others."""
+    """Return matrix and labels of the lines after the first `n_before`."""
     import scipy.sparse as sp
     from sklearn.datasets import load_svmlight_file
 
@@ -103,7 +94,7 @@ def _contents(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _lines(data: bytes, n_rows: int) -> np.ndarray | None:
-    """Return the line of each row, None where they are the same."""
+    """Return the line of each row, None if each line is a row."""
     if n_rows == data.count(b"\n") + (not data.endswith(b"\n")):
         return None
     return np.fromiter((number for number, _ in _contents(data)), dtype=np.intp, count=n_rows)

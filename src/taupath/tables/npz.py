@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 def read_npz(data: bytes, source: str) -> Table:
     """Return the matrix and the labels in an archive as `numpy.savez` or `scipy.sparse` writes it.
 
-    `data` is the content of the file and `source` its name, for messages. A `TableError` says why
-    an archive cannot be used.
+    A `TableError` says why an archive cannot be used.
     """
     if not zipfile.is_zipfile(io.BytesIO(data)):
         raise TableError(f"{source}: it is not a NumPy archive, or it is cut short")

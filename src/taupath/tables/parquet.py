@@ -33,14 +33,12 @@ def read_parquet(data: bytes, source: str, *, as_text: Collection[str] = ()) -> 
     check_names(source, names)
     if not names or content.num_rows == 0:
         raise TableError(f"{source}: there are no rows")
-    columns: dict[str, np.ndarray] = {}
-    unusable: dict[str, str] = {}
-    for name, column, kind in zip(names, values, content.schema.types, strict=True):
-        if column is None:
-            unusable[name] = f"values of type {kind}"
-            column = np.full(content.num_rows, None, dtype=object)
-        columns[name] = column
-    return Table(source, columns=columns, unusable=unusable, unit="row")
+    kinds = zip(names, values, content.schema.types, strict=True)
+    unusable = {name: f"values of type {kind}" for name, column, kind in kinds if column is None}
+    blank = np.full(content.num_rows, None, dtype=object)
+    columns = [blank if column is None else column for column in values]
+    named = dict(zip(names, columns, strict=True))
+    return Table(source, columns=named, unusable=unusable, unit="row")
 
 
 def write_parquet(file: IO[bytes], columns: Mapping[str, np.ndarray]) -> None:

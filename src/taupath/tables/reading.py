@@ -29,11 +29,6 @@ _DELIMITERS = {
     "space": BLANKS,
 }
 
-_GZIP_MAGIC = b"\x1f\x8b"
-_BZIP2_MAGIC = b"BZh"
-_PARQUET_MAGIC = b"PAR1"
-_ZIP_MAGIC = b"PK\x03\x04"
-
 
 def read_table(
     file: str | os.PathLike[str],
@@ -52,12 +47,12 @@ def read_table(
     format : {"libsvm", "csv", "tsv", "parquet", "npz"}, optional
         By default that of the extension: ``.svm``, ``.libsvm``, ``.svmlight``, ``.tf``; ``.csv``;
         ``.tsv``, ``.tab``; ``.parquet``, ``.pq``; ``.npz``; each perhaps with ``.gz`` or ``.bz2``.
-        For standard input and other extensions it is found out from the content. A "csv" file may
+        For standard input and other extensions it is guessed from the content. A "csv" file may
         have commas, tabs, semicolons, pipes or blanks between its cells.
     delimiter : str, optional
         What separates the cells of a text file: one character, or tab, comma, semicolon,
-        pipe or space; the last stands for any number of blanks and tabs. By default it is found
-        out from the content.
+        pipe or space; the last stands for any number of blanks and tabs. By default it is guessed
+        from the content.
     as_text : collection of str
         Names of columns whose cells stay as they are written, even if all of them are numbers.
     progress : callable, optional
@@ -129,9 +124,9 @@ def _content(name: str, source: str) -> bytes:
 def _decompressed(data: bytes, name: str, source: str) -> bytes:
     """Return the content of a compressed file, and other data unchanged."""
     try:
-        if data.startswith(_GZIP_MAGIC):
+        if data.startswith(b"\x1f\x8b"):
             return gzip.decompress(data)
-        if data.startswith(_BZIP2_MAGIC):
+        if data.startswith(b"BZh"):
             return bz2.decompress(data)
     except (EOFError, OSError, ValueError, zlib.error) as error:
         raise TableError(
@@ -144,8 +139,8 @@ def _decompressed(data: bytes, name: str, source: str) -> bytes:
 
 def _sniffed(data: bytes) -> str:
     """Return the format that data look like."""
-    if data.startswith(_PARQUET_MAGIC):
+    if data.startswith(b"PAR1"):
         return "parquet"
-    if data.startswith(_ZIP_MAGIC):
+    if data.startswith(b"PK\x03\x04"):  # a zip archive
         return "npz"
     return "libsvm" if looks_like_libsvm(data) else "csv"

@@ -78,9 +78,9 @@ def _checked(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 def _write_delimited(stream: IO[bytes], columns: dict[str, np.ndarray], separator: str) -> None:
     """Write columns as text in UTF-8."""
     text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-    # Of Python's floats the writer gives the shortest text that reads back equal.
+    # The writer turns Python's floats into the shortest text that reads back equal.
     cells = [values.tolist() for values in columns.values()]
-    # It leaves a carriage return without quotes if that ends no line here; readers do not.
+    # It does not quote a carriage return, which readers take for the end of a line.
     returns = any("\r" in cell for cell in chain(columns, *cells) if isinstance(cell, str))
     try:
         writer = csv.writer(
@@ -113,7 +113,7 @@ def _write_json(stream: IO[bytes], columns: dict[str, np.ndarray], *, by_lines: 
 
 @contextmanager
 def _opened(name: str) -> Iterator[IO[bytes]]:
-    """Give a stream whose content, compressed where the name says so, is written at the end."""
+    """Open a stream whose content, compressed if the name says so, is written when it is closed."""
     with _standard_output() if name == "-" else replacing(name) as raw:
         if name.lower().endswith(".gz"):
             # No name and no time inside: equal tables give equal files.

@@ -1,7 +1,7 @@
 // Charts of two classes along the costs. Each is a function of the page's `state` (main.js).
 
-// A power of ten beyond the ratio of the classes either way: there, one answer for all is best. The
-// ticks of more than five do not fit.
+// One power of ten beyond the ratio of the classes: there, one answer for all cases is best. Ticks for
+// more than five powers of ten do not fit.
 const SCALE = costScale(clamp(Math.ceil(Math.abs(Math.log10(nPositive / nNegative))) + 1, 3, 5));
 // Costs up to this multiple of deciding without looking can be seen; curves end a little above it.
 const [MOST_COST, CUT_COST] = [1.25, 1.4];
@@ -9,26 +9,18 @@ const RATIO_AXIS = "cost of a false alarm : cost of a miss";
 const OTHER_MARKS = ["other", "other second", "other third", "other fourth"];
 const otherMark = (k) => OTHER_MARKS[Math.min(k, OTHER_MARKS.length - 1)];
 
-/** The costs that τ stands for, in a unit where they add up to 1. */
-const costsAt = (state, tau) => ({ costFp: tau, costFn: 1 - tau, prevalence: state.prevalence });
-
-/** What one way to decide costs at τ, and its 95 % interval, as parts of what deciding without looking costs. */
-function relativeCost(state, own, tau) {
-  const costs = costsAt(state, tau);
+/** Cost at τ of one way to decide, and its 95 % interval: [cost, low, high], as parts of the cost of deciding without looking. */
+function relativeCosts(state, own, tau) {
+  const costs = { costFp: tau, costFn: 1 - tau, prevalence: state.prevalence }; // in a unit where they add up to 1
   const k = own.piece(state.decidesAt(tau));
-  return meanCost(costs, own.falseAlarms[k], own.found[k]) / withoutLooking(costs).cost;
-}
-
-function relativeBand(state, own, tau) {
-  const costs = costsAt(state, tau);
-  const k = own.piece(state.decidesAt(tau));
-  return costBand(costs, own.falseAlarms[k], own.found[k]).map((cost) => Math.min(cost / withoutLooking(costs).cost, CUT_COST));
+  const [alarms, found, blind] = [own.falseAlarms[k], own.found[k], withoutLooking(costs).cost];
+  return [meanCost(costs, alarms, found), ...costBand(costs, alarms, found)].map((cost) => cost / blind);
 }
 
 /** Cost at every ratio, as part of what deciding without looking would cost. */
 function costChart(state) {
-  const now = (own) => relativeCost(state, own, state.tau);
-  const cut = (own) => (tau) => Math.min(relativeCost(state, own, tau), CUT_COST);
+  const now = (own) => relativeCosts(state, own, state.tau)[0];
+  const cut = (own) => (tau) => Math.min(relativeCosts(state, own, tau)[0], CUT_COST);
   const sayNow = (own) => (state.tau > 0 && state.tau < 1 ? percent(now(own)) : "");
   return new Chart({
     title: "Cost relative to deciding without looking", ratio: 0.62, uses: ["prevalence"],
@@ -37,8 +29,8 @@ function costChart(state) {
     yRange: () => [0, MOST_COST],
     base: (chart) => {
       const taus = chart.pixels();
-      const bands = taus.map((tau) => relativeBand(state, counts, tau));
-      chart.band(taus, bands.map(([low]) => low), bands.map(([, high]) => high), "cost");
+      const bands = taus.map((tau) => relativeCosts(state, counts, tau).map((cost) => Math.min(cost, CUT_COST)));
+      chart.band(taus, bands.map(([, low]) => low), bands.map(([, , high]) => high), "cost");
       chart.line([[0, 1], [1, 1]], "faint dashed");
       others.forEach((other, k) => chart.curve(cut(other.counts), otherMark(k)));
       chart.curve(cut(counts), "cost");

@@ -23,7 +23,7 @@ function orderFan() {
   };
 }
 
-/** Over one column each, while the others stay at typical values. */
+/** A fan over each column, while the others stay at typical values. */
 function columnFans() {
   if (!data.fans) return [];
   const { names, size, columns, mixed } = data.fans;
@@ -128,7 +128,7 @@ function calibrationChart(state, follow) {
     x: "quantile τ", y: "share of cases at or below", xTick: asPercent, yTick: asPercent, yRange: unit, ratio: 0.74, follow,
     base: (chart) => {
       chart.line([[0, 0], [1, 1]], "faint dashed");
-      chart.steps(n + 1, (k) => (k === 0 ? 0 : k > n ? 1 : below[k - 1]), (k) => k / n, "positive");
+      chart.steps(below, [0, 1], (k) => k / n, "positive");
     },
     moving: (chart) => {
       chart.cursor(state.tau);

@@ -4,7 +4,7 @@ const names = data.classes;
 const k = names.length;
 const n = data.count;
 const truth = unpack(data.truth);
-const size = truth.length; // cases, or groups of cases alike: what follows calls both cases
+const size = truth.length; // cases, or groups of identical cases; both are called cases below
 const alike = data.alike ? unpack(data.alike) : new Uint32Array(size).fill(1);
 const proba = data.parts ? Float64Array.from(unpack(data.proba), (part) => part / data.parts) : unpack(data.proba);
 const perClass = new Float64Array(k);
@@ -16,7 +16,7 @@ const cases = data.cases && { rows: unpack(data.cases.rows), columns: data.cases
 /** costs[c][j]: what taking class c for class j costs. By default, all mistakes cost the same. */
 const usualCosts = () => Array.from(names.keys(), (c) => Array.from(names.keys(), (j) => (c === j ? 0 : 1)));
 
-/** The costs where mistakes on one class cost so many times as much; right decisions stay as they are. */
+/** The costs if mistakes on one class cost `times` as much; those of right decisions stay. */
 function timesRow(costs, row, times) {
   return costs.map((line, c) => (c === row ? line.map((cost, j) => (j === row ? cost : times * cost)) : line));
 }

@@ -3,10 +3,10 @@
 const usual = { row: 0, times: 1, low: 1, high: 10 };
 const state = {
   costs: usualCosts(),
-  row: usual.row, // the class whose mistakes cost more,
-  times: usual.times, // so many times as much,
-  range: { low: usual.low, high: usual.high }, // or from so many to so many times
-  effective: null, // costs with that factor; `update` keeps these three
+  row: usual.row, // the class whose mistakes cost more
+  times: usual.times, // how many times as much
+  range: { low: usual.low, high: usual.high }, // of this factor, for the cases that change
+  effective: null, // costs with the factor; `update` sets this and the next two
   along: null,
   decided: new Uint8Array(size),
   allColumns: false,

@@ -73,8 +73,7 @@ function foundChart(state, follow) {
     base: (chart) => {
       const { when, found } = state.along;
       for (let j = k - 1; j >= 0; j--) {
-        if (!perClass[j]) continue;
-        chart.steps(when.length + 1, (e) => (e === 0 ? 1 : e > when.length ? MOST_TIMES : when[e - 1]), (e) => found[j][e] / perClass[j], mark(j));
+        if (perClass[j]) chart.steps(when, [1, MOST_TIMES], (e) => found[j][e] / perClass[j], mark(j));
       }
     },
     moving: (chart) => {

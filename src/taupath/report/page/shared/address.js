@@ -12,7 +12,7 @@ function numberIn(text, min, max) {
 
 /**
  * What a fragment says. Every method returns null where a setting is missing or is not what it
- * should be: an edited fragment is ignored, setting by setting, and its text goes nowhere.
+ * should be: an edited fragment is ignored, setting by setting, and its text is never shown.
  */
 class Fragment {
   constructor(hash) {

@@ -4,7 +4,7 @@ const SHOWN_COLUMNS = 8;
 const FIRST_ROWS = 12;
 const MORE_ROWS = 48;
 
-/** heads: of the columns before those of the data; row(i): their cells; onMore: called to show the table again. */
+/** heads: of the columns before those of the data; row(i): their cells; onMore(): shows the table again. */
 class CaseTable {
   constructor({ caption, id, heads, row, onMore }) {
     Object.assign(this, { heads, row });
@@ -39,7 +39,7 @@ function someOnly(cases, n) {
     ? ` Of ${sayCount(n)} cases, the ${sayCount(listed)} that the model is most wrong about are listed; all are in the counts.` : "";
 }
 
-/** The same of the file with the decisions about them. */
+/** The same, about the file of decisions. */
 function savedOnly(cases, n) {
   return cases.rows.length < n ? ` Only the ${sayCount(cases.rows.length)} cases in this file; the command decides all of them.` : "";
 }

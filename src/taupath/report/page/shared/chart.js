@@ -179,15 +179,17 @@ class Chart {
   }
 
   /**
-   * Steps: value(k) holds from edge(k) to edge(k + 1), for k below n. Where there are more steps
-   * than can be seen, the least, the largest and the last one of each pixel are drawn.
+   * Steps from `first` to `last`: value(k) after k of the places `when`, which are in order. Where there are more
+   * steps than can be seen, the least, the largest and the last one of each pixel are drawn.
    */
-  steps(n, edge, value, mark) {
+  steps(when, [first, last], value, mark) {
     const points = [];
+    const n = when.length + 1;
+    const edge = (k) => (k === 0 ? first : k === n ? last : when[k - 1]);
     const put = (x, y) => {
-      const last = points.at(-1);
-      if (last && last[0] === x && last[1] === y) return;
-      if (last && last[1] !== y) points.push([x, last[1]]);
+      const before = points.at(-1);
+      if (before && before[0] === x && before[1] === y) return;
+      if (before && before[1] !== y) points.push([x, before[1]]);
       points.push([x, y]);
     };
     const pixel = (k) => Math.floor(this.X(edge(k)));
@@ -234,9 +236,9 @@ class Chart {
   }
 
   /** A vertical line at x: where τ is. */
-  cursor(x, mark = "cursor") {
+  cursor(x) {
     const at = this.X(x).toFixed(2);
-    return this.add("line", { x1: at, x2: at, y1: this.top - 4, y2: this.bottom, class: mark });
+    return this.add("line", { x1: at, x2: at, y1: this.top - 4, y2: this.bottom, class: "cursor" });
   }
 
   // -- legend and pointer -----------------------------------------------------------------------

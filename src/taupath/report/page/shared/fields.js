@@ -1,6 +1,6 @@
 // What readers set values with: number fields, lists of choices, sliders.
 
-// No cost and no ratio of costs above these: sums and products of costs stay far from overflow.
+// The largest cost and ratio of costs: sums and products of costs stay far from overflow.
 const LARGEST_COST = 1e12;
 const LARGEST_WORTH = 1e9;
 
@@ -8,12 +8,10 @@ const LARGEST_WORTH = 1e9;
  * A field for a number. `take` is called with what was typed, if it is within the limits, and
  * returns what is wrong with it, or nothing.
  */
-function numberField({ label, id, min = -Infinity, max = Infinity, unit, hint = "", take }) {
+function numberField({ label, id, min, max, unit, hint = "", take }) {
   const said = freshId("hint");
   const input = element("input", {
-    type: "number", id, step: "any", inputmode: "decimal", autocomplete: "off",
-    min: Number.isFinite(min) ? min : null, max: Number.isFinite(max) ? max : null,
-    "aria-describedby": said,
+    type: "number", id, step: "any", inputmode: "decimal", autocomplete: "off", min, max, "aria-describedby": said,
   });
   const note = element("span", { class: "hint", id: said }, hint);
   const complain = (message) => {
@@ -26,7 +24,7 @@ function numberField({ label, id, min = -Infinity, max = Infinity, unit, hint = 
     input.dataset.typing = "yes";
     const value = input.valueAsNumber;
     const fits = Number.isFinite(value) && value >= min && value <= max;
-    complain(fits ? take(value) ?? "" : sayLimits(min, max));
+    complain(fits ? take(value) ?? "" : `a number from ${say(min)} to ${say(max)}`);
   });
   input.addEventListener("blur", () => delete input.dataset.typing);
   return {
@@ -38,18 +36,13 @@ function numberField({ label, id, min = -Infinity, max = Infinity, unit, hint = 
       element("span", { class: "entry" }, input, unit ? element("span", { class: "unit" }, unit) : null),
       note,
     ),
-    /** Show a value, but never while someone is typing another. */
+    /** Show a value, unless the reader is typing another. */
     show(value, digits = 6) {
       if (document.activeElement === input && input.dataset.typing) return;
       input.value = String(Number(value.toPrecision(digits)));
       complain("");
     },
   };
-}
-
-function sayLimits(min, max) {
-  if (Number.isFinite(min) && Number.isFinite(max)) return `a number from ${say(min)} to ${say(max)}`;
-  return Number.isFinite(min) ? `a number, ${say(min)} or more` : "a number";
 }
 
 /** A list of [value, text] to choose from. */

@@ -34,17 +34,16 @@ function oncePerFrame(draw) {
 // -- sections and tables ------------------------------------------------------------------------
 
 function section(id, title, ...content) {
-  return element("section", { id, "aria-labelledby": `${id}-title` },
-    element("h2", { id: `${id}-title` }, title), ...content);
+  return card(id, title, { id }, ...content);
 }
 
-/** A card with a heading, as a section of its own. */
+/** A section with a heading, whose attributes say that it is a card. */
 function card(id, title, attributes, ...content) {
   return element("section", { "aria-labelledby": `${id}-title`, ...attributes },
     element("h2", { id: `${id}-title` }, title), ...content);
 }
 
-/** Charts side by side, such that rows are full. */
+/** Charts side by side, two or three to a row, so that rows are full. */
 function chartGrid(charts) {
   const across = charts.length % 3 === 0 ? "three" : "two";
   return element("div", { class: `grid ${across}` }, ...charts.map((chart) => chart.node));
@@ -98,7 +97,7 @@ function metricList(metrics) {
 
 // -- where the model comes from -----------------------------------------------------------------
 
-/** How the model came about, and what vouches for it; null where nothing is known. */
+/** How the model was trained, and its certificate; null where nothing is known. */
 function originSection() {
   const { provenance, certificate } = data;
   if (!provenance.length && !certificate) return null;
@@ -165,10 +164,7 @@ function setUpTheme() {
   show();
 }
 
-/**
- * The first words of the page: what happens at the present settings. `show(first, rest)` sets them,
- * and tells screen readers.
- */
+/** The headline: what happens at the present settings. `show(first, rest)` sets it, and tells screen readers. */
 function makeHeadline(attributes = {}) {
   const node = element("p", { class: "headline", id: "headline", ...attributes });
   const mark = data.seen ? "In-sample. " : "";
@@ -181,10 +177,7 @@ function makeHeadline(attributes = {}) {
   };
 }
 
-/**
- * Put the page together: its headline, warnings, content and glossary. Content that is null is
- * left out.
- */
+/** Put the page together: its headline, warnings, content without what is null, and glossary. */
 function startPage(headline, content, glossary) {
   const seen = data.seen ? element("p", { class: "warning", id: "in-sample" }, `${data.seen}.`) : null;
   const about = data.about ? element("p", { class: "note about", id: "about" }, data.about) : null;
