@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC, LinearSVC
 
 import taupath
-from taupath import QuantileSVC
+from taupath import QuantileSVC, QuantileSVCCV
 from taupath.estimators.costs import costs_to_tau, least_cost_class
 from taupath.estimators.multiclass import couple_pairs, normalize_rest
 
@@ -443,3 +443,24 @@ def test_costs_of_any_size_have_a_tau():
     assert costs_to_tau(1e300, 1e300, 1) == 0.5
     assert costs_to_tau(1e-300, 3e-300, 1) == pytest.approx(0.25)
     assert_array_equal(least_cost_class(np.array([[0.5, 0.5]]), np.zeros((2, 2))), [0])
+
+
+@pytest.mark.parametrize("estimator", [QuantileSVC(), QuantileSVCCV(Cs=[0.1, 1.0], cv=2)])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_refused_fit_leaves_the_earlier_one_as_it_was(estimator, n_classes):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % n_classes
+    model = clone(estimator).fit(X, y)
+    before, known = model.predict_proba(X), sorted(vars(model))
+    refused = [
+        (X, np.zeros(60), {}),
+        (np.full((60, 6), np.nan), y, {}),
+        (X[:, :2], np.zeros(60), {}),
+        (X, y, {"sample_weight": (y == 0).astype(float)}),
+        (X, y, {"sample_weight": -np.ones(60)}),
+    ]
+    for samples, labels, given in refused:
+        with pytest.raises(ValueError):
+            model.fit(samples, labels, **given)
+        assert sorted(vars(model)) == known and model.n_features_in_ == 3
+        assert_array_equal(model.predict_proba(X), before)

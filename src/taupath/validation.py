@@ -115,10 +115,12 @@ def check_new_features(
 def check_numbers(value: Any, name: str) -> np.ndarray:
     """Return a number (no dimension) or an array of numbers, finite or not, as float64."""
     try:
-        return np.asarray(value, dtype=np.float64)
+        if value is not None:  # which NumPy would take for NaN
+            return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        shown = reprlib.repr(value)
-        raise TypeError(f"{name} must be a number or an array of numbers, got {shown}") from None
+        pass
+    shown = reprlib.repr(value)
+    raise TypeError(f"{name} must be a number or an array of numbers, got {shown}")
 
 
 def _as_real(values: Any, name: str) -> np.ndarray:

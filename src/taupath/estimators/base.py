@@ -1,10 +1,12 @@
 """What the estimators have in common: checks of samples, saving, simplified copies."""
 
 import copy
+import functools
 import os
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +17,24 @@ from taupath import upward
 from taupath.paths.path import SolutionPath
 from taupath.progress import Display
 from taupath.validation import Checked, check_features, check_verbose
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def all_or_nothing(fit: Fit) -> Fit:
+    """Decorate `fit`: if it fails, the estimator stays as it was."""
+
+    @functools.wraps(fit)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return wrapper  # type: ignore[return-value]  # it has the signature of what it wraps
 
 
 class PathEstimator(BaseEstimator):
@@ -113,15 +133,20 @@ def check_samples(
     try:
         # scikit-learn checks the form; `check_features` is the only one to check the values
         found = validate_data(estimator, X, y, ensure_all_finite=False, **how)
-        features, response = found if isinstance(found, tuple) else (found, None)
-        return Checked(check_features(features, single=not exact)), response
     except (TypeError, ValueError) as error:
         column = _column_without_numbers(X)
-        if column is not None:
-            raise type(error)(
-                f"X must hold numbers only, its column {column!r} does not: {error}"
-            ) from None
-        validate_data(estimator, X, y, **how)  # raises scikit-learn's error for NaN and infinity
+        if column is None:
+            raise
+        raise type(error)(
+            f"X must hold numbers only, its column {column!r} does not: {error}"
+        ) from None
+    features, response = found if isinstance(found, tuple) else (found, None)
+    try:
+        return Checked(check_features(features, single=not exact)), response
+    except (TypeError, ValueError):
+        with warnings.catch_warnings():  # they were issued above
+            warnings.simplefilter("ignore")
+            validate_data(estimator, X, y, **how)  # raises scikit-learn's error for NaN
         raise
 
 

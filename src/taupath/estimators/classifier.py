@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from taupath.estimators.base import all_or_nothing
 from taupath.estimators.constant_decisions import ConstantDecisions
 from taupath.estimators.costs import check_tau
 from taupath.estimators.decisions import PathClassifier
@@ -172,6 +173,7 @@ class QuantileSVC(PathClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVC":
         """Follow the path, or the paths.
 

@@ -9,7 +9,7 @@ from sklearn.metrics import d2_pinball_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from taupath.estimators.base import PathEstimator
+from taupath.estimators.base import PathEstimator, all_or_nothing
 from taupath.estimators.conformal import Calibration, calibrate, make_folds
 from taupath.estimators.fit_time import advise
 from taupath.estimators.rearrangement import ROWS_AT_A_TIME, rearranged_quantiles
@@ -126,6 +126,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         self.tol = tol
         self.verbose = verbose
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVR":
         """Follow the path.
 

@@ -12,6 +12,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import check_classification_targets
 
+from taupath.estimators.base import all_or_nothing
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.costs import check_tau_columns
 from taupath.estimators.parallel import run_all
@@ -113,6 +114,7 @@ class QuantileSVCCV(QuantileSVC):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVCCV":
         """Choose C, then follow the path of all samples.
 
