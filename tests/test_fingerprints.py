@@ -43,7 +43,7 @@ def test_blocks_of_rows_and_entries_make_no_difference(monkeypatch):
     X = np.random.default_rng(1).normal(size=(100, 5))
     whole = fingerprints(X, 0), fingerprints(sp.csr_array(X), 0)
     for at_a_time in (7, 3):  # one row, and less than a row
-        monkeypatch.setattr(fingerprints_module, "AT_A_TIME", at_a_time)
+        monkeypatch.setattr(fingerprints_module, "HASHED_AT_A_TIME", at_a_time)
         assert np.array_equal(fingerprints(X, 0), whole[0])
         assert np.array_equal(fingerprints(sp.csr_array(X), 0), whole[1])
 

@@ -170,7 +170,7 @@ def test_the_first_line_is_a_header_unless_it_looks_like_data(tmp_path, text, na
 
 
 def test_text_that_begins_late_in_a_column_brings_back_its_numbers_as_written(tmp_path):
-    n = 3 * delimited.BLOCK
+    n = 3 * delimited.ROWS_PER_BLOCK
     cells = [f"{i}.50" for i in range(n)]
     cells[-2] = "late"
     table = read_table(put(tmp_path, "t.csv", "a,b\n" + "\n".join(f"{c},{c}1" for c in cells)))
@@ -179,7 +179,7 @@ def test_text_that_begins_late_in_a_column_brings_back_its_numbers_as_written(tm
 
 
 def test_a_column_that_is_blank_at_first_may_be_text(tmp_path):
-    n = delimited.BLOCK
+    n = delimited.ROWS_PER_BLOCK
     table = read_table(put(tmp_path, "t.csv", "a,b\n" + "1,\n" * n + "1,x\n"))
     assert table.take([n]).column("b").tolist() == ["x"]
     assert table.take(slice(0, n)).is_blank("b")
@@ -270,7 +270,7 @@ def test_a_column_that_is_not_there_is_named_beside_those_that_are(tmp_path):
 
 
 def test_progress_is_told_while_text_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "BLOCK", 10)
+    monkeypatch.setattr(delimited, "ROWS_PER_BLOCK", 10)
     monkeypatch.setattr(libsvm, "PIECE", 100)
     for name, text in (("t.csv", "a,b\n" + "1,2\n" * 95), ("t.svm", "1 1:1\n" * 95)):
         told: list[tuple[float, int]] = []

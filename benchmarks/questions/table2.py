@@ -8,7 +8,7 @@ from trial import Emit, Settings
 
 from taupath.datasets import PAPER_NAMES, DataNotFound, load_paper
 from taupath.reproduce.table2 import measure as measure_row
-from taupath.reproduce.timing import PAPER, ratios
+from taupath.reproduce.timing import PAPER_TIMES, ratios
 
 TITLE = "The paper's Table 2"
 SOLVERS = ("taupath", "liblinear")
@@ -30,7 +30,7 @@ def measure(settings: Settings, emit: Emit) -> None:
 def tables(rows: list[Row]) -> dict[str, Table]:
     """Return seconds, multiples of one LIBLINEAR run, and gaps."""
     rows = [row for row in rows if "path" in row]
-    papers = [PAPER[row["task"]] for row in rows]
+    papers = [PAPER_TIMES[row["task"]] for row in rows]
     columns = [
         ("data", [row["task"] for row in rows]),
         ("n × d", [f"{row['n_samples']} × {row['n_features']}" for row in rows]),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from taupath.paths.certificate import Certificate
 
 # Names in the table for true positives, false negatives, true negatives and false positives.
-NAMES = ("cancers found", "missed", "healthy cleared", "false alarms")
+CANCER_NAMES = ("cancers found", "missed", "healthy cleared", "false alarms")
 
 
 def add(new_command: NewCommand) -> None:
@@ -79,7 +79,7 @@ def lines(demo: "BreastCancer", output: str) -> Iterator[str]:
     yield ""
     yield "On the test cases, as a missed cancer costs less and less against a false alarm:"
     yield ""
-    yield from cost_table(demo.at_cost_ratios(), own_costs=True, names=NAMES)
+    yield from cost_table(demo.at_cost_ratios(), own_costs=True, names=CANCER_NAMES)
     yield ""
     yield "miss : alarm is what the two mistakes cost; costs are those of all mistakes together."
     yield "Without model: the same decision for all, whichever is cheaper."

@@ -276,14 +276,14 @@ def _scores_line(scores: dict[str, Any]) -> str:
 def _regression(arguments: argparse.Namespace, outcomes: "Outcomes") -> _Evaluation:
     import numpy as np
 
-    from taupath.models.evaluation import QUANTILES
+    from taupath.models.evaluation import SHOWN_QUANTILES
     from taupath.outcomes.cost_table import table_lines
 
     if costs_given(arguments):
         raise Failed(f"{arguments.model} is a regression: costs are for classifiers")
     steps = outcomes.quantiles
     assert steps is not None
-    shown = np.isin(steps["quantile"], QUANTILES)
+    shown = np.isin(steps["quantile"], SHOWN_QUANTILES)
     columns = {name: column[shown] for name, column in steps.items()}
     lines = [
         "",

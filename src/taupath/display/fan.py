@@ -13,7 +13,7 @@ from taupath.estimators.regressor import QuantileSVR
 from taupath.outcomes.inputs import as_frame_of, column_names, columns_of
 from taupath.validation import check_integer, check_numbers, check_targets
 
-QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+FAN_QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 
 
 class QuantileFanDisplay:
@@ -69,7 +69,7 @@ class QuantileFanDisplay:
         y: Any = None,
         *,
         feature: int | str | None = None,
-        quantiles: Any = QUANTILES,
+        quantiles: Any = FAN_QUANTILES,
         grid_resolution: int = 200,
         ax: Any = None,
         **kwargs: Any,
@@ -145,7 +145,7 @@ class QuantileFanDisplay:
         cls,
         y_true: Any,
         y_quantiles: Any,
-        quantiles: Any = QUANTILES,
+        quantiles: Any = FAN_QUANTILES,
         *,
         x: Any = None,
         ax: Any = None,

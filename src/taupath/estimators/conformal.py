@@ -18,7 +18,7 @@ from taupath.validation import Checked, check_integer
 EVEN_LEVELS, TAIL_LEVELS, TAIL = 300, 100, 0.02
 # Rounding allowed for when the effective number of samples, 1 / Σ share², is cut to an integer:
 # far above its error, far below 1.
-ROUNDING = 1e-6
+RANK_ROUNDING = 1e-6
 # Shares that differ by less are equal: cumulative sums of up to 10 000 shares round by less.
 SAME_SHARE = 1e-12
 
@@ -129,7 +129,7 @@ def calibrate(
 def _levels(n: float) -> np.ndarray:
     """Return the levels to try, increasing; the last one is 1."""
     if n <= EVEN_LEVELS + TAIL_LEVELS:
-        ranks = np.arange(1, int(n + ROUNDING) + 1)
+        ranks = np.arange(1, int(n + RANK_ROUNDING) + 1)
         return np.append(ranks / (n + 1.0), 1.0)
     even = np.arange(1, EVEN_LEVELS) / EVEN_LEVELS
     tail = 1.0 - np.geomspace(TAIL, 1.0 / (n + 1.0), TAIL_LEVELS)

@@ -22,7 +22,7 @@ from taupath.paths.blocks import slices
 # The other rows of large training sets leave no trace.
 MOST_ROWS = 1024
 # Entries hashed at a time: their 64-bit hashes take 256 kB, which fit in the cache.
-AT_A_TIME = 1 << 15
+HASHED_AT_A_TIME = 1 << 15
 # Rows that the salt is made from: enough to differ between data sets, few enough to cost nothing.
 SALTED_BY = 1000
 # Standard deviations by which the share of known rows must exceed that of new cases that happen to
@@ -93,12 +93,12 @@ def fingerprints(X: Any, salt: int) -> np.ndarray:
     if sp.issparse(X):
         X = X.tocsr()
         total = np.zeros(len(X.data) + 1, dtype=np.uint64)
-        for some in slices(len(X.data), AT_A_TIME):
+        for some in slices(len(X.data), HASHED_AT_A_TIME):
             total[some.start + 1 : some.stop + 1] = _hashes(X.data[some], keys[X.indices[some]])
         np.cumsum(total, out=total)  # modulo 2⁶⁴, as differences are
         return _mixed(total[X.indptr[1:]] - total[X.indptr[:-1]] + own)
     found = np.empty(n, dtype=np.uint64)
-    for some in slices(n, AT_A_TIME // n_features):
+    for some in slices(n, HASHED_AT_A_TIME // n_features):
         found[some] = _hashes(X[some], keys).sum(axis=1, dtype=np.uint64)
     return _mixed(found + own)
 

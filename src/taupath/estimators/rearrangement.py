@@ -11,16 +11,16 @@ from taupath.validation import Checked
 BELOW = 1e-12
 # f_q(x) is accepted as the q-quantile if a share q of the values lies below it up to this much in
 # y (relative to 1 + |y|) and in q: ten times `BELOW`, and large against rounding.
-SAME = 1e-11
+SAME_QUANTILE = 1e-11
 # Pieces of a function that rise by less than this fraction of its range are flat up to the rounding
 # of their ends.
-FLAT = 1e-15
+FLAT_PIECE = 1e-15
 # Pairs of a piece and a gap between nodes that are summed up at a time: 8 MB an array.
 GAPS_AT_A_TIME = 1_000_000
 # Up to this many quantiles, testing f_q(x) first is cheaper than sorting the values at all kinks.
 FEW_QUANTILES = 16
 # Samples whose values at all kinks are computed at a time, to bound memory.
-ROWS_AT_A_TIME = 256
+ROWS_REARRANGED_AT_ONCE = 256
 
 
 def rearranged_quantiles(path: SolutionPath, X: Checked, quantiles: np.ndarray) -> np.ndarray:
@@ -35,14 +35,14 @@ def rearranged_quantiles(path: SolutionPath, X: Checked, quantiles: np.ndarray) 
         found = path.decision_function(X, quantiles)
         wrong = np.zeros(X.shape[0], dtype=bool)
         for k, q in enumerate(quantiles):
-            step = SAME * (1.0 + np.abs(found[:, k]))
-            wrong |= path.crossings(X, found[:, k] + step).length > 1.0 - q + SAME
-            wrong |= path.crossings(X, found[:, k] - step).length < 1.0 - q - SAME
+            step = SAME_QUANTILE * (1.0 + np.abs(found[:, k]))
+            wrong |= path.crossings(X, found[:, k] + step).length > 1.0 - q + SAME_QUANTILE
+            wrong |= path.crossings(X, found[:, k] - step).length < 1.0 - q - SAME_QUANTILE
         rows = np.flatnonzero(wrong)
     else:
         found = np.empty((X.shape[0], len(quantiles)))
         rows = np.arange(X.shape[0])
-    for some in slices(len(rows), ROWS_AT_A_TIME):
+    for some in slices(len(rows), ROWS_REARRANGED_AT_ONCE):
         taus, values = path.values_at_nodes(X[rows[some]])
         for i, row in zip(rows[some], values, strict=True):
             found[i] = sorted_quantiles(taus, row, quantiles)
@@ -65,7 +65,7 @@ def increasing_rearrangement(taus: np.ndarray, values: np.ndarray) -> tuple[np.n
     """
     width = np.diff(taus)
     low, high = np.minimum(values[:-1], values[1:]), np.maximum(values[:-1], values[1:])
-    flat = high - low <= FLAT * (values.max() - values.min())
+    flat = high - low <= FLAT_PIECE * (values.max() - values.min())
     steep = ~flat
     ends, places = np.unique(np.concatenate((low, high[steep])), return_inverse=True)
     begin, end = places[: len(low)], places[len(low) :]

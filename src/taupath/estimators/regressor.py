@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from taupath.estimators.base import PathEstimator, all_or_nothing
 from taupath.estimators.conformal import Calibration, calibrate, make_folds
 from taupath.estimators.fit_time import advise
-from taupath.estimators.rearrangement import ROWS_AT_A_TIME, rearranged_quantiles
+from taupath.estimators.rearrangement import ROWS_REARRANGED_AT_ONCE, rearranged_quantiles
 from taupath.fitting.method import choose_method
 from taupath.fitting.regression import quantile_regression_path
 from taupath.paths.blocks import slices
@@ -300,7 +300,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
             for k in range(n):
                 drawn[:, k] = self.path_.decide_each(X, taus[:, k])
             return drawn
-        for some in slices(X.shape[0], ROWS_AT_A_TIME):
+        for some in slices(X.shape[0], ROWS_REARRANGED_AT_ONCE):
             nodes, values = self.path_.values_at_nodes(X[some])
             for i, row in enumerate(values, start=some.start):
                 drawn[i] = np.interp(taus[i], nodes, row)

@@ -16,7 +16,7 @@ from taupath.tables import Table, TableError
 
 # Largest difference from a feature of training, relative to the largest feature: reading and
 # scaling a column again may round the last digits differently.
-SAME = 1e-12
+SAME_VALUE = 1e-12
 
 
 def simplified(model: Model, tol: float) -> tuple[Model, Certificate]:
@@ -115,5 +115,5 @@ def _first_difference(X: Any, known: Any) -> int | None:
     largest = max(float(abs(known).max()), float(np.finfo(float).tiny))
     rows = off.max(axis=1)
     rows = np.asarray(rows.todense() if hasattr(rows, "todense") else rows).ravel()
-    wrong = np.flatnonzero(rows > SAME * largest)
+    wrong = np.flatnonzero(rows > SAME_VALUE * largest)
     return int(wrong[0]) if len(wrong) else None

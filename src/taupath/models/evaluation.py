@@ -17,7 +17,7 @@ from taupath.tables import Table, TableError
 # costs 2, 5, ... misses.
 RATIOS = (100, 50, 20, 10, 5, 2, 1)
 # Quantiles that a table shows.
-QUANTILES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+SHOWN_QUANTILES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
 
 def evaluate(
@@ -85,7 +85,7 @@ def evaluate(
     if isinstance(last, QuantileSVR):
         if cost_fp is not None or cost_fn is not None:
             raise ValueError("costs are for classifiers, this is a regression: give taus only")
-        quantiles = check_tau_columns(QUANTILES if taus is None else taus, each="row")
+        quantiles = check_tau_columns(SHOWN_QUANTILES if taus is None else taus, each="row")
         predicted = model.predict(X, quantile=quantiles)
         return at_quantiles(np.asarray(y, dtype=float), predicted, quantiles, sample_weight)
     costs = None

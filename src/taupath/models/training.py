@@ -24,7 +24,7 @@ from taupath.tables import Table
 # Values of C to choose from: a decade apart, over the range that matters for standardized data.
 CS = np.logspace(-4.0, 4.0, 9)
 # Quantiles whose mean loss decides on the C of a regression.
-QUANTILES = np.linspace(0.1, 0.9, 9)
+COMPARED_QUANTILES = np.linspace(0.1, 0.9, 9)
 
 
 def train(
@@ -117,12 +117,12 @@ def _choose_for_quantiles(
         for c, C in enumerate(CS):
             model = QuantileSVR(**{**options, "C": float(C), "method": method})
             model._progress = share_of(progress, done / n, 1.0 / n)
-            predicted = model.fit(X[learn], y[learn]).predict(X[test], quantile=QUANTILES)
+            predicted = model.fit(X[learn], y[learn]).predict(X[test], quantile=COMPARED_QUANTILES)
             losses[c] += sum(
                 len(test) * mean_pinball_loss(y[test], predicted[:, k], alpha=tau)
-                for k, tau in enumerate(QUANTILES)
+                for k, tau in enumerate(COMPARED_QUANTILES)
             )
             done += 1
-    losses /= len(y) * len(QUANTILES)
+    losses /= len(y) * len(COMPARED_QUANTILES)
     best = float(CS[int(np.argmin(losses))])
     return {"Cs": CS.tolist(), "pinball loss": losses.tolist()}, {**options, "C": best}

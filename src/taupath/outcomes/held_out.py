@@ -18,7 +18,7 @@ from taupath.outcomes.rates import (
 from taupath.paths.crossings import Changes
 
 # Quantiles whose losses are kept: every per cent, so that tables of any of them can be made.
-QUANTILES = np.round(np.linspace(0.01, 0.99, 99), 2)
+HELD_OUT_QUANTILES = np.round(np.linspace(0.01, 0.99, 99), 2)
 # Coverages of the central intervals that are judged.
 COVERAGES = (0.5, 0.8, 0.9)
 
@@ -92,7 +92,9 @@ def outcomes_of(estimator: Any, X: Any, y: np.ndarray) -> Outcomes:
     """Return the outcomes of an estimator; y holds labels that it knows, or numbers."""
     walked = estimator._all_paths()[0].tau_range
     if isinstance(estimator, QuantileSVR):
-        grid = QUANTILES[(walked[0] <= QUANTILES) & (walked[1] >= QUANTILES)]
+        grid = HELD_OUT_QUANTILES[
+            (walked[0] <= HELD_OUT_QUANTILES) & (walked[1] >= HELD_OUT_QUANTILES)
+        ]
         predicted = estimator.predict(X, quantile=grid)
         return Outcomes(
             y,

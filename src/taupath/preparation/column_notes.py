@@ -15,9 +15,9 @@ _INDEX_NAME = re.compile(r"Unnamed: \d+|__index_level_\d+__")
 # Names of columns that identify a row: id, customer_id, PassengerId.
 _ID_NAME = re.compile(r"(?:.*[\W_])?[iI][dD]|.*[a-z]I[dD]")
 # Rows from which on it is no coincidence that a column of such a name has only different numbers.
-ENOUGH_ROWS = 20
+ENOUGH_TO_BE_NUMBERED = 20
 # Columns that a note lists.
-MOST_LISTED = 5
+MOST_NOTED = 5
 
 
 def index_columns(table: Table, names: Sequence[str]) -> list[str]:
@@ -50,7 +50,9 @@ def notes_on(
         f"column {name!r} has a different whole number in each row: if it is an identifier, "
         f"leave it out with {option('--drop', name)} or {option('--keep-id', name)}"
         for name in features.names
-        if used.n_rows >= ENOUGH_ROWS and _ID_NAME.fullmatch(name) and _numbers_rows(used, name)
+        if used.n_rows >= ENOUGH_TO_BE_NUMBERED
+        and _ID_NAME.fullmatch(name)
+        and _numbers_rows(used, name)
     ]
     blank = int(missing_in(table.cells(target)).sum())
     if blank:
@@ -64,8 +66,8 @@ def notes_on(
         if (missing := int(missing_in(used.cells(column.name)).sum()))
     ]
     if filled:
-        more = "" if len(filled) <= MOST_LISTED else f", and so on for {len(filled)} columns"
-        notes.append(f"missing cells count as {', '.join(filled[:MOST_LISTED])}{more}")
+        more = "" if len(filled) <= MOST_NOTED else f", and so on for {len(filled)} columns"
+        notes.append(f"missing cells count as {', '.join(filled[:MOST_NOTED])}{more}")
     return notes
 
 

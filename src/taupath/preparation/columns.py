@@ -21,7 +21,7 @@ WIDE = 200
 # What a feature may say about a cell of its column.
 PARTS = ("number", "missing", "category", "rare", "present")
 # Codes of cells that hold none of a column's categories.
-NEW, MISSING, RARE = -1, -2, -3
+NEW, MISSING_CELL, RARE = -1, -2, -3
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class TextColumn:
     def read(self, table: Table) -> tuple[np.ndarray, np.ndarray]:
         """Return the place of each row's category, and where cells are missing.
 
-        The place is NEW for a value that was not there in training, MISSING for a missing cell
+        The place is NEW for a value that was not there in training, MISSING_CELL for a missing cell
         that is none of the categories, and RARE for one of the rare values.
         """
         values = table.cells(self.name)
@@ -71,7 +71,7 @@ class TextColumn:
             if self.fill is not None:
                 codes[missing] = self.categories.index(self.fill)
             else:
-                codes[missing] = RARE if self.missing == "rare" else MISSING
+                codes[missing] = RARE if self.missing == "rare" else MISSING_CELL
         return codes, missing
 
 
@@ -152,7 +152,7 @@ class ColumnFeatures:
     def _find_places(self) -> dict[int, np.ndarray]:
         """Return, for each column of text, the feature of each of its categories, -1 for none.
 
-        Three more entries at the end are for the codes RARE, MISSING and NEW.
+        Three more entries at the end are for the codes RARE, MISSING_CELL and NEW.
         """
         places, codes = {}, {}
         for k, column in enumerate(self.columns):

@@ -14,10 +14,10 @@ from taupath.tables.messages import listed, option, quoted
 from taupath.tables.table import missing_in
 
 # A column of text looks like an identifier, which says nothing about new rows, if it has more than
-# MOST_CATEGORIES different texts, if all of ENOUGH_ROWS rows or more differ, or if the share
+# MOST_CATEGORIES different texts, if all of ENOUGH_TO_DIFFER rows or more differ, or if the share
 # MOSTLY_DIFFERENT of MORE_ROWS rows or more do. Fewer rows may differ by chance.
 MOST_CATEGORIES = 1000
-ENOUGH_ROWS = 10
+ENOUGH_TO_DIFFER = 10
 MOSTLY_DIFFERENT, MORE_ROWS = 0.9, 20
 # A column that is mostly numbers looks like numbers with typing errors, not like categories, if it
 # has more different numbers than this.
@@ -102,7 +102,7 @@ def _check_identifiers(table: Table, names: Sequence[str]) -> None:
             continue
         texts = [cell for cell in values if cell is not None]
         different = len(set(texts))
-        all_different = different == len(texts) >= ENOUGH_ROWS
+        all_different = different == len(texts) >= ENOUGH_TO_DIFFER
         nearly = len(texts) >= MORE_ROWS and different >= MOSTLY_DIFFERENT * len(texts)
         if different > MOST_CATEGORIES or all_different or nearly:
             _check_no_numbers(table, name, values, missing_in(values))

@@ -20,7 +20,7 @@ MOST_NODES = 1000
 # it: the name of a rare category would reveal a single case.
 SEVERAL = 5
 # Weights are computed in blocks of this many numbers, 8 MB.
-BLOCK_VALUES = 1_000_000
+WEIGHTS_PER_BLOCK = 1_000_000
 # Largest error, as a fraction of a feature's range, of an affine function of a column: far more
 # than rounding, far less than for any other function.
 AFFINE = 1e-9
@@ -116,7 +116,7 @@ def _largest(path: SolutionPath, n_features: int) -> np.ndarray:
     """Return the largest absolute coefficient of each feature."""
     nodes = evenly_spread(len(path.kept_nodes), MOST_NODES)
     sizes = np.zeros(n_features)
-    for some in slices(len(nodes), BLOCK_VALUES // n_features):
+    for some in slices(len(nodes), WEIGHTS_PER_BLOCK // n_features):
         np.maximum(sizes, np.abs(path.coefficients_at_kept(nodes[some])).max(axis=0), out=sizes)
     return sizes
 

@@ -8,12 +8,12 @@ from taupath.report.encoding import packed
 from taupath.report.inputs import ModelAndData, as_numbers
 
 # Characters of a cell that are shown; the rest is cut off.
-LONGEST_CELL = 120
+LONGEST_LISTED_CELL = 120
 # Characters of all cells together: with more, the file would open slowly, so fewer cases are
 # listed.
 MOST_CHARACTERS = 1_500_000
 # Without columns of the user's own, at most this many columns of X are in the file.
-MOST_COLUMNS = 30
+MOST_LISTED_COLUMNS = 30
 
 
 class CaseColumns:
@@ -73,7 +73,7 @@ def find_columns(source: ModelAndData) -> CaseColumns:
     order = {name: -np.inf if size is None else -size for name, size in sizes.items()}
     names = sorted(columns, key=order.__getitem__)
     if source.columns is None:
-        names = names[:MOST_COLUMNS]
+        names = names[:MOST_LISTED_COLUMNS]
     return CaseColumns(
         names, [columns[name] for name in names], [sizes[name] is not None for name in names]
     )
@@ -123,4 +123,4 @@ def _cell(value: Any) -> str:
     if value is None or (isinstance(value, (float, np.floating)) and value != value):
         return ""
     text = f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
-    return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 1] + "…"
+    return text if len(text) <= LONGEST_LISTED_CELL else text[: LONGEST_LISTED_CELL - 1] + "…"

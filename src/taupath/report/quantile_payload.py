@@ -27,7 +27,7 @@ ON_QUANTILE = 1e-9
 MEAN_VALUES = 6_000_000
 FEWEST_CELLS, MOST_CELLS = 512, 16384
 # Values that are computed at a time: 4 MB.
-BLOCK_VALUES = 500_000
+QUANTILES_PER_BLOCK = 500_000
 # Leaving out nodes may change means by this fraction of their range: less than their error.
 MEAN_TOLERANCE = 3e-5
 # The error of the means is stated for τ at least this far from 0 and 1: closer to the ends, means
@@ -40,7 +40,7 @@ N_CONSTANT = 1001
 # A page of aggregates reveals y only as means of at least this many cases.
 LEAST_TOGETHER = 5
 # Cases listed one by one: the page rearranges the quantiles of each.
-MOST_LISTED = 1000
+MOST_LISTED_FANS = 1000
 
 
 def quantile_payload(source: ModelAndData, columns: CaseColumns | None) -> dict[str, Any]:
@@ -133,9 +133,9 @@ def _single_cases(
 def _listed_rows(distance: np.ndarray) -> np.ndarray:
     """Return the cases to list: all, or the furthest from their medians and some of the others."""
     order = np.argsort(-distance, kind="stable")
-    if len(order) <= MOST_LISTED:
+    if len(order) <= MOST_LISTED_FANS:
         return order
-    half = MOST_LISTED // 2
+    half = MOST_LISTED_FANS // 2
     furthest, others = order[:half], order[half:]
     return np.concatenate((furthest, others[evenly_spread(len(others), half)]))
 
@@ -152,7 +152,7 @@ def _quantile_means(path: SolutionPath, X: Any, y: np.ndarray) -> tuple[dict[str
     ends = np.linspace(0.0, 1.0, n_cells + 1)
     taus = np.concatenate(([0.0], 0.5 * (ends[1:] + ends[:-1]), [1.0]))
     sums, apart, median = np.zeros((3, len(taus))), np.zeros(n_cells), np.empty(len(y))
-    for block in slices(len(y), BLOCK_VALUES // n_cells):
+    for block in slices(len(y), QUANTILES_PER_BLOCK // n_cells):
         values = path.kept_functions(X[block]).between(ends)
         low = np.sort(np.minimum(values[:, :-1], values[:, 1:]), axis=1)
         high = np.sort(np.maximum(values[:, :-1], values[:, 1:]), axis=1)

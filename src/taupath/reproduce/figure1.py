@@ -9,7 +9,7 @@ from taupath.estimators.classifier import QuantileSVC
 from taupath.reproduce.context import Check, Context, new_figure
 from taupath.reproduce.text_tables import table
 
-TAUS = (0.05, 0.5, 0.95)
+SHOWN_TAUS = (0.05, 0.5, 0.95)
 LAM = 1e-3
 
 
@@ -35,7 +35,7 @@ def two_clouds(n_each: int = 60, seed: int = 3) -> tuple[np.ndarray, np.ndarray]
 def measure(model: QuantileSVC, X: np.ndarray, y: np.ndarray) -> list[Boundary]:
     """Return the boundaries of a linear model."""
     found = []
-    for tau in TAUS:
+    for tau in SHOWN_TAUS:
         positive = model.predict(X, tau=tau) > 0
         missed = int((~positive & (y > 0)).sum()), int((positive & (y < 0)).sum())
         w1, w2 = model.path_.coef(tau).tolist()

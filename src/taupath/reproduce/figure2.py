@@ -14,7 +14,7 @@ from taupath.reproduce.text_tables import percent, table
 # Where accuracy on spam should be very stable; the paper names (0, 0.9].
 MIDDLE = (0.1, 0.9)
 # Accuracy that moves by no more than this is flat.
-FLAT = 0.01
+FLAT_RATES = 0.01
 # A rate that goes the wrong way by no more than this, or by one sample, still agrees in the main.
 SMALL = 0.02
 SHOWN = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
@@ -191,7 +191,7 @@ def _checks(curves: Curves) -> list[Check]:
                 "spam: accuracy is very stable for intermediate τ",
                 f"for τ from {MIDDLE[0]:g} to {MIDDLE[1]:g} it lies between {percent(low, 2)} and "
                 f"{percent(high, 2)}; from {begin:.4f} to {end:.4f} no prediction changes at all",
-                high - low <= FLAT,
+                high - low <= FLAT_RATES,
             )
         )
         margin = curves.on_margin

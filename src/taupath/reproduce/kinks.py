@@ -17,7 +17,7 @@ from taupath.fitting.classification import quantile_path
 from taupath.reproduce import lemma
 from taupath.reproduce.context import Check, Context, new_figure
 from taupath.reproduce.text_tables import table
-from taupath.reproduce.timing import PAPER
+from taupath.reproduce.timing import PAPER_TIMES
 
 # Samples in the smallest part, and random orders of the samples that parts are taken from.
 SMALLEST = 20
@@ -95,7 +95,7 @@ def _by_size(own: list[Count]) -> dict[int, np.ndarray]:
 
 def _report(name: str, own: list[Count]) -> list[str]:
     by_size = _by_size(own)
-    paper = PAPER.get(name)
+    paper = PAPER_TIMES.get(name)
     papers = [
         f"({paper.kinks})" if paper is not None and paper.n_samples == n else "-" for n in by_size
     ]
@@ -144,8 +144,8 @@ def _draw(axes: Any, counts: dict[str, list[Count]]) -> None:
         style = {"color": PALETTE[k], "linewidth": 1.6, "marker": "o", "markersize": 3.5}
         left.plot(sizes, means, label=name, **style)
         right.plot(sizes, means / (sizes * np.log(sizes)), label=name, **style)
-        if name in PAPER:
-            paper = PAPER[name]
+        if name in PAPER_TIMES:
+            paper = PAPER_TIMES[name]
             left.plot(paper.n_samples, paper.kinks, "D", color=PALETTE[k], fillstyle="none")
             part = paper.kinks / (paper.n_samples * np.log(paper.n_samples))
             right.plot(paper.n_samples, part, "D", color=PALETTE[k], fillstyle="none")

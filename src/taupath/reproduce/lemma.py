@@ -23,7 +23,7 @@ N_SEEDS = 5
 GAMMA = 30.0
 N_GRID = 200
 # Grid points evaluated at a time.
-AT_A_TIME = 50
+SAMPLES_AT_A_TIME = 50
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def distance(path: SolutionPath, x: np.ndarray) -> float:
     difference has the length η + B - 2A.
     """
     total = 0.0
-    for some in slices(len(x), AT_A_TIME):
+    for some in slices(len(x), SAMPLES_AT_A_TIME):
         taus, values = path.values_at_nodes(x[some, None])
         truth = eta(x[some])
         low, high = _positive_part(taus, values)

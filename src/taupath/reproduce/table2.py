@@ -14,7 +14,7 @@ from taupath.reproduce.context import Context, new_figure
 from taupath.reproduce.measuring import machine
 from taupath.reproduce.peers import TAUS
 from taupath.reproduce.text_tables import error, number, table, work_columns
-from taupath.reproduce.timing import N_JUDGED, PAPER, Row, measure, ratios
+from taupath.reproduce.timing import N_JUDGED, PAPER_TIMES, Row, measure, ratios
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "taupath", "liblinear-official")
 NOT_INSTALLED = "not installed"
@@ -40,7 +40,7 @@ def reproduce(context: Context) -> list[Row]:
 def report(rows: Sequence[Row], about: dict[str, str]) -> list[str]:
     """Return the lines of the printed report."""
     names = ("data", [row.name for row in rows])
-    papers = [PAPER[row.name] for row in rows]
+    papers = [PAPER_TIMES[row.name] for row in rows]
     runs = ", ".join(f"{row.name} {row.runs}" for row in rows)
     seconds = [
         names,
@@ -106,7 +106,7 @@ def as_json(rows: Sequence[Row], about: dict[str, str]) -> str:
         {
             **asdict(row),
             "ratios": ratios(row),
-            "paper": {**asdict(PAPER[row.name]), "ratios": ratios(PAPER[row.name])},
+            "paper": {**asdict(PAPER_TIMES[row.name]), "ratios": ratios(PAPER_TIMES[row.name])},
         }
         for row in rows
     ]
@@ -145,7 +145,7 @@ def _notes(row: Row) -> list[str]:
 
 
 def _csv_lines(row: Row) -> list[list[Any]]:
-    paper, found = PAPER[row.name], row.algorithm1
+    paper, found = PAPER_TIMES[row.name], row.algorithm1
     our, theirs = ratios(row), ratios(paper)
     algorithm1 = "Algorithm 1, seconds" + ", extrapolated" * (found.seconds is None)
     one = None if row.liblinear is None else 1.0
@@ -164,7 +164,7 @@ def _csv_lines(row: Row) -> list[list[Any]]:
 
 def _draw(ax: Any, rows: Sequence[Row]) -> None:
     """Draw seconds, ours and the paper's, one group for each set."""
-    papers = [PAPER[row.name] for row in rows]
+    papers = [PAPER_TIMES[row.name] for row in rows]
     walks = [row.algorithm1.best_guess for row in rows]
     groups: list[tuple[str, list[float | None], Sequence[float | None]]] = [
         ("LIBLINEAR, one τ", [row.liblinear for row in rows], [p.liblinear for p in papers]),

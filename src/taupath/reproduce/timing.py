@@ -46,7 +46,7 @@ class PaperRow:
     kinks: int
 
 
-PAPER = {
+PAPER_TIMES = {
     "diabetes": PaperRow(668, 0.003, 0.004, 0.401, 11.104, 1886),
     "spam": PaperRow(2500, 0.012, 0.467, 11.102, 1106.413, 6660),
     "splice": PaperRow(10_000, 0.103, 0.363, 19.155, 1315.878, 22611),

@@ -8,9 +8,10 @@ import scipy.sparse as sp
 
 from taupath.exceptions import ModelFileError
 
-# Columns that a sparse matrix may have: MOST_COLUMNS (128 MB for each w), or COLUMNS_PER_ENTRY for
-# each stored entry. Solutions take memory for every column, which a small file must not claim.
-MOST_COLUMNS = 1 << 24
+# Columns that a sparse matrix may have: MOST_STORED_COLUMNS (128 MB for each w), or
+# COLUMNS_PER_ENTRY for each stored entry. Solutions take memory for every column, which a small
+# file must not claim.
+MOST_STORED_COLUMNS = 1 << 24
 COLUMNS_PER_ENTRY = 16
 # Types that float64 arrays are stored in if that loses nothing, the narrowest first.
 _NARROW = (np.int8, np.float32)
@@ -101,4 +102,4 @@ def _narrowed(array: np.ndarray) -> np.ndarray:
 
 
 def _most_columns(n_entries: int) -> int:
-    return max(MOST_COLUMNS, COLUMNS_PER_ENTRY * n_entries)
+    return max(MOST_STORED_COLUMNS, COLUMNS_PER_ENTRY * n_entries)

@@ -12,7 +12,7 @@ from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.validation import check_range, check_real
 
 CHANGES = {"begin": np.int8, "who": np.int32, "when": np.float64, "change": np.int8}
-QUANTILES = ("quantile", "pinball", "d2", "below")
+QUANTILE_COLUMNS = ("quantile", "pinball", "d2", "below")
 
 
 def pack_held_out(held_out: HeldOut | None, arrays: ArraysToWrite) -> dict[str, Any] | None:
@@ -37,7 +37,7 @@ def pack_held_out(held_out: HeldOut | None, arrays: ArraysToWrite) -> dict[str, 
         found["proba"] = arrays.put("proba", outcomes.proba)
     if outcomes.quantiles is not None:
         found["quantiles"] = {
-            name: arrays.put(name, outcomes.quantiles[name]) for name in QUANTILES
+            name: arrays.put(name, outcomes.quantiles[name]) for name in QUANTILE_COLUMNS
         }
         if outcomes.coverage is not None:
             found["coverage"] = list(outcomes.coverage.items())
@@ -93,7 +93,9 @@ def _changes(found: Any, arrays: StoredArrays, n: int) -> Changes:
 def _quantiles(found: dict[str, Any], arrays: StoredArrays) -> dict[str, Any]:
     stored = found["quantiles"]
     quantile = arrays.take(stored["quantile"], np.float64)
-    columns = {name: arrays.take(stored[name], np.float64, len(quantile)) for name in QUANTILES}
+    columns = {
+        name: arrays.take(stored[name], np.float64, len(quantile)) for name in QUANTILE_COLUMNS
+    }
     if not all(np.isfinite(columns[name]).all() for name in ("quantile", "pinball", "below")):
         raise ModelFileError("the losses of held-out rows are not finite")
     coverage = found.get("coverage")

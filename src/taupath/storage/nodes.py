@@ -24,7 +24,7 @@ from taupath.validation import LARGEST, check_choice, check_positive, check_real
 # The kind of a path of functions at nodes is this and the kind of its job.
 FUNCTIONS = "functions of "
 # Samples or features are fewer than this: their indices have 32 bits.
-MOST = 1 << 31
+MOST_STORED = 1 << 31
 
 
 def pack_nodes(solutions: AtNodes, arrays: ArraysToWrite, data: bool | None) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _pack(
 def unpack_functions(found: dict[str, Any], arrays: StoredArrays, kind: str) -> Solutions:
     """Return the solutions of a description, for a job of this kind."""
     n, d = found.get("samples"), found.get("features")
-    if type(n) is not int or type(d) is not int or not 0 < min(n, d) <= max(n, d) < MOST:
+    if type(n) is not int or type(d) is not int or not 0 < min(n, d) <= max(n, d) < MOST_STORED:
         raise ModelFileError(f"a path cannot have {n!r} samples with {d!r} features")
     constant = _constant(found)
     nodes = arrays.take(found.get("nodes"), np.float64)

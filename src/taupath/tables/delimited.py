@@ -23,9 +23,9 @@ SEPARATORS = "\t;|,"
 # Stands for any number of blanks and tabs. It is taken only if no other separator fits.
 BLANKS = " "
 # Rows from which the separator and the header are guessed.
-LOOKED_AT = 100
+LINES_LOOKED_AT = 100
 # Rows converted at a time, which bounds the memory for cells as text.
-BLOCK = 4096
+ROWS_PER_BLOCK = 4096
 
 
 def check_text(data: bytes, source: str) -> None:
@@ -69,7 +69,7 @@ def read_delimited(
     """
     check_text(data, source)
     rows = _Rows(data, source, separator or _find_separator(data))
-    first_rows = rows.first(LOOKED_AT)
+    first_rows = rows.first(LINES_LOOKED_AT)
     if not first_rows:
         raise TableError(f"{source}: the file is empty")
     head, *below = first_rows
@@ -148,9 +148,9 @@ def _blocks(
             )
         lines.append(line)
         block.append(row)
-        if len(block) == BLOCK:
+        if len(block) == ROWS_PER_BLOCK:
             yield lines, block
-            n_rows += BLOCK
+            n_rows += ROWS_PER_BLOCK
             if progress is not None:
                 progress(min(line / n_lines, 1.0), n_rows)
             lines, block = [], []
@@ -196,7 +196,7 @@ def _find_separator(data: bytes) -> str:
     best, most = ",", 1
     for separator in SEPARATORS:
         try:
-            widths = {len(row) for row in _Rows(data, "", separator).first(LOOKED_AT)}
+            widths = {len(row) for row in _Rows(data, "", separator).first(LINES_LOOKED_AT)}
         except TableError:
             continue
         if len(widths) == 1 and (width := widths.pop()) > most:
@@ -213,7 +213,7 @@ def _find_separator(data: bytes) -> str:
 def _are_blanks(data: bytes) -> bool:
     """Return whether blanks cut the first lines into the same number of cells, two or more."""
     try:
-        head, *below = _Rows(data, "", BLANKS).first(LOOKED_AT)
+        head, *below = _Rows(data, "", BLANKS).first(LINES_LOOKED_AT)
     except (TableError, ValueError):
         return False
     widths = {len(row) for row in below} or {len(head)}

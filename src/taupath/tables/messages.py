@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from taupath.tables.cells import parse_number
 
 # Characters of a cell, and of what another package says, that a message shows before it cuts.
-LONGEST_CELL = 40
+LONGEST_QUOTE = 40
 LONGEST_ERROR = 200
 # Names that a message lists before it counts the rest.
-MOST_LISTED = 10
+MOST_NAMED = 10
 
 
 def quoted(cell: str) -> str:
     """Return a cell in quotes, cut if it is long."""
-    return repr(_cut(cell, LONGEST_CELL))
+    return repr(_cut(cell, LONGEST_QUOTE))
 
 
 def option(name: str, value: object) -> str:
@@ -34,8 +34,8 @@ def printable(text: str) -> str:
 def listed(names: Iterable[object]) -> str:
     """Return names separated by commas, cut if there are many."""
     names = list(names)
-    shown = ", ".join(repr(name) for name in names[:MOST_LISTED])
-    more = len(names) - MOST_LISTED
+    shown = ", ".join(repr(name) for name in names[:MOST_NAMED])
+    more = len(names) - MOST_NAMED
     return f"{shown} and {more} more" if more > 0 else shown
 
 
