@@ -1,5 +1,7 @@
 """Sign changes of f_τ(x): the search against a look at every step of the path."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -180,6 +182,27 @@ def test_a_kink_is_there_twice_only_where_a_free_intercept_may_jump(kernel, d):
         assert twice.sum() <= jump.sum() + 2
         assert len(piece.nodes) == len(t) + twice.sum() + 2
     assert jumped > 3
+
+
+@pytest.mark.parametrize("kept", [1e9, 0])
+def test_arrays_that_a_path_hands_out_cannot_change_it(kept, monkeypatch):
+    monkeypatch.setattr(crossings, "KEPT", kept)
+    monkeypatch.setattr(crossings, "MOST_BLOCKS", 40)
+    path = taupath.quantile_path(*blobs(), C=1.0)
+    new = np.random.default_rng(1).normal(size=(9, 3))
+
+    def found():
+        return [path.crossings(new).length, path.values_at_nodes(new)[1]]
+
+    before = found()
+    handed_out = [path.taus, path.kept_nodes, path.values_at_nodes(new)[0]]
+    handed_out += [path.coefficients_at_kept(), path.kept_functions(new).taus]
+    handed_out += [array for block in path.coefficients_at_nodes() for array in block]
+    for array in handed_out:
+        with suppress(ValueError):  # read-only
+            array[...] = 7.0
+    for one, other in zip(found(), before, strict=True):
+        assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("given", [{}, {"kernel": "rbf"}, {"intercept": "free"}])

@@ -47,11 +47,7 @@ def check_tol(tol: float, gap_bound: GapBound, exact: bool = True) -> None:
 
 
 def find_nodes(
-    solver: NodeSolver,
-    begin: float,
-    end: float,
-    tol: float,
-    progress: Tell | None = None,
+    solver: NodeSolver, begin: float, end: float, tol: float, progress: Tell | None = None
 ) -> Found:
     """Return nodes between which no gap exceeds `tol`, in units of P(0).
 

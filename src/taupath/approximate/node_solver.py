@@ -69,36 +69,24 @@ EASY_NODE, HARD_NODE = 5, 10
 
 @dataclass(frozen=True)
 class Solved:
-    """A node and its margins. `gap` is in units of P(0), `next_smoothing` is for a τ nearby."""
+    """A node and its margins; its gap is in units of P(0)."""
 
     node: Node
     iterate: Iterate
     point: PrimalDualPoint
     gap: float
-    next_smoothing: Smoothing
+    next_smoothing: Smoothing  # to begin with at a τ nearby
 
 
 class NodeSolver:
-    """Solves at one τ after another.
+    """Solves at one τ after another, on all samples; `bias` is the constant feature.
 
-    Parameters
-    ----------
-    rows : AllRows
-        All samples.
-    gap_bound : GapBound
-        Boxes, units, and whether the intercept, the last column, is free.
-    bias : float
-        The constant feature.
-
-    Attributes
-    ----------
-    steps : int
-        Number of Newton steps so far.
+    `gap_bound` knows the boxes, the unit, and whether the intercept, the last column, is free.
     """
 
     def __init__(self, rows: AllRows, gap_bound: GapBound, bias: float) -> None:
         self.rows, self.gap_bound, self.bias = rows, gap_bound, bias
-        self.steps = 0
+        self.steps = 0  # Newton steps so far
         self._unit = rows.summary.largest_target or 1.0
         self._head_start = 1.0
         n_cols = rows.summary.n_cols
@@ -113,14 +101,7 @@ class NodeSolver:
     def solve(self, tau: float, iterate: Iterate, smoothing: Smoothing, budget: float) -> Solved:
         """Return a node whose gap is at most `budget`, in units of P(0).
 
-        Parameters
-        ----------
-        tau : float
-            The value of the parameter.
-        iterate, smoothing : Iterate, Smoothing
-            The starting point, whose margins are overwritten.
-        budget : float
-            Largest gap.
+        It starts from `iterate`, whose margins are overwritten, and `smoothing`.
         """
         rows, first_step = self.rows, self.steps
         box = np.asarray(self.gap_bound.boxes.upper(tau) - self.gap_bound.boxes.lower(tau))
@@ -187,17 +168,17 @@ class NodeSolver:
     def _narrowed(
         self, dual: DualPoint, smoothing: Smoothing, gap: float, shrink: float
     ) -> Smoothing:
-        """Return one that leaves a gap within the budget; `gap` is that of this one, in budgets.
+        """Return a smoothing that should bring the gap within the budget.
 
-        Its width shrinks by the factor `shrink` at most.
+        `gap` is the gap with this one, in budgets. The width shrinks by `shrink` at most.
         """
         factor = float(np.sqrt(SMOOTHING_SHARE / max(gap, 1.0)))
         mean = dual.mean_fraction(otherwise=smoothing.centre)
-        # where the width changes little, so does the centre
-        part = (1.0 - shrink) / (1.0 - MIN_SHRINK)
+        # if the width changes little, so does the centre
+        weight = (1.0 - shrink) / (1.0 - MIN_SHRINK)
         return Smoothing(
             smoothing.width * max(min(factor, MAX_SHRINK), shrink),
-            smoothing.centre + part * (mean - smoothing.centre),
+            smoothing.centre + weight * (mean - smoothing.centre),
         )
 
     def _next_smoothing(self, dual: DualPoint, smoothing: Smoothing, gap: float) -> Smoothing:
@@ -263,12 +244,7 @@ class NodeSolver:
         return x
 
     def _step_length(
-        self,
-        tau: float,
-        iterate: Iterate,
-        step: np.ndarray,
-        smoothing: Smoothing,
-        steepness: float,
+        self, tau: float, iterate: Iterate, step: np.ndarray, smoothing: Smoothing, steepness: float
     ) -> float:
         """Return the length at which the slope, piecewise linear and rising, is about zero.
 

@@ -71,22 +71,10 @@ def _address(client: "distributed.Client") -> str:
 
 
 class Rounds:
-    """Partitions kept on a cluster, and counters of the traffic.
+    """Partitions kept on a cluster as futures, in the order of the rows; counters of the traffic.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        The cluster.
-    partitions : sequence of Future
-        Each a `Partition`, in the order of the rows.
-
-    Attributes
-    ----------
-    setup : Setup or None
-        What makes rows of partitions; to be set before any request but a survey.
-    rounds, bytes_sent, bytes_received, visits : int
-        Number of requests, bytes that left and reached this process, and how often a row was
-        multiplied or added.
+    `setup` has to be set before any request except a survey. Counted are requests, bytes that left
+    and reached this process, and how often a row was multiplied or added.
     """
 
     def __init__(self, client: "distributed.Client", partitions: Sequence[Any]) -> None:
@@ -97,7 +85,7 @@ class Rounds:
 
     @property
     def depth(self) -> int:
-        """How many additions a reply goes through."""
+        """The number of additions that a reply goes through."""
         levels, left = 1, len(self.partitions)
         while left > FAN:
             levels, left = levels + 1, -(-left // FAN)

@@ -1,11 +1,11 @@
-"""The metric that w is measured in: the tighter its bounds, the fewer points are looked at.
+"""The metric that w is measured in: the tighter its bounds, the fewer points are evaluated.
 
 For every invertible R, |<z_i, Δw>| ≤ ‖R⁻ᵀ z_i‖ ‖R Δw‖. With RᵀR the second moments of the rows,
-‖R Δw‖ is the root mean square of what Δw does to the margins, and the bound is about √d times
-what really happens, however the columns are scaled and however they depend on each other. Plain
-lengths are worse by the spread of the eigenvalues, where w moves in the narrow directions.
+‖R Δw‖ is the root mean square change of the margins, and the bound is about √d times the true
+change, however the columns are scaled and correlated. Plain lengths can be worse by the spread of
+the eigenvalues, if w moves in the narrow directions.
 
-Where targets move, too, slacks change by <(z_i, -ṗ_i), (Δw, Δt)>: t is one more column.
+If targets move, too, slacks change by <(z_i, -ṗ_i), (Δw, Δt)>: t is one more column.
 """
 
 from collections.abc import Iterator
@@ -23,18 +23,10 @@ BLOCK = 8192
 
 @dataclass(frozen=True)
 class Metric:
-    """A way to measure (w, t), and the rows' lengths that go with it.
+    """A norm ‖R (w, t)‖ and the lengths of the rows in its dual norm."""
 
-    Attributes
-    ----------
-    R : ndarray of shape (n_cols + 1, n_cols + 1)
-        Upper triangular; (w, t) is as long as ‖R (w, t)‖. Zero for t where targets rest.
-    length : ndarray of shape (n_rows,)
-        ‖R⁻ᵀ (z_i, -ṗ_i)‖, rounded up.
-    """
-
-    R: np.ndarray
-    length: np.ndarray
+    R: np.ndarray  # upper triangular; zero for t if the targets rest
+    length: np.ndarray  # ‖R⁻ᵀ (z_i, -ṗ_i)‖ of each row, rounded up
 
 
 def natural_metric(rows: Rows, line: Line) -> Metric:
@@ -42,9 +34,8 @@ def natural_metric(rows: Rows, line: Line) -> Metric:
     moving = bool(np.any(line.target_rate))
     size = rows.n_cols + moving
     used = (line.upper0 > line.lower0) | (line.upper1 > line.lower1)
-    moments = np.zeros((size, size))
-    largest = np.zeros(size)
-    # a single block is made once only
+    moments, largest = np.zeros((size, size)), np.zeros(size)
+    # a single block is made only once
     only = list(_blocks(rows, line, moving)) if rows.n_rows <= BLOCK else None
     for some, block in only or _blocks(rows, line, moving):
         largest = np.maximum(largest, np.abs(block).max(axis=0))

@@ -27,18 +27,9 @@ def make_rows(
 ) -> Rows:
     """Return rows z_i = sign_i [x_i, bias] over a validated matrix, without copying its values.
 
-    Parameters
-    ----------
-    X : C-contiguous ndarray, or CSR with sorted unique indices, of float32 or float64
-        Features. Walks need float64.
-    sign : ndarray
-        ±1 per row.
-    bias : float
-        Constant feature; 0 for none.
-    balanced : bool
-        Whether Σ sign_i θ_i = 0 is required.
-    rearranged : bool
-        Whether the columns may be permuted for speed.
+    X is C-contiguous, or CSR with sorted unique indices, of float64 (walks) or float32. `bias` is
+    the constant feature, 0 for none. If `balanced`, Σ sign_i θ_i = 0 is required; if `rearranged`,
+    columns may be permuted for speed.
     """
     sign = sign.astype(np.int8)
     if isinstance(X, np.ndarray):

@@ -1,8 +1,8 @@
 """From a problem to the record of its path: start, walk, repair. Only this file drives the walk.
 
 Degeneracy (several events at once) is the normal case: a whole class can lie on the margin near
-τ = 0. Callers therefore raise the targets to p_i + δ u_i with fixed random u_i in [½, 1), for
-which events come one by one. Raising targets, never lowering them, keeps this harmless: the
+τ = 0. Callers therefore raise the targets to p_i + δ u_i with fixed random u_i in [½, 1), so that
+events come one by one. Raising targets, never lowering them, keeps this harmless: the
 duality gap it causes is Σ (θ_i - l_i) δ u_i over the free points. With l = 0 and p = 1 that is at
 most 2 δ times the objective whatever the box, and no optimality condition is off by more than δ.
 Lowering them would cost up to Σ h_i δ u_i, which grows with C. (Kinks move by as little; the
@@ -49,7 +49,7 @@ GUESSED_BY = 1000
 # where the other walk is.
 PAUSE = 0.1
 SHORT_PAUSE = 0.01
-# What is counted along the way.
+# The counters of a record.
 COUNTED = (
     "kinks",
     "start_events",
@@ -91,30 +91,16 @@ class Events(NamedTuple):
 
 @dataclass
 class Record:
-    """What a walk leaves behind: index sets only.
-
-    Attributes
-    ----------
-    begin, end : float
-        Where the walk began and ended.
-    status : ndarray of int8
-        Index sets at the beginning.
-    free : ndarray of int32
-        The free points at the beginning.
-    t, index, move : ndarray
-        Each event: where, which point, from what to what.
-    counters : dict
-        Events, rows evaluated and the like.
-    """
+    """The record of a walk from `begin` to `end`: index sets only."""
 
     begin: float
     end: float
-    status: np.ndarray
-    free: np.ndarray
-    t: np.ndarray
-    index: np.ndarray
-    move: np.ndarray
-    counters: dict[str, int] = field(default_factory=dict)
+    status: np.ndarray  # index sets at the beginning, int8
+    free: np.ndarray  # the free points at the beginning, int32
+    t: np.ndarray  # of each event
+    index: np.ndarray  # the point of each event
+    move: np.ndarray  # from which set to which
+    counters: dict[str, int] = field(default_factory=dict)  # see COUNTED
 
     def until(self, end: float) -> "Record":
         """Return the part of the record up to an earlier end."""
@@ -140,25 +126,12 @@ def solve_path(
     met: Callable[[float], bool] | None = None,
     guess: Guess | None = None,
 ) -> Record:
-    """Return the record of a walk on `line` from `begin` to `end`.
+    """Return the record of a walk on `line`, whose targets are raised, from `begin` to `end`.
 
-    Parameters
-    ----------
-    rows : Rows
-        The z_i.
-    line : Line
-        Bounds and raised targets. At t = 0 the lower bounds are zero.
-    begin, end : float
-        Where the walk begins and ends.
-    order : ndarray of shape (n_samples,), optional
-        Row k stands for sample `order[k]` of the line.
-    progress : callable, optional
-        Called as ``progress(fraction, n_events, t)`` about ten times a second; `fraction` is the
-        share of the work that is done, as far as can be told.
-    met : callable, optional
-        Called with t every now and then; the walk ends early where it returns True.
-    guess : Guess, optional
-        Near the solution at `begin`. Without it, the walk starts from an end of the line.
+    With `order`, row k stands for sample `order[k]` of the line. About ten times a second,
+    ``progress(fraction, n_events, t)`` is called with the estimated share of the work that is done,
+    and the walk ends early if ``met(t)`` returns True. With a `guess` near the solution at `begin`
+    the walk starts there, otherwise from an end of the line; at t = 0 its lower bounds are zero.
 
     Raises
     ------
@@ -373,7 +346,7 @@ class _Solver:
         return State(state.t, status, free, np.clip(state.theta[kept], lower[free], upper[free]))
 
     def _metric(self, line: Line) -> Metric | None:
-        """Return how to measure lengths; None where the usual way will do."""
+        """Return the metric of a walk; None where plain lengths will do."""
         brief = self.rows.n_rows <= FEW_FOR_A_METRIC and bool(line.target_rate.any())
         return natural_metric(self.rows, line) if keeps_basis(self.rows) and not brief else None
 
