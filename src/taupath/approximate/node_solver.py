@@ -24,15 +24,15 @@ from taupath.approximate.rounding import EPS
 from taupath.exceptions import WalkFailed
 
 # -- Newton's equations --
-# Up to so many columns they are solved by a Cholesky factorisation (2 MB, in the cache), beyond by
-# conjugate gradients, which touch only the rows with 0 < a < 1.
+# Up to so many columns they are solved by a Cholesky factorisation (2 MB, in the cache); with more,
+# by conjugate gradients, which touch only the rows with 0 < a < 1.
 MAX_FACTORED = 512
 # Conjugate gradients stop at this part of the right-hand side, or after so many iterations: a step
 # need not be more accurate than the piecewise quadratic is quadratic.
 CG_TOLERANCE = 0.02
 MAX_CG_ITERATIONS = 200
-# Limit on one step of a free intercept, in units of the largest |p|, where no sample curves the
-# loss; and what is added to its curvature at least, as part of that with all samples inside.
+# Limit on one step of a free intercept, in units of the largest |p|, for when no sample curves the
+# loss; and the least that is added to its curvature, relative to that of all samples together.
 MAX_INTERCEPT_STEP = 4.0
 INTERCEPT_RIDGE = 1e-12
 
@@ -42,18 +42,18 @@ INTERCEPT_RIDGE = 1e-12
 FLAT_SLOPE = 0.1
 MAX_TRIALS = 60
 # Until the minimum is bracketed, the length grows by at most this factor. Lengths below the second
-# number are not told from zero.
+# number count as zero.
 MAX_GROWTH, SHORTEST_STEP = 8.0, 1e-12
 
 # -- the width of the smoothing, in units of the largest |p| --
 # The width to begin with, and the largest: with the latter, all samples have 0 < a < 1 at w = 0.
 FIRST_WIDTH, MAX_WIDTH = 1.0, 4.0
-# The factor by which a width grows whose problem takes too many steps.
+# The factor by which the width grows if its problem takes too many steps.
 WIDEN = 4.0
-# Limits on the factor by which the width shrinks once its problem is solved. Where the smaller one
-# was too much, it is replaced by its square root.
+# Limits on the factor by which the width shrinks once its problem is solved. If the smaller one
+# turns out to be too small, it is replaced by its square root.
 MIN_SHRINK, MAX_SHRINK = 0.25, 0.7
-# A smoothed problem is solved when this part of the gap at most is not due to smoothing.
+# A smoothed problem is solved if at most this part of the gap is not due to smoothing.
 SOLVED = 0.1
 # The part of the budget that smoothing should leave at a narrower width, and at the next node. The
 # margin makes up for the estimate of the gap, which assumes spread margins.
@@ -62,8 +62,8 @@ SMOOTHING_SHARE, NEXT_SMOOTHING_SHARE = 0.5, 0.8
 # -- giving up --
 # Newton steps at one width before another is tried, and in all before the solver gives up.
 MAX_STEPS_PER_WIDTH, MAX_STEPS = 8, 1000
-# A node that took more steps than the second number makes the next one begin wider by WIDEN; one
-# that took fewer than the first ends that.
+# After a node that took more steps than the second number, nodes begin wider by WIDEN, until one
+# takes fewer than the first.
 EASY_NODE, HARD_NODE = 5, 10
 
 

@@ -184,6 +184,5 @@ def solve_at_nodes(
     """
     solver = node_solver(job, data)
     check_tol(tol, solver.gap_bound)
-    found = find_nodes(solver, *tau_range, tol, progress)
-    nodes = NodeList(found.nodes, data.constant.bias)
-    return AtNodes(job, data, nodes, found.counters, tol, solver.gap_bound)
+    nodes, counters = find_nodes(solver, *tau_range, tol, progress)
+    return AtNodes(job, data, nodes, counters, tol, solver.gap_bound)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from taupath.approximate.gap_bound import GapBound
-from taupath.approximate.interpolation import NodeList
 from taupath.approximate.node_search import check_tol, find_nodes
 from taupath.approximate.node_solver import NodeSolver
 from taupath.approximate.training_data import AbsentData
@@ -45,16 +44,14 @@ def solve_on_cluster(
     gap_bound = GapBound(rows.summary, rows, job.boxes, constant.free)
     check_tol(tol, gap_bound, exact=False)
     solver = NodeSolver(rows, gap_bound, constant.bias)
-    found = find_nodes(solver, *tau_range, tol, progress)
+    nodes, counters = find_nodes(solver, *tau_range, tol, progress)
     rounds = rows.rounds
-    counters = {
-        **found.counters,
+    counters |= {
         "rounds": rounds.rounds,
         "bytes_sent": rounds.bytes_sent,
         "bytes_received": rounds.bytes_received,
         "partitions": len(rounds.partitions),
     }
-    nodes = NodeList(found.nodes, constant.bias)
     data = AbsentData(table.X.shape, constant)
     return OnCluster(job, data, nodes, counters, tol, ClusterRows(table, setup.classes, constant))
 

@@ -194,9 +194,9 @@ def as_summary(reply: Reply, n_partitions: int, depth: int) -> RowSummary:
 
 @dataclass(frozen=True)
 class UpdateDual(Request):
-    """A dual point; on request with Newton's matrix, and the losses between it and other points.
+    """A dual point; optionally with Newton's matrix, and the losses between it and other points.
 
-    `since` and `until` are the margins at the other ends, before and after it.
+    `since` and `until` are the margins of these points, before and after it.
     """
 
     dual: DualRef
@@ -309,7 +309,7 @@ class AtNode(Request):
 
 @dataclass(frozen=True)
 class Objectives(Request):
-    """Primal and dual objective between two nodes, without the squares, and Σ θ z."""
+    """The sums that make the primal and the dual objective between two nodes."""
 
     nodes: tuple[Node, ...]
     s: float
@@ -341,7 +341,7 @@ class Objectives(Request):
 
 @dataclass(frozen=True)
 class Survey(Request):
-    """What is wrong with partitions, their labels, and the squares of their features."""
+    """Errors in the input of partitions, their labels, and the sums of squares of X."""
 
     labels: bool
 
@@ -358,7 +358,7 @@ class Survey(Request):
 def answer(partition: Partition, told: tuple[Request, Setup | None, frozenset[int]]) -> Reply:
     """Return the reply of one partition: the task that workers run.
 
-    `told` are the request, what makes rows, and the numbers of margins that are still referred to.
+    `told` holds the request, the setup of rows, and the numbers of margins still referred to.
     """
     request, setup, referred = told
     if isinstance(request, Survey):

@@ -28,10 +28,10 @@ TIMEOUT = 60.0
 MAX_TASK_TIMEOUTS = 100.0
 # Seconds between two looks at the tasks, and for one reply of the scheduler.
 POLL, SCHEDULER_TIMEOUT = 1.0, 10.0
-# Replies that one task adds up, so that only sums travel on.
+# Replies that one task adds up, so that only their sum is passed on.
 FAN = 8
-# A request that takes more bytes than this, copies for all partitions together, is sent once, and
-# workers pass it on.
+# If the copies of a request for all partitions take more bytes than this together, it is sent once,
+# and workers pass it on.
 SHARED = 1 << 18
 # Further attempts at a task that failed for another reason than the death of its worker.
 RETRIES = 2
@@ -135,7 +135,7 @@ def _same(told: Any) -> Any:
 
 
 def guarded(client: "distributed.Client", do: Any, *args: Any) -> Any:
-    """Return do(*args); errors say what has happened to the cluster."""
+    """Return do(*args); turn errors of a cluster into `ClusterFailed`, with what to do."""
     try:
         return do(*args)
     except distributed.KilledWorker as error:
@@ -163,7 +163,7 @@ def guarded(client: "distributed.Client", do: Any, *args: Any) -> Any:
 def outcomes(
     client: "distributed.Client", futures: Sequence[Any], watched: Sequence[Any]
 ) -> list[Any]:
-    """Return the results of futures, waiting as long as some of those watched make progress."""
+    """Return the results of futures, waiting as long as any of those watched make progress."""
 
     async def gather() -> list[Any]:
         found: list[Any] = await client.gather(list(futures), asynchronous=True)

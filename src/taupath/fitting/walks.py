@@ -18,11 +18,10 @@ from taupath.paths.training_data import TrainingData
 from taupath.paths.walked import Walked, WalkedPiece, constant_piece
 from taupath.progress import Tell
 
-# From so many samples on, and up to so many features, the middle of a path is guessed so that a
-# second walk can begin there: with fewer samples, or more features, the guess takes longer than
-# the walk it saves.
+# With at least this many samples and at most this many features, the middle of a path is guessed so
+# that a second walk can begin there. Otherwise the guess takes longer than the walk it saves.
 MANY_SAMPLES, FEW_FEATURES = 2000, 2000
-# Gap of the guess, as part of the objective at w = 0: few index sets are wrong then.
+# Gap of the guess, relative to the objective at w = 0: small enough that few index sets are wrong.
 GUESSED_WITHIN = 1e-4
 # For progress: part of C_max below which kinks are no longer dense on a logarithmic scale.
 SMALL_C = 1e-5

@@ -108,12 +108,12 @@ class Tracks:
         travel, drift = np.zeros(len(taus)), np.zeros(len(taus))
         for first in range(0, len(taus) - 1, at_a_time):
             last = min(first + at_a_time, len(taus) - 1)
-            part = sweep(first, last + 1)
-            travel[first + 1 : last + 1] = part.travel
-            drift[first + 1 : last + 1] = np.abs(np.diff(part.constant))
+            block = sweep(first, last + 1)
+            travel[first + 1 : last + 1] = block.travel
+            drift[first + 1 : last + 1] = np.abs(np.diff(block.constant))
             here = (self.edges >= first) & (self.edges <= last)
-            coef[here] = part.coef[self.edges[here] - first]
-            constant[here] = part.constant[self.edges[here] - first]
+            coef[here] = block.coef[self.edges[here] - first]
+            constant[here] = block.constant[self.edges[here] - first]
         self._travel, self._drift = UPWARD * np.cumsum(travel), UPWARD * np.cumsum(drift)
         self.complete = kept == 1
         self.kept, self.coef, self.constant = np.asarray(taus[self.edges]), coef, constant

@@ -225,15 +225,11 @@ class TrainingData:
 
     def measure(self, solution: Solution, line: Line, t: float) -> Measure:
         """Measure w and θ independently, and how well w = Σ θ_i z_i holds."""
-        theta, w = solution.theta, solution.w
-        signed = self.sign * theta
-        summed, terms = self.X.T @ signed, abs(self.X).T @ np.abs(signed)
-        if self.constant.free:
-            w = w[:-1]
-        elif self.constant.bias:
-            summed = np.append(summed, self.constant.bias * signed.sum())
-            terms = np.append(terms, self.constant.bias * np.abs(signed).sum())
-        margin = self.sign * self.decide(self.X, solution)
+        theta = solution.theta
+        margin, (w, _), (summed, _) = self.points(solution)
+        terms = abs(self.X).T @ np.abs(theta)
+        if self.constant.bias and not self.constant.free:
+            terms = np.append(terms, self.constant.bias * np.abs(theta).sum())
         # relative to the terms, or to the change of w that moves a margin by one
         longest = max(float(abs(self.X).max()), self.constant.bias, TINY)
         unit = (float(np.abs(line.target0).max()) or 1.0) / longest
