@@ -1,5 +1,7 @@
 """Sign changes of f_τ(x): the search against a look at every step of the path."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -182,6 +184,27 @@ def test_a_kink_is_there_twice_only_where_a_free_intercept_may_jump(kernel, d):
     assert jumped > 3
 
 
+@pytest.mark.parametrize("kept", [1e9, 0])
+def test_arrays_that_a_path_hands_out_cannot_change_it(kept, monkeypatch):
+    monkeypatch.setattr(crossings, "KEPT", kept)
+    monkeypatch.setattr(crossings, "MOST_BLOCKS", 40)
+    path = taupath.quantile_path(*blobs(), C=1.0)
+    new = np.random.default_rng(1).normal(size=(9, 3))
+
+    def found():
+        return [path.crossings(new).length, path.values_at_nodes(new)[1]]
+
+    before = found()
+    handed_out = [path.taus, path.kept_nodes, path.values_at_nodes(new)[0]]
+    handed_out += [path.coefficients_at_kept(), path.kept_functions(new).taus]
+    handed_out += [array for block in path.coefficients_at_nodes() for array in block]
+    for array in handed_out:
+        with suppress(ValueError):  # read-only
+            array[...] = 7.0
+    for one, other in zip(found(), before, strict=True):
+        assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("given", [{}, {"kernel": "rbf"}, {"intercept": "free"}])
 @pytest.mark.parametrize("kept", [1e9, 0])
 def test_values_at_kept_nodes_and_between_are_those_of_the_path(given, kept, monkeypatch):
@@ -229,7 +252,7 @@ def test_functions_that_are_not_kept_are_made_again(given, monkeypatch):
     del path._tracks
     monkeypatch.setattr(crossings, "KEPT", 0)
     monkeypatch.setattr(crossings, "MOST_BLOCKS", 10)
-    monkeypatch.setattr(crossings, "AT_A_TIME", 8 * 120 * 7)
+    monkeypatch.setattr(crossings, "SWEPT_BYTES", 8 * 120 * 7)
     again = path.crossings(new)
     assert len(path._tracks.edges) < len(path._tracks.taus)
     for name in ("length", "first", "last"):

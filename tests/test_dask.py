@@ -169,7 +169,7 @@ def test_more_partitions_than_are_added_up_here_are_added_up_there(client):
 
 
 def test_long_requests_are_sent_once(client, monkeypatch):
-    monkeypatch.setattr("taupath.cluster.rounds.SHARED", 0)
+    monkeypatch.setattr("taupath.cluster.rounds.SHARED_BYTES", 0)
     shared = cluster_path(small(), 50, tol=0.1)
     monkeypatch.undo()
     copied = cluster_path(small(), 50, tol=0.1)

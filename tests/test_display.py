@@ -47,7 +47,7 @@ from taupath.display import (
     RocDisplay,
 )
 from taupath.display.drawing import PALETTE
-from taupath.paths import path as path_module
+from taupath.paths import training_data
 
 matplotlib.use("Agg")
 
@@ -74,7 +74,7 @@ def thresholded(y, proba, tau):
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("fitted", [linear, wiggly], ids=["linear", "rbf"])
 def test_performance_is_that_of_predict_at_every_tau(fitted, monotone, monkeypatch):
-    monkeypatch.setattr(path_module, "ROWS_AT_A_TIME", 7)  # several blocks
+    monkeypatch.setattr(training_data, "ROWS_AT_A_TIME", 7)  # several blocks
     model = QuantileSVC(**fitted().get_params() | {"monotone": monotone}).fit(X, Y)
     display = PerformanceDisplay.from_estimator(model, X_NEW, Y_NEW)
     assert display.taus[0] == 0.0 and display.taus[-1] == 1.0

@@ -1,4 +1,4 @@
-"""What a solver asks of all samples, wherever their rows lie."""
+"""What a solver needs of all samples, wherever their rows are stored."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class AllRows(Protocol):
         """Return the point halfway between two others."""
 
     def copy(self, iterate: Iterate) -> Iterate:
-        """Return the same point, whose margins nobody else overwrites."""
+        """Return the same point with margins that are not shared."""
 
     def recompute(self, iterate: Iterate) -> Iterate:
         """Return the same point, its margins computed from w."""
@@ -70,9 +70,9 @@ class AllRows(Protocol):
     def slopes(
         self, iterate: Iterate, length: float, smoothing: Smoothing, within: tuple[float, float]
     ) -> Sequence[tuple[float, float, float]]:
-        """Return lengths, Σ (θ - l) δ there, and how fast that falls; first at `length`.
+        """Return lengths, Σ (θ - l) δ there, and how fast that falls; the first is `length`.
 
-        Other lengths are at the implementation's choice; the one looked for is `within` two.
+        Implementations may add other lengths; the one looked for is `within` the given interval.
         """
 
     def advance(self, iterate: Iterate, length: float) -> Iterate:
@@ -80,7 +80,7 @@ class AllRows(Protocol):
 
 
 class LocalRows:
-    """All samples in this process. Margins are arrays, and overwritten."""
+    """All samples in this process; margins are arrays, which are overwritten."""
 
     def __init__(self, row_sums: RowSums) -> None:
         self.row_sums, self.summary = row_sums, row_sums.summary()

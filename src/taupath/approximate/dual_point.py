@@ -16,44 +16,22 @@ SMALLEST_CENTRE = 0.1
 
 
 class Evaluation(NamedTuple):
-    """A primal and a dual point at τ; gaps are in units of P(0).
+    """A primal and a dual point at τ; gaps are in units of P(0)."""
 
-    Attributes
-    ----------
-    node : Node
-        What is stored of the two points.
-    point : PrimalDualPoint
-        The same for bounds between nodes.
-    gap : float
-        The duality gap.
-    smoothing_gap : float
-        Σ of losses minus θ (p - m): the gap if w = Σ θ z held and, with a free intercept,
-        Σ sign θ = 0.
-    """
-
-    node: Node
-    point: PrimalDualPoint
-    gap: float
+    node: Node  # what is stored of the two points
+    point: PrimalDualPoint  # the same, for bounds between nodes
+    gap: float  # the duality gap
+    # Σ of losses minus θ (p - m): the gap if w = Σ θ z and, with a free intercept, Σ sign θ = 0
     smoothing_gap: float
 
 
 @dataclass(frozen=True)
 class DualPoint:
-    """A dual point θ_i = l_i + a_i (h_i - l_i), known by its sums over all samples.
+    """A dual point θ_i = l_i + a_i (h_i - l_i), known by its sums over all samples."""
 
-    Attributes
-    ----------
-    summary : RowSummary
-        Sums that do not depend on it.
-    gap_bound : GapBound
-        Boxes and units.
-    sums : DualSums
-        Sums of the fractions a.
-    """
-
-    summary: RowSummary
-    gap_bound: GapBound
-    sums: DualSums
+    summary: RowSummary  # the sums that do not depend on it
+    gap_bound: GapBound  # boxes and units
+    sums: DualSums  # of the fractions a
 
     def mean_fraction(self, otherwise: np.ndarray) -> np.ndarray:
         """Return the mean of the fractions between 0 and 1 of each class, kept off the ends."""
@@ -72,14 +50,16 @@ class DualPoint:
         v = lower @ summary.class_rows + box @ inside
         inside_targets = shift * summary.class_targets + scale * sums.targets
         target_product = float(lower @ summary.class_targets + box @ inside_targets)
-        w_own, v_own = (w[:-1], v[:-1]) if bound.free else (w, v)
+        margin = iterate.margin
+        point = PrimalDualPoint.explicit(tau, margin, target_product, w, v, bound.free)
+        w_own, v_own = point.w[0], point.v[0]
         loss = float(upper @ sums.short - lower @ sums.beyond)
         gap = 0.5 * float(w_own @ w_own) + loss - target_product + 0.5 * float(v_own @ v_own)
         unbalanced = float(lower @ summary.class_targets + box @ sums.targets)
         smoothing_gap = loss - unbalanced + float(w @ self._sum_of_rows(lower, box))
         return Evaluation(
             Node(tau, w, smoothing, shift, scale),
-            PrimalDualPoint(tau, iterate.margin, target_product, (w_own, w_own), (v_own, v_own)),
+            point,
             gap / bound.unit,
             smoothing_gap / bound.unit,
         )
@@ -96,9 +76,9 @@ class DualPoint:
         return np.asarray(lower @ self.summary.class_rows + box @ self.sums.rows)
 
     def _balance(self, lower: np.ndarray, box: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return shift and scale of the fractions that make Σ sign θ zero, if it has to be.
+        """Return shift and scale of the fractions that make Σ sign θ zero for a free intercept.
 
-        The class, or the side, that outweighs the other is scaled down.
+        The class, or the side of the box, that outweighs the other is scaled down.
         """
         shift, scale = 0.0, np.ones(2)
         if not self.gap_bound.free:

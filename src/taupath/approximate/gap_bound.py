@@ -6,8 +6,8 @@ Between two nodes, w, θ and the boxes are affine in s, 0 ≤ s ≤ 1, and θ st
 
 everything but the losses is then a quadratic in s. A loss is a box times a convex function of s,
 which lies below its chord between any two points: box times chord, summed over all samples, is a
-quadratic that bounds the sum from above. It exceeds the sum only by samples that pass their target
-in between, and the less so the shorter the panels are that [0, 1] is cut into.
+quadratic that bounds the sum from above. Only samples that pass their target in between make it
+larger than the sum, and the less so the shorter the panels are into which [0, 1] is cut.
 """
 
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from taupath._core._margins import chord_losses
 from taupath.approximate.rounding import Rounding
 from taupath.paths.jobs import Boxes
 
-# Panels between two nodes. With 8, the bound is within a tenth of the largest gap between any two
-# points, optimal or not (a test sees to it); more make every bound dearer.
+# Panels between two nodes. With 8, the bound exceeds the largest gap between any two points by at
+# most a tenth, whether they are optimal or not (a test checks it). More make every bound dearer.
 N_PANELS = 8
 # The smallest tolerance, in units of the rounding error: a path needs room above it.
 ROOM_ABOVE_ROUNDING = 8.0
@@ -28,26 +28,22 @@ ROOM_ABOVE_ROUNDING = 8.0
 
 @dataclass(frozen=True)
 class PrimalDualPoint:
-    """A primal and a dual point at one t.
-
-    Attributes
-    ----------
-    t : float
-        Where on the line.
-    margin : ndarray of shape (n_samples,)
-        <z_i, w>; or a reference to them that the `Losses` understand.
-    target_product : float
-        Σ p_i θ_i.
-    w, v : pair of ndarray
-        Two vectors each. The first of one point times the second of another is the inner product
-        of the two w; and of the two Σ θ_i z_i.
-    """
+    """A primal and a dual point at t; w and v = Σ θ_i z_i are pairs as in `Points`."""
 
     t: float
-    margin: Any
-    target_product: float
+    margin: Any  # <z_i, w> of all samples, or a reference to them that `Losses` understand
+    target_product: float  # Σ p_i θ_i
     w: tuple[np.ndarray, np.ndarray]
     v: tuple[np.ndarray, np.ndarray]
+
+    @classmethod
+    def explicit(
+        cls, t: float, margin: Any, target_product: float, w: np.ndarray, v: np.ndarray, free: bool
+    ) -> "PrimalDualPoint":
+        """Return the point with these w and v; a free intercept, their last entry, is left out."""
+        if free:
+            w, v = w[:-1], v[:-1]
+        return cls(t, margin, target_product, (w, w), (v, v))
 
 
 class Losses(Protocol):
@@ -64,15 +60,7 @@ class Losses(Protocol):
 
 
 class SampleLosses:
-    """Losses of samples in this process.
-
-    Parameters
-    ----------
-    target, weight : ndarray of shape (n_samples,)
-        p and the factors of the boxes.
-    sign : ndarray of int8
-        Class of each sample.
-    """
+    """Losses of samples in this process, given their p, the factors of their boxes, and signs."""
 
     def __init__(self, target: np.ndarray, weight: np.ndarray, sign: np.ndarray) -> None:
         self.target, self.weight, self.sign = target, weight, sign
@@ -90,20 +78,10 @@ class SampleLosses:
 
 
 class GapBound:
-    """Bounds gaps between any two points; gaps are in units of P(0).
+    """Bounds gaps between any two points, in units of P(0) at `unit_t`.
 
-    Parameters
-    ----------
-    rounding : Rounding
-        How far computed gaps can be off.
-    losses : Losses
-        Those of all samples.
-    boxes : Boxes
-        Boxes of weight 1.
-    free : bool
-        Whether the intercept is free.
-    unit_t : float
-        The unit is P(0) at this t.
+    `rounding` bounds the error of computed gaps, `boxes` are those of weight 1, and `free` tells
+    whether the intercept is free.
     """
 
     def __init__(
@@ -129,7 +107,7 @@ class GapBound:
         return self.rounding.allowance(self.boxes.widest(), w, v, self._longest_w, self.free)
 
     def bound(self, begin: PrimalDualPoint, end: PrimalDualPoint) -> tuple[float, float]:
-        """Return what no gap between two points exceeds, rounding included, and where it is."""
+        """Return an upper bound on the gaps between two points, rounding included, and its t."""
         losses = self.losses.along(begin.margin, end.margin, N_PANELS)
         norms = [
             np.array([one[0] @ one[1], one[0] @ other[1], other[0] @ other[1]])
@@ -141,7 +119,7 @@ class GapBound:
         quadratic -= [first, 0.5 * (first + last), last]
         edges = np.linspace(0.0, 1.0, N_PANELS + 1)
         t = (begin.t + edges * (end.t - begin.t))[:, np.newaxis]
-        # with the boxes of one edge and the margins of another
+        # entry (j, k): the boxes of edge j with the margins of edge k
         loss = self.boxes.upper(t) @ losses[:, 0] - self.boxes.lower(t) @ losses[:, 1]
         rest = _polar(quadratic, edges[:, np.newaxis], edges)
         same, next_to = np.diagonal(loss + rest), np.diagonal(rest, 1).copy()

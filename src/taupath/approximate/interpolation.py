@@ -1,11 +1,9 @@
 """Interpolation between nodes: w and θ are linear in the parameter from one node to the next."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from taupath.approximate.gap_bound import PrimalDualPoint
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.row_sums import RowSums
 from taupath.engine.status import FREE, LOWER, UPPER
@@ -14,28 +12,18 @@ from taupath.paths.training_data import Solution, Sweep
 
 
 def interval_of(nodes: np.ndarray, value: float) -> tuple[int, float]:
-    """Return which interval between two nodes a value is in, and how much of it is behind."""
+    """Return the number of the interval between nodes that holds a value, and s within it."""
     k = int(np.clip(np.searchsorted(nodes, value, side="right") - 1, 0, len(nodes) - 2))
     return k, float((value - nodes[k]) / (nodes[k + 1] - nodes[k]))
 
 
 def interpolate(begin: np.ndarray, end: np.ndarray, s: float) -> np.ndarray:
-    """Return the point between two others; these exactly at s = 0 and s = 1."""
+    """Return the point at s between two others; exactly these at s = 0 and s = 1."""
     return np.asarray((1.0 - s) * begin + s * end)
 
 
 class Interpolation:
-    """The decision functions of a path with the linear kernel: w at nodes, linear in between.
-
-    Parameters
-    ----------
-    taus : ndarray of shape (n_nodes,)
-        Where the nodes are, increasing.
-    w : ndarray of shape (n_nodes, n_cols)
-        The primal points.
-    bias : float
-        The constant feature.
-    """
+    """The decision functions of a path with the linear kernel: w at nodes, linear in between."""
 
     def __init__(self, taus: np.ndarray, w: np.ndarray, bias: float) -> None:
         self.taus, self.w, self.bias = taus, w, bias
@@ -51,7 +39,7 @@ class Interpolation:
         return interpolate(self.w[k], self.w[k + 1], s)
 
     def function(self, value: float) -> Solution:
-        """Return a solution that is known by its w only."""
+        """Return a solution of which only w is known."""
         none = np.empty(0)
         return Solution(none, none, self.weights(value), 0.0)
 
@@ -63,15 +51,7 @@ class Interpolation:
 
 
 class NodeList(Interpolation):
-    """Nodes of a smoothed problem, in order: n_features + 8 numbers for each.
-
-    Parameters
-    ----------
-    nodes : sequence of Node
-        In order.
-    bias : float
-        The constant feature.
-    """
+    """Nodes of a smoothed problem, in order: n_features + 8 numbers for each."""
 
     def __init__(self, nodes: Sequence[Node], bias: float) -> None:
         taus = np.array([node.tau for node in nodes])
@@ -85,7 +65,7 @@ class NodeList(Interpolation):
         return len(self.taus)
 
     def __getitem__(self, k: int) -> Node:
-        """Return one of them."""
+        """Return the node with this number."""
         smoothing = Smoothing(float(self._width[k]), self._centre[k])
         shift, scale = float(self._shift[k]), self._scale[k]
         return Node(float(self.taus[k]), self.w[k], smoothing, shift, scale)
@@ -102,21 +82,13 @@ class NodeList(Interpolation):
 
     @property
     def smoothings(self) -> list[Smoothing]:
-        """What makes θ from w at each node, up to the balance of a free intercept."""
+        """The smoothing of each node: it makes θ from w, up to the balance of a free intercept."""
         return [self[k].smoothing for k in range(len(self))]
 
     def beside(self, value: float) -> tuple[list[Node], float]:
-        """Return the one or two nodes that a solution is made of, and where it is between them."""
+        """Return the one or two nodes that a solution is made of, and its s between them."""
         k, s = interval_of(self.taus, value)
-        return [self[j] for j, part in ((k, 1.0 - s), (k + 1, s)) if part > 0.0], s
-
-
-def make_end(node: Node, margin: Any, v: np.ndarray, aim: float, free: bool) -> PrimalDualPoint:
-    """Return a node as the end of an interval; a free intercept, the last column, costs nothing."""
-    w = node.w
-    if free:
-        w, v = w[:-1], v[:-1]
-    return PrimalDualPoint(node.tau, margin, aim, (w, w), (v, v))
+        return [self[j] for j, share in ((k, 1.0 - s), (k + 1, s)) if share > 0.0], s
 
 
 def index_sets(low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -125,16 +97,16 @@ def index_sets(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def dual_between(
-    part: RowSums, nodes: Sequence[Node], s: float, boxes: Boxes, w: np.ndarray
+    row_sums: RowSums, nodes: Sequence[Node], s: float, boxes: Boxes, w: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return status and θ between two nodes, where the primal point is w, or at one."""
-    ends = [part.dual_at(node, boxes) for node in nodes]
+    """Return status and θ at s between two nodes, or at one; w is the primal point there."""
+    ends = [row_sums.dual_at(node, boxes) for node in nodes]
     theta = interpolate(ends[0][0], ends[1][0], s) if len(ends) == 2 else ends[0][0]
     low = np.logical_and.reduce([low for _, low, _ in ends])
     high = np.logical_and.reduce([high for _, _, high in ends])
     status = index_sets(low, high)
-    both = low & high  # no box at all
+    both = low & high  # the box is empty
     if both.any():
-        short = part.target - part.rows.products(w)
+        short = row_sums.target - row_sums.rows.products(w)
         status[both] = np.where(short[both] > 0.0, UPPER, LOWER)
     return status, theta

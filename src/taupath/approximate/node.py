@@ -10,33 +10,18 @@ class Smoothing:
     """How a dual point follows from margins: θ_i = l_i + a_i (h_i - l_i).
 
     The fraction a_i of the box is clip(centre + (p_i - m_i) / width, 0, 1).
-
-    Attributes
-    ----------
-    width : float
-        The interval of margins over which a fraction goes from 0 to 1.
-    centre : ndarray of shape (2,)
-        The fraction of a sample on its target, for each class.
     """
 
-    width: float
-    centre: np.ndarray
+    width: float  # of the interval of margins over which a fraction goes from 0 to 1
+    centre: np.ndarray  # the fraction of a sample on its target, for each of the two classes
 
 
 @dataclass(frozen=True)
 class Node:
-    """The solution at one τ; θ is computed from it and the data.
+    """The solution at one τ, from which and the data θ is computed.
 
-    Attributes
-    ----------
-    tau : float
-        The value of the parameter.
-    w : ndarray of shape (n_cols,)
-        The primal point.
-    smoothing : Smoothing
-        Makes the dual point from w.
-    shift, scale : float, ndarray of shape (2,)
-        Fractions are shift + scale a_i: with a free intercept, this makes Σ sign_i θ_i zero.
+    Fractions are shift + scale a_i, with a scale for each class: with a free intercept, this makes
+    Σ sign_i θ_i zero.
     """
 
     tau: float

@@ -1,43 +1,31 @@
 """Certified approximate paths: nodes at chosen τ, straight lines in between."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from taupath.approximate.gap_bound import GapBound
-from taupath.approximate.node import Node, Smoothing
+from taupath.approximate.interpolation import NodeList
+from taupath.approximate.node import Smoothing
 from taupath.approximate.node_solver import NodeSolver, Solved
 from taupath.engine.work import along
 from taupath.progress import Tell
 
-# The part of the tolerance that the gap of a node may take; the intervals beside it get the rest.
+# The part of the tolerance that the gap of a node may use up; the rest is for the intervals beside
+# it. A smaller part takes more Newton steps per node, a larger one more nodes.
 NODE_SHARE = 0.5
-# The part of the tolerance that the next interval is aimed at: less than 1, since its bound is
+# The part of the tolerance that the bound of the next interval aims at: less than 1, since it is
 # only predicted.
 INTERVAL_AIM = 0.95
-# A bound is accepted this far below the tolerance: `certify` adds up in another order, which must
-# not take it above.
+# A bound is accepted this far below the tolerance: `certify` adds up in another order, and rounding
+# must not take it above.
 SUMMATION_SLACK = 1e-9
-# The first step in τ: short, since nothing is known yet, and it may grow quickly.
+# The first step in τ: short, since nothing is known yet, and steps grow quickly.
 FIRST_STEP = 5e-4
-# Limits on the factor from one step to the next.
+# Limits on the factor from one step to the next, since bounds are predicted from one interval only.
 MAX_STEP_GROWTH, MAX_STEP_CUT = 3.0, 0.2
 
 
-@dataclass(frozen=True)
-class Found:
-    """The nodes of a path, in order, and counters of the work.
-
-    `bounds` are those of the gaps between neighbours, in units of P(0).
-    """
-
-    nodes: list[Node]
-    bounds: np.ndarray
-    counters: dict[str, int]
-
-
 def check_tol(tol: float, gap_bound: GapBound, exact: bool = True) -> None:
-    """Refuse a tolerance below rounding; `exact`: whether the exact path is a way out."""
+    """Refuse a tolerance below rounding; if `exact`, the message suggests the exact path."""
     least = gap_bound.smallest_tol()
     if tol < least:
         raise ValueError(
@@ -47,20 +35,16 @@ def check_tol(tol: float, gap_bound: GapBound, exact: bool = True) -> None:
 
 
 def find_nodes(
-    solver: NodeSolver,
-    begin: float,
-    end: float,
-    tol: float,
-    progress: Tell | None = None,
-) -> Found:
-    """Return nodes between which no gap exceeds `tol`, in units of P(0).
+    solver: NodeSolver, begin: float, end: float, tol: float, progress: Tell | None = None
+) -> tuple[NodeList, dict[str, int]]:
+    """Return nodes between which no gap exceeds `tol`, in units of P(0), and counters of the work.
 
     Steps from `begin` to `end` are as long as the bound of the last interval suggests. An interval
     that turns out to be too long is halved, as often as necessary.
     """
     budget, accepted = NODE_SHARE * tol, (1.0 - SUMMATION_SLACK) * tol
     here = solver.solve_from_zero(begin, budget)
-    nodes, bounds = [here.node], []
+    nodes = [here.node]
     before: Solved | None = None
     ahead: list[Solved] = []  # solved beyond `here`, the nearest last
     step, halved = min(FIRST_STEP, end - begin), 0
@@ -75,7 +59,6 @@ def find_nodes(
         if bound <= accepted:
             before, here = here, ahead.pop()
             nodes.append(here.node)
-            bounds.append(bound)
             if progress is not None:
                 done = (along(here.node.tau) - along(begin)) / (along(end) - along(begin))
                 progress(done, len(nodes), here.node.tau)
@@ -88,7 +71,7 @@ def find_nodes(
         "row_visits": solver.rows.visits,
         "halved": halved,
     }
-    return Found(nodes, np.array(bounds), counters)
+    return NodeList(nodes, solver.bias), counters
 
 
 def _growth(bound: float, gap: float, other_gap: float, tol: float) -> float:

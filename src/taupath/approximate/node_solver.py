@@ -24,15 +24,15 @@ from taupath.approximate.rounding import EPS
 from taupath.exceptions import WalkFailed
 
 # -- Newton's equations --
-# Up to so many columns they are solved by a Cholesky factorisation (2 MB, in the cache), beyond by
-# conjugate gradients, which touch only the rows with 0 < a < 1.
+# Up to so many columns they are solved by a Cholesky factorisation (2 MB, in the cache); with more,
+# by conjugate gradients, which touch only the rows with 0 < a < 1.
 MAX_FACTORED = 512
 # Conjugate gradients stop at this part of the right-hand side, or after so many iterations: a step
 # need not be more accurate than the piecewise quadratic is quadratic.
 CG_TOLERANCE = 0.02
 MAX_CG_ITERATIONS = 200
-# Limit on one step of a free intercept, in units of the largest |p|, where no sample curves the
-# loss; and what is added to its curvature at least, as part of that with all samples inside.
+# Limit on one step of a free intercept, in units of the largest |p|, for when no sample curves the
+# loss; and the least that is added to its curvature, relative to that of all samples together.
 MAX_INTERCEPT_STEP = 4.0
 INTERCEPT_RIDGE = 1e-12
 
@@ -42,18 +42,18 @@ INTERCEPT_RIDGE = 1e-12
 FLAT_SLOPE = 0.1
 MAX_TRIALS = 60
 # Until the minimum is bracketed, the length grows by at most this factor. Lengths below the second
-# number are not told from zero.
+# number count as zero.
 MAX_GROWTH, SHORTEST_STEP = 8.0, 1e-12
 
 # -- the width of the smoothing, in units of the largest |p| --
 # The width to begin with, and the largest: with the latter, all samples have 0 < a < 1 at w = 0.
 FIRST_WIDTH, MAX_WIDTH = 1.0, 4.0
-# The factor by which a width grows whose problem takes too many steps.
+# The factor by which the width grows if its problem takes too many steps.
 WIDEN = 4.0
-# Limits on the factor by which the width shrinks once its problem is solved. Where the smaller one
-# was too much, it is replaced by its square root.
+# Limits on the factor by which the width shrinks once its problem is solved. If the smaller one
+# turns out to be too small, it is replaced by its square root.
 MIN_SHRINK, MAX_SHRINK = 0.25, 0.7
-# A smoothed problem is solved when this part of the gap at most is not due to smoothing.
+# A smoothed problem is solved if at most this part of the gap is not due to smoothing.
 SOLVED = 0.1
 # The part of the budget that smoothing should leave at a narrower width, and at the next node. The
 # margin makes up for the estimate of the gap, which assumes spread margins.
@@ -62,43 +62,31 @@ SMOOTHING_SHARE, NEXT_SMOOTHING_SHARE = 0.5, 0.8
 # -- giving up --
 # Newton steps at one width before another is tried, and in all before the solver gives up.
 MAX_STEPS_PER_WIDTH, MAX_STEPS = 8, 1000
-# A node that took more steps than the second number makes the next one begin wider by WIDEN; one
-# that took fewer than the first ends that.
+# After a node that took more steps than the second number, nodes begin wider by WIDEN, until one
+# takes fewer than the first.
 EASY_NODE, HARD_NODE = 5, 10
 
 
 @dataclass(frozen=True)
 class Solved:
-    """A node and its margins. `gap` is in units of P(0), `next_smoothing` is for a τ nearby."""
+    """A node and its margins; its gap is in units of P(0)."""
 
     node: Node
     iterate: Iterate
     point: PrimalDualPoint
     gap: float
-    next_smoothing: Smoothing
+    next_smoothing: Smoothing  # to begin with at a τ nearby
 
 
 class NodeSolver:
-    """Solves at one τ after another.
+    """Solves at one τ after another, on all samples; `bias` is the constant feature.
 
-    Parameters
-    ----------
-    rows : AllRows
-        All samples.
-    gap_bound : GapBound
-        Boxes, units, and whether the intercept, the last column, is free.
-    bias : float
-        The constant feature.
-
-    Attributes
-    ----------
-    steps : int
-        Number of Newton steps so far.
+    `gap_bound` knows the boxes, the unit, and whether the intercept, the last column, is free.
     """
 
     def __init__(self, rows: AllRows, gap_bound: GapBound, bias: float) -> None:
         self.rows, self.gap_bound, self.bias = rows, gap_bound, bias
-        self.steps = 0
+        self.steps = 0  # Newton steps so far
         self._unit = rows.summary.largest_target or 1.0
         self._head_start = 1.0
         n_cols = rows.summary.n_cols
@@ -113,14 +101,7 @@ class NodeSolver:
     def solve(self, tau: float, iterate: Iterate, smoothing: Smoothing, budget: float) -> Solved:
         """Return a node whose gap is at most `budget`, in units of P(0).
 
-        Parameters
-        ----------
-        tau : float
-            The value of the parameter.
-        iterate, smoothing : Iterate, Smoothing
-            The starting point, whose margins are overwritten.
-        budget : float
-            Largest gap.
+        It starts from `iterate`, whose margins are overwritten, and `smoothing`.
         """
         rows, first_step = self.rows, self.steps
         box = np.asarray(self.gap_bound.boxes.upper(tau) - self.gap_bound.boxes.lower(tau))
@@ -187,17 +168,17 @@ class NodeSolver:
     def _narrowed(
         self, dual: DualPoint, smoothing: Smoothing, gap: float, shrink: float
     ) -> Smoothing:
-        """Return one that leaves a gap within the budget; `gap` is that of this one, in budgets.
+        """Return a smoothing that should bring the gap within the budget.
 
-        Its width shrinks by the factor `shrink` at most.
+        `gap` is the gap with this one, in budgets. The width shrinks by `shrink` at most.
         """
         factor = float(np.sqrt(SMOOTHING_SHARE / max(gap, 1.0)))
         mean = dual.mean_fraction(otherwise=smoothing.centre)
-        # where the width changes little, so does the centre
-        part = (1.0 - shrink) / (1.0 - MIN_SHRINK)
+        # if the width changes little, so does the centre
+        weight = (1.0 - shrink) / (1.0 - MIN_SHRINK)
         return Smoothing(
             smoothing.width * max(min(factor, MAX_SHRINK), shrink),
-            smoothing.centre + part * (mean - smoothing.centre),
+            smoothing.centre + weight * (mean - smoothing.centre),
         )
 
     def _next_smoothing(self, dual: DualPoint, smoothing: Smoothing, gap: float) -> Smoothing:
@@ -263,12 +244,7 @@ class NodeSolver:
         return x
 
     def _step_length(
-        self,
-        tau: float,
-        iterate: Iterate,
-        step: np.ndarray,
-        smoothing: Smoothing,
-        steepness: float,
+        self, tau: float, iterate: Iterate, step: np.ndarray, smoothing: Smoothing, steepness: float
     ) -> float:
         """Return the length at which the slope, piecewise linear and rising, is about zero.
 

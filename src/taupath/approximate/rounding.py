@@ -20,41 +20,24 @@ def summation_depth(n: int, block: int) -> int:
 class Rounding:
     """What the rounding error of a computed duality gap depends on.
 
-    Attributes
-    ----------
-    dot_depth, sum_depth, loss_depth : int
-        Roundings that a term goes through in <z_i, w>, in Σ θ_i z_i, and in the sum of all losses.
-    n_cols : int
-        Terms of <w, w>.
-    norm_sum, target_sum, weight_sum : float
-        Σ weight ‖z‖, Σ weight |p| and Σ weight.
-    largest_norm, largest_target : float
-        Largest ‖z‖ and |p|.
+    The depths are the numbers of roundings that a term goes through.
     """
 
-    dot_depth: int
-    sum_depth: int
-    loss_depth: int
-    n_cols: int
-    norm_sum: float
-    target_sum: float
-    weight_sum: float
-    largest_norm: float
-    largest_target: float
+    dot_depth: int  # in <z_i, w>
+    sum_depth: int  # in Σ θ_i z_i
+    loss_depth: int  # in the sum of all losses
+    n_cols: int  # terms of <w, w>
+    norm_sum: float  # Σ weight ‖z‖
+    target_sum: float  # Σ weight |p|
+    weight_sum: float  # Σ weight
+    largest_norm: float  # largest ‖z‖
+    largest_target: float  # largest |p|
 
     def allowance(self, box: float, w: float, v: float, optimal: float, free: bool) -> float:
         """Return how far the computed P(w) - D(θ) may be below the true one.
 
-        Parameters
-        ----------
-        box : float
-            The widest box of weight 1.
-        w, v : float
-            Upper bounds on the lengths of w and of Σ θ_i z_i.
-        optimal : float
-            Upper bound on the length of an optimal w.
-        free : bool
-            Whether the intercept is free, so that Σ sign_i θ_i has to be zero.
+        `box` is the widest box of weight 1; `w`, `v` and `optimal` bound the lengths of w, of
+        Σ θ_i z_i and of an optimal w. If the intercept is `free`, Σ sign_i θ_i has to be zero.
         """
         norms, targets = box * self.norm_sum, box * self.target_sum
         v_error = self.sum_depth * EPS * norms

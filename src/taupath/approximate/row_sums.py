@@ -20,45 +20,23 @@ from taupath.paths.jobs import Boxes
 
 @dataclass(frozen=True)
 class RowSummary(Rounding):
-    """Sums over samples that do not depend on w.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of samples.
-    one_class : bool
-        Whether all signs are +1.
-    class_rows, class_targets, class_weights : ndarray of shape (2, n_cols), (2,), (2,)
-        Σ weight z, Σ weight p and Σ weight of each class.
-    losses_at_zero : ndarray of shape (2, 2)
-        Σ weight (p)₊ and Σ weight (-p)₊ of each class.
-    """
+    """Sums over samples that do not depend on w; those by class have two entries or rows."""
 
     n_rows: int
-    one_class: bool
-    class_rows: np.ndarray
-    class_targets: np.ndarray
-    class_weights: np.ndarray
-    losses_at_zero: np.ndarray
+    one_class: bool  # whether all signs are +1
+    class_rows: np.ndarray  # Σ weight z of each class
+    class_targets: np.ndarray  # Σ weight p
+    class_weights: np.ndarray  # Σ weight
+    losses_at_zero: np.ndarray  # Σ weight (p)₊ and Σ weight (-p)₊, shape (2, 2)
 
 
 @dataclass(frozen=True)
 class DualSums:
-    """Sums of the fractions a of samples, in each class.
+    """Sums of the fractions a of samples, in each class."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (2, n_cols)
-        Σ weight a z.
-    scalars : ndarray of shape (2, 5)
-        See the properties.
-    n_inner : int
-        Number of samples with 0 < a < 1.
-    """
-
-    rows: np.ndarray
-    scalars: np.ndarray
-    n_inner: int
+    rows: np.ndarray  # Σ weight a z, one row for each class
+    scalars: np.ndarray  # the properties below, shape (2, 5)
+    n_inner: int  # number of samples with 0 < a < 1
 
     @property
     def short(self) -> np.ndarray:
@@ -95,15 +73,7 @@ class NodeSums(NamedTuple):
 
 
 class RowSums(SampleLosses):
-    """Sums over samples that lie together.
-
-    Parameters
-    ----------
-    rows : Rows
-        Their rows.
-    target, weight : ndarray of shape (n_rows,)
-        p and the factors of the boxes.
-    """
+    """Sums over samples that lie together, given their rows, p, and the factors of their boxes."""
 
     def __init__(self, rows: Rows, target: np.ndarray, weight: np.ndarray) -> None:
         super().__init__(target, weight, rows.signs)
@@ -149,7 +119,7 @@ class RowSums(SampleLosses):
         n = self.rows.n_rows
         self._sum_of_rows = np.zeros((2, self.rows.n_cols))
         self._scalars = np.empty((2, 5))
-        # one longer than needed: the core writes first and counts then
+        # one longer than needed: the core writes an entry before it decides whether to count it
         self._changed, self._inner = np.empty((2, n + 1), dtype=np.int32)
         self._change = np.empty(n + 1)
         self.inner = self._inner[:0]
@@ -158,14 +128,8 @@ class RowSums(SampleLosses):
     def update(self, margin: np.ndarray, smoothing: Smoothing, afresh: bool = False) -> DualSums:
         """Return the sums of the fractions at these margins.
 
-        Parameters
-        ----------
-        margin : ndarray of shape (n_rows,)
-            <z_i, w>.
-        smoothing : Smoothing
-            Makes fractions from margins.
-        afresh : bool
-            Add up all rows instead of those that changed, so that no rounding is carried along.
+        If `afresh`, all rows are added up instead of those whose fractions changed, so that no
+        rounding is carried along.
         """
         if self._fraction is None:
             self._fraction = self._allocate()
@@ -251,7 +215,7 @@ class RowSums(SampleLosses):
         return np.asarray(node.shift + node.scale[self._class] * fraction)
 
     def _theta_at(self, node: Node, boxes: Boxes, fraction: np.ndarray) -> np.ndarray:
-        lower, upper = (side(node.tau)[self._class] for side in (boxes.lower, boxes.upper))
+        lower, upper = boxes.lower(node.tau)[self._class], boxes.upper(node.tau)[self._class]
         return np.asarray(self.weight * (lower + (upper - lower) * fraction))
 
     def bounds(self, boxes: Boxes, tau: float) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ import numpy as np
 from taupath._core._margins import block_size, inner
 from taupath.approximate.gap_bound import GapBound, PrimalDualPoint, SampleLosses
 from taupath.approximate.interpolation import interpolate, interval_of
+from taupath.approximate.node_search import check_tol
 from taupath.approximate.rounding import Rounding, summation_depth
 from taupath.approximate.solutions import Certified
 from taupath.engine.status import FREE
@@ -19,26 +20,18 @@ from taupath.paths.training_data import Solution, Sweep, TrainingData
 from taupath.paths.walked import Walked
 from taupath.validation import check_positive
 
-# An interval between kept nodes is not made longer by less than one part in so many: it would
-# take more bounds than the nodes it saves are worth.
+# The search for the longest interval stops within one part in so many: the last nodes that it could
+# save are not worth the bounds it would take.
 LONG_ENOUGH = 32
-# Part of the largest parameter that is further from a kink than its rounding, and next to nothing.
+# Distance from a kink, relative to the largest parameter, at which a jump is over: more than the
+# rounding of the kink, and less than anybody can see.
 BESIDE = 4e-15
 
 
 class AtKinks(Certified):
-    """Solutions at some kinks of an exact path, whose record is kept for them.
+    """Solutions at some kinks of an exact path, computed from its record `source`.
 
-    Parameters
-    ----------
-    source : Walked
-        The exact solutions.
-    kinks : ndarray
-        Which of them.
-    tol : float
-        What no gap exceeds.
-    w : ndarray of shape (n_kinks, n_cols), optional
-        The primal points, where they are known better than from the source.
+    `w` are the primal points, if they were stored.
     """
 
     def __init__(
@@ -59,7 +52,7 @@ class AtKinks(Certified):
 
     @cached_property
     def gap_bound(self) -> GapBound:
-        """What bounds gaps between nodes."""
+        """The bound on gaps between nodes."""
         return _gap_bound_on(self.job, self.data)
 
     def take(self, kept: np.ndarray, tol: float) -> "AtKinks":
@@ -101,7 +94,7 @@ class AtKinks(Certified):
         )
 
     def measure(self, value: float) -> Measure:
-        """Judge the solution from the data."""
+        """Measure the solution from the data."""
         solution = self.job.in_boxes(self.data, self.solution(value), value)
         found = self.data.measure(solution, self.source.line, self.job.to_t(value))
         return self.in_units(found)
@@ -138,12 +131,7 @@ def _simplify_approximate(solutions: Certified, tol: float) -> Certified:
 
 def _simplify_exact(source: Walked, tol: float) -> Certified:
     every = AtKinks(source, source.kinks, tol)
-    least = every.gap_bound.smallest_tol()
-    if tol < least:
-        raise ValueError(
-            f"tol={tol!r} is less than what doubles can certify for these data: the least is "
-            f"{least:.2g}"
-        )
+    check_tol(tol, every.gap_bound, exact=False)
     if source.data.indefinite:
         raise ValueError("the kernel is indefinite: gaps between nodes have no bound")
     try:
@@ -167,9 +155,9 @@ SIMPLIFY: dict[str, Callable[[Any, float], Certified]] = {
 
 
 def _with_jumps(kinks: np.ndarray) -> np.ndarray:
-    """Return the kinks and places on both sides of each: a free intercept may jump at a kink.
+    """Return the kinks and points on both sides of each: a free intercept may jump at a kink.
 
-    On its way from the one side to the other it is optimal all along.
+    At the kink, every intercept between the two sides is optimal.
     """
     aside = BESIDE * kinks[-1]
     far = np.diff(kinks) > 4.0 * aside
@@ -184,16 +172,7 @@ def fewest_nodes(
 ) -> np.ndarray:
     """Return which nodes to keep: from each, the next is as far as the bound allows.
 
-    Parameters
-    ----------
-    nodes : ndarray
-        Where the nodes are, increasing.
-    end : callable
-        Returns a node by its number, and its largest violation.
-    gap_bound : GapBound
-        Bounds gaps between nodes.
-    tol : float
-        What no gap may exceed, in units of P(0).
+    ``end(k)`` returns node k and its largest violation; `tol` is in units of P(0).
     """
     last = len(nodes) - 1
     kept, step = [0], float(nodes[-1] - nodes[0])
@@ -219,7 +198,7 @@ def fewest_nodes(
             guess = int(np.searchsorted(nodes, nodes[first] + step, side="right")) - 1
             if bad <= last and not good < guess < bad:
                 guess = (good + bad) // 2
-        if good == first:  # neighbours already: rounding is in the way, or a jump
+        if good == first:  # even neighbours exceed tol: because of rounding, or a jump
             raise ValueError(
                 f"tol={tol:g} is less than the gap of the path itself at {nodes[first]!r}"
             )
@@ -229,13 +208,13 @@ def fewest_nodes(
 
 
 def _gap_bound_on(job: Job, data: TrainingData) -> GapBound:
-    """Return what bounds the gaps of a job on these data, whatever the kernel."""
+    """Return the bound on the gaps of a job on these data, with any kernel."""
     n, d = data.shape
     columns = d + 1 if data.kernel is None else n
     norms = np.sqrt(np.maximum(data.squared_norms(), 0.0) + data.constant.bias**2)
     rounding = Rounding(
         dot_depth=columns,
-        sum_depth=n,  # in whatever order
+        sum_depth=n,  # in any order
         loss_depth=summation_depth(n, block_size),
         n_cols=columns,
         norm_sum=float(data.weight @ norms),

@@ -9,9 +9,11 @@ import numpy as np
 
 from taupath.approximate.all_rows import LocalRows
 from taupath.approximate.gap_bound import GapBound, PrimalDualPoint, SampleLosses
-from taupath.approximate.interpolation import Interpolation, NodeList, dual_between, make_end
+from taupath.approximate.interpolation import Interpolation, NodeList, dual_between
+from taupath.approximate.node import Node
 from taupath.approximate.node_search import check_tol, find_nodes
 from taupath.approximate.node_solver import NodeSolver
+from taupath.approximate.row_sums import NodeSums, RowSummary
 from taupath.approximate.training_data import StoredData
 from taupath.paths.certificate import Certificate, Measure
 from taupath.paths.jobs import Job
@@ -25,17 +27,16 @@ class Certified(Solutions):
 
     method = "approximate"
     tol: float
-    # what `certify` has found last
-    _certificate: Certificate | None = None
+    _certificate: Certificate | None = None  # what `certify` returned last
 
     def session(self) -> AbstractContextManager[Any]:
-        """Keep what `gap_bound` and `end` need at hand for a while."""
+        """Keep the rows that `gap_bound` and `end` need in memory for a while."""
         return nullcontext()
 
     @property
     @abstractmethod
     def gap_bound(self) -> GapBound:
-        """What bounds gaps between nodes."""
+        """The bound on gaps between nodes."""
 
     @abstractmethod
     def end(self, k: int) -> tuple[PrimalDualPoint, float]:
@@ -43,7 +44,7 @@ class Certified(Solutions):
 
     @abstractmethod
     def take(self, kept: np.ndarray, tol: float) -> "Certified":
-        """Return the solutions at some of the nodes, whose gaps were found to be within `tol`."""
+        """Return the solutions at some of the nodes, between which gaps are within `tol`."""
 
     def in_units(self, found: Measure) -> Measure:
         """Return the measure with its gap in the units of all gaps of the path."""
@@ -55,7 +56,7 @@ class Certified(Solutions):
         return self._certificate or self.certify(None)
 
     def certify(self, max_points: int | None) -> Certificate:
-        """Bound the gaps of all solutions; all nodes are looked at."""
+        """Bound the gaps of all solutions, from all nodes."""
         with self.session():
             gap_bound = self.gap_bound
             begin, kkt = self.end(0)
@@ -79,21 +80,7 @@ class Certified(Solutions):
 
 
 class ByFunctions(Certified):
-    """Solutions whose decision functions are known by w at the nodes, for the linear kernel.
-
-    Parameters
-    ----------
-    job : Job
-        What was solved.
-    data : StoredData
-        On what.
-    functions : Interpolation
-        The decision functions.
-    counters : dict
-        What it took to find them.
-    tol : float
-        What no gap exceeds.
-    """
+    """Solutions whose decision functions are known by w at the nodes, for the linear kernel."""
 
     data: StoredData
 
@@ -121,11 +108,16 @@ class ByFunctions(Certified):
         """Return the decision functions at the nodes first, ..., last - 1."""
         return self.functions.sweep(first, last, with_theta)
 
+    def _as_end(self, node: Node, margin: Any, sums: NodeSums) -> tuple[PrimalDualPoint, float]:
+        free, (v, target_product, violation) = self.data.constant.free, sums
+        point = PrimalDualPoint.explicit(node.tau, margin, target_product, node.w, v, free)
+        return point, violation
+
 
 class AtNodes(ByFunctions):
-    """Nodes that were solved for. θ is made from w and the data whenever it is asked for.
+    """Nodes that were solved for; θ is computed from w and the data on demand.
 
-    What is kept does not grow with the number of samples. For `gap_bound` see `gap_bound_on`.
+    What is kept does not grow with the number of samples.
     """
 
     functions: NodeList
@@ -144,7 +136,7 @@ class AtNodes(ByFunctions):
 
     @property
     def gap_bound(self) -> GapBound:
-        """What bounds gaps between nodes."""
+        """The bound on gaps between nodes."""
         return self._gap_bound
 
     def take(self, kept: np.ndarray, tol: float) -> "AtNodes":
@@ -155,59 +147,42 @@ class AtNodes(ByFunctions):
     def solution(self, value: float) -> Solution:
         """Return the solution, its θ from the data."""
         w, beside = self.functions.weights(value), self.functions.beside(value)
-        status, theta = dual_between(self.data.row_sums(), *beside, self._gap_bound.boxes, w)
+        status, theta = dual_between(self.data.row_sums(), *beside, self.job.boxes, w)
         found = Solution(status, theta, w, 0.0)
         return found._replace(multiplier=self.data.intercept(found))
 
     def measure(self, value: float) -> Measure:
-        """Judge the solution from the data; θ at the ends of its box is so exactly."""
+        """Measure the solution from the data."""
         line, t = self.job.line(self.data), self.job.to_t(value)
         return self.in_units(self.data.measure(self.solution(value), line, t))
 
     def end(self, k: int) -> tuple[PrimalDualPoint, float]:
         """Return node k as the end of an interval, from the data, and its largest violation."""
-        part, node = self.data.row_sums(), self.functions[k]
-        margin = part.rows.products(node.w)
-        v, aim, off = part.sums_at(node, self._gap_bound.boxes, margin)
-        return make_end(node, margin, v, aim, self.data.constant.free), off
+        row_sums, node = self.data.row_sums(), self.functions[k]
+        margin = row_sums.rows.products(node.w)
+        return self._as_end(node, margin, row_sums.sums_at(node, self.job.boxes, margin))
 
 
-def gap_bound_on(job: Job, data: StoredData) -> GapBound:
-    """Return what bounds the gaps of a job on these data."""
-    part = data.row_sums()
-    losses = SampleLosses(part.target, part.weight, part.sign)
-    return GapBound(part.summary(), losses, job.boxes, data.constant.free)
+def gap_bound_on(job: Job, data: StoredData, summary: RowSummary | None = None) -> GapBound:
+    """Return the bound on the gaps of a job on these data; their summary may be known."""
+    losses = SampleLosses(data.target, data.weight, data.rows.signs)
+    return GapBound(summary or data.row_sums().summary(), losses, job.boxes, data.constant.free)
 
 
 def node_solver(job: Job, data: StoredData) -> NodeSolver:
-    """Return what solves a job on these data at one τ after another."""
-    constant = data.constant
+    """Return the solver of a job on these data, for one τ after another."""
     rows = LocalRows(data.row_sums())
-    losses = SampleLosses(data.target, data.weight, data.rows.signs)
-    bound = GapBound(rows.summary, losses, job.boxes, constant.free)
-    return NodeSolver(rows, bound, constant.bias)
+    return NodeSolver(rows, gap_bound_on(job, data, rows.summary), data.constant.bias)
 
 
 def solve_at_nodes(
     job: Job, data: StoredData, tau_range: tuple[float, float], tol: float, progress: Tell | None
 ) -> AtNodes:
-    """Return solutions between which no gap exceeds `tol`.
+    """Return solutions between which no gap exceeds `tol`, in units of P(0) at τ = ½.
 
-    Parameters
-    ----------
-    job : Job
-        What is to be solved.
-    data : StoredData
-        On what.
-    tau_range : pair of float
-        Where the path begins and ends.
-    tol : float
-        The largest gap, in units of the objective at w = 0 and τ = ½.
-    progress : callable or None
-        Called with the fraction that is done, the number of nodes, and τ.
+    `progress` is called with the fraction that is done, the number of nodes, and τ.
     """
     solver = node_solver(job, data)
     check_tol(tol, solver.gap_bound)
-    found = find_nodes(solver, *tau_range, tol, progress)
-    nodes = NodeList(found.nodes, data.constant.bias)
-    return AtNodes(job, data, nodes, found.counters, tol, solver.gap_bound)
+    nodes, counters = find_nodes(solver, *tau_range, tol, progress)
+    return AtNodes(job, data, nodes, counters, tol, solver.gap_bound)

@@ -16,7 +16,7 @@ from taupath.validation import check_new_features
 class StoredData(TrainingData):
     """Training data for the linear kernel, of float32 or float64."""
 
-    by_theta = False  # which is not at hand
+    by_theta = False  # θ is not kept
 
     def row_sums(self) -> RowSums:
         """Return what computes sums over all samples."""
@@ -40,7 +40,7 @@ class StoredData(TrainingData):
         return np.asarray(make_rows(X, np.ones(X.shape[0]), 0.0).norms())
 
     def measure(self, solution: Solution, line: Line, t: float) -> Measure:
-        """Judge w and θ, each from its own numbers, and how well w = Σ θ_i z_i holds."""
+        """Measure w and θ independently, and how well w = Σ θ_i z_i holds."""
         theta, w, rows = solution.theta, solution.w, self.rows
         summed, margin = rows.combine(theta), rows.products(w)
         terms = float(np.abs(theta) @ rows.norms())

@@ -1,4 +1,4 @@
-"""The way to Dask collections that imports Dask only for those who have some."""
+"""The entry to the cluster: imports Dask only if a Dask collection is passed."""
 
 from types import ModuleType
 from typing import Any
@@ -8,7 +8,7 @@ from taupath.validation import check_choice
 
 
 def cluster_solver(method: Any, kernel: Any) -> ModuleType:
-    """Return what solves on Dask collections, having looked at these two arguments."""
+    """Return the module that solves on Dask collections; refuse what it cannot do."""
     if check_choice(method, "method", ("exact", "approximate", "auto")) == "exact":
         raise ValueError(
             "method='exact' needs all rows in one place, and X is a Dask collection: use "

@@ -1,4 +1,4 @@
-"""Checks Dask collections as users pass them, and makes them into partitions on the workers."""
+"""Checks users' Dask collections, and makes partitions of them on the workers."""
 
 import math
 import warnings
@@ -24,16 +24,9 @@ from taupath.validation import (
 
 
 class PartitionedData:
-    """X, y and weights in the same partitions of rows; nothing but lengths is computed yet.
+    """X, y and weights in the same partitions of rows; only lengths of data frames are computed.
 
-    Parameters
-    ----------
-    X, y, sample_weight : Dask collections
-        As users pass them; the last two may also be arrays or None.
-    labels : bool
-        Whether y holds labels, not numbers.
-    client : distributed.Client
-        Computes the lengths of data frames.
+    `labels` tells whether y holds labels, not numbers. y and `sample_weight` may also be arrays.
     """
 
     def __init__(
@@ -54,15 +47,14 @@ class PartitionedData:
             raise ValueError(f"X is empty: shape {self.X.shape}")
         if self.X.numblocks[1] > 1:
             self.X = self.X.rechunk({1: -1})
-        self.y = self._beside(y, "y", client)
-        given = sample_weight is not None
-        self.weight = self._beside(sample_weight, "sample_weight", client) if given else None
         self.rows: tuple[int, ...] = self.X.chunks[0]
-        # once only: another call may make another graph with the same keys
-        self._blocks = [self.X.to_delayed()[:, 0], self.y.to_delayed()]
-        self._weights = (
-            self.weight.to_delayed() if self.weight is not None else [None] * len(self.rows)
-        )
+        # delayed once only: another call may make another graph with the same keys
+        self._blocks = [self.X.to_delayed()[:, 0], self._beside(y, "y", client).to_delayed()]
+        if sample_weight is None:
+            self._blocks.append([None] * len(self.rows))
+        else:
+            weight = self._beside(sample_weight, "sample_weight", client)
+            self._blocks.append(weight.to_delayed())
 
     def _beside(self, values: Any, name: str, client: "distributed.Client") -> Any:
         """Return values, one for each row, in the partitions of X."""
@@ -85,23 +77,16 @@ class PartitionedData:
         make = delayed(make_partition, pure=False)
         first, made = 0, []
         for k, n in enumerate(self.rows):
-            where = f"partition {k}, which begins at row {first}"
-            first += n
             if n:
-                made.append(
-                    make(
-                        *(column[k] for column in self._blocks),
-                        self._weights[k],
-                        (n, d),
-                        self.labels,
-                        where,
-                        dask_key_name=f"taupath-partition-{token}-{k}",
-                    )
-                )
+                chunks = (column[k] for column in self._blocks)
+                where = f"partition {k}, which begins at row {first}"
+                key = f"taupath-partition-{token}-{k}"
+                made.append(make(*chunks, (n, d), self.labels, where, dask_key_name=key))
+            first += n
         return made
 
     def rounds(self, client: "distributed.Client") -> Rounds:
-        """Return the partitions, computed on the cluster and kept there as long as the result."""
+        """Return the partitions, which stay on the cluster as long as the result."""
         return Rounds(client, guarded(client, client.compute, self.partitions()))
 
 
@@ -119,7 +104,7 @@ def as_array(values: Any, name: str, client: "distributed.Client | None") -> Any
     if isinstance(values, Delayed) or not hasattr(values, "to_dask_array"):
         raise TypeError(
             f"{name} must be a Dask array or data frame, got {type(values).__name__}; "
-            "bags and delayed objects have no rows that are known"
+            "the rows of bags and delayed objects are not known"
         )
     lengths = None
     if client is not None:
@@ -161,7 +146,7 @@ def check_survey(rounds: Rounds, labels: bool) -> tuple[Reply, np.ndarray | None
 
 
 def _classes(found: Sequence[np.ndarray]) -> np.ndarray:
-    kinds = {"text" if one.dtype.kind in "US" else "numbers" for one in found if _plain(one)}
+    kinds = {one.dtype.kind in "US" for one in found if one.dtype.kind != "O"}
     if len(kinds) > 1:
         raise TypeError("y holds text in some partitions and numbers in others")
     try:
@@ -170,7 +155,3 @@ def _classes(found: Sequence[np.ndarray]) -> np.ndarray:
         raise TypeError("y mixes labels that cannot be sorted, such as numbers and text") from None
     check_two_classes(classes)
     return classes
-
-
-def _plain(labels: np.ndarray) -> bool:
-    return labels.dtype.kind != "O"

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from taupath.approximate.gap_bound import GapBound
-from taupath.approximate.interpolation import NodeList
 from taupath.approximate.node_search import check_tol, find_nodes
 from taupath.approximate.node_solver import NodeSolver
 from taupath.approximate.training_data import AbsentData
@@ -32,51 +31,33 @@ def solve_on_cluster(
 ) -> OnCluster:
     """Return solutions between which no gap exceeds `tol`.
 
-    Parameters
-    ----------
-    X, y, sample_weight
-        Collections as users pass them.
-    labelled : bool
-        Whether y holds labels, not numbers.
-    make_job : callable
-        Returns what is to be solved, given the number of samples and the classes found.
-    intercept : {"augmented", "free", "none"}
-        The kind of intercept.
-    tau_range, tol, progress
-        As for `taupath.approximate.solutions.solve_at_nodes`.
+    `labelled` tells whether y holds labels, not numbers. `make_job` returns the job, given the
+    number of samples and the classes.
     """
     fixed, client = fixed_intercept(intercept), current_client()
     table = PartitionedData(X, y, sample_weight, labelled, client)
     make_job(table.X.shape[0], None)  # refuses a bad C before any rows are read
-    constant = fixed or Intercept(1.0, free=True)
-
-    def choose(mean_square: float) -> Intercept:
-        nonlocal constant
-        constant = fixed or free_intercept(mean_square)
-        return constant
-
-    setup, many = gather(table, client, choose)
-    _check_weights(many.summary.class_weights, setup.classes)
+    setup, rows = gather(table, client, lambda mean: fixed or free_intercept(mean))
+    constant = fixed or Intercept(setup.bias, free=True)
+    _check_weights(rows.summary.class_weights, setup.classes)
     job = make_job(table.X.shape[0], setup.classes)
-    gap_bound = GapBound(many.summary, many, job.boxes, constant.free)
+    gap_bound = GapBound(rows.summary, rows, job.boxes, constant.free)
     check_tol(tol, gap_bound, exact=False)
-    solver = NodeSolver(many, gap_bound, constant.bias)
-    found = find_nodes(solver, *tau_range, tol, progress)
-    rounds = many.rounds
-    counters = {
-        **found.counters,
+    solver = NodeSolver(rows, gap_bound, constant.bias)
+    nodes, counters = find_nodes(solver, *tau_range, tol, progress)
+    rounds = rows.rounds
+    counters |= {
         "rounds": rounds.rounds,
         "bytes_sent": rounds.bytes_sent,
         "bytes_received": rounds.bytes_received,
         "partitions": len(rounds.partitions),
     }
-    nodes = NodeList(found.nodes, constant.bias)
     data = AbsentData(table.X.shape, constant)
     return OnCluster(job, data, nodes, counters, tol, ClusterRows(table, setup.classes, constant))
 
 
 def _check_weights(weights: np.ndarray, classes: np.ndarray | None) -> None:
-    """Refuse weights that leave nothing, or one class only; `weights` are the sums of both."""
+    """Refuse weights that leave no sample of a class; `weights` are the sums of both classes."""
     if not weights.any():
         raise ValueError("sample_weight is zero for every sample")
     if classes is not None and not weights.all():

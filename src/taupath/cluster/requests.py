@@ -1,7 +1,7 @@
 """Requests to partitions and their replies: vectors as long as w go out, sums come back.
 
-A partition answers from its rows and the request alone. It keeps margins and its dual point only
-to be quicker: whatever is missing, as after the loss of a worker, is computed again from w.
+A partition answers from its rows and the request alone. It caches margins and its dual point for
+speed; whatever is missing, as after the loss of a worker, is computed again from w.
 """
 
 from dataclasses import dataclass, field, fields
@@ -15,7 +15,7 @@ from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.row_sums import RowSummary, RowSums
 from taupath.engine.rows import make_rows
 from taupath.engine.status import FREE, UPPER
-from taupath.paths.certificate import AT_BOUND
+from taupath.paths.certificate import largest_violation, shortfalls
 from taupath.paths.jobs import Boxes
 
 # Bytes that a partition will keep for each row besides X: sign and target, margins of six iterates,
@@ -27,7 +27,14 @@ MAX_MARGINS = 8
 MAX_LABELS = 100
 
 # Attributes of a `RowSummary` of which the largest counts; all others are sums.
-LARGEST = ("dot_depth", "sum_depth", "loss_depth", "n_cols", "largest_norm", "largest_target")
+TAKEN_AS_MAXIMUM = (
+    "dot_depth",
+    "sum_depth",
+    "loss_depth",
+    "n_cols",
+    "largest_norm",
+    "largest_target",
+)
 
 
 @dataclass(frozen=True)
@@ -80,16 +87,9 @@ class Reply:
 
 
 class Partition:
-    """Rows that lie together on a worker.
+    """Checked rows on a worker; `place` says in messages which partition it is.
 
-    Parameters
-    ----------
-    X, y, weight : ndarray or CSR, ndarray, ndarray
-        Checked.
-    place : str
-        Which partition this is, for messages.
-    trouble : str or None
-        What is wrong with it; then there are no rows.
+    If there is `trouble` with the input, that says what is wrong, and there are no rows.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Partition:
         return self._row_sums
 
     def margins(self, rows: RowSums, ref: MarginRef) -> np.ndarray:
-        """Return margins: kept ones, or the sum of others, or from the rows."""
+        """Return margins: cached ones, or the sum of others, or computed from the rows."""
         kept = self._margins
         found = kept.pop(ref.number, None)
         if found is None and ref.terms and all(number in kept for number, _ in ref.terms):
@@ -181,16 +181,15 @@ class Summarize(Request):
     def of(self, partition: Partition, rows: RowSums) -> Reply:
         """Return the summary, sums and largest values apart."""
         summary = rows.summary()
-        names = [each.name for each in fields(summary) if each.name not in LARGEST]
+        names = [each.name for each in fields(summary) if each.name not in TAKEN_AS_MAXIMUM]
         sums = {name: np.asarray(getattr(summary, name), dtype=float) for name in names}
-        return Reply(sums, {name: getattr(summary, name) for name in LARGEST})
+        return Reply(sums, {name: getattr(summary, name) for name in TAKEN_AS_MAXIMUM})
 
 
 def as_summary(reply: Reply, n_partitions: int, depth: int) -> RowSummary:
     """Return the summary of all partitions, whose sums go through `depth` more additions."""
-    peaks: dict[str, Any] = {
-        **reply.peaks,
-        **{name: int(reply.peaks[name]) for name in LARGEST[:4]},
+    peaks: dict[str, Any] = reply.peaks | {
+        name: int(reply.peaks[name]) for name in TAKEN_AS_MAXIMUM[:4]
     }
     peaks["sum_depth"] += depth
     peaks["loss_depth"] += depth
@@ -204,9 +203,9 @@ def as_summary(reply: Reply, n_partitions: int, depth: int) -> RowSummary:
 
 @dataclass(frozen=True)
 class UpdateDual(Request):
-    """A dual point; on request with Newton's matrix, and the losses between it and other points.
+    """A dual point; optionally with Newton's matrix, and the losses between it and other points.
 
-    `since` and `until` are the margins at the other ends, before and after it.
+    `since` and `until` are the margins of these points, before and after it.
     """
 
     dual: DualRef
@@ -319,7 +318,7 @@ class AtNode(Request):
 
 @dataclass(frozen=True)
 class Objectives(Request):
-    """Primal and dual objective between two nodes, without the squares, and Σ θ z."""
+    """The sums that make the primal and the dual objective between two nodes."""
 
     nodes: tuple[Node, ...]
     s: float
@@ -331,16 +330,13 @@ class Objectives(Request):
         """Return the sums and the largest violation."""
         _, theta = dual_between(rows, self.nodes, self.s, self.boxes, self.w)
         lower, upper = rows.bounds(self.boxes, self.tau)
-        short = rows.target - rows.rows.products(self.w)
-        over, under = np.maximum(short, 0.0), np.maximum(-short, 0.0)
-        width = AT_BOUND * (upper - lower)
-        off = np.maximum((theta < upper - width) * over, (theta > lower + width) * under)
+        short, beyond = shortfalls(rows.rows.products(self.w), rows.target)
         sums = {
-            "loss": np.array(upper @ over - lower @ under),
+            "loss": np.array(upper @ short - lower @ beyond),
             "target_product": np.array(rows.target @ theta),
             "v": rows.rows.combine(theta),
         }
-        return Reply(sums, {"violation": float(off.max(initial=0.0))})
+        return Reply(sums, {"violation": largest_violation(theta, lower, upper, short, beyond)})
 
     def alpha(self, partition: Partition, setup: Setup, scale: float) -> np.ndarray:
         """Return status and α = scale θ, within its bounds, of one partition: two columns."""
@@ -354,7 +350,7 @@ class Objectives(Request):
 
 @dataclass(frozen=True)
 class Survey(Request):
-    """What is wrong with partitions, their labels, and the squares of their features."""
+    """Errors in the input of partitions, their labels, and the sums of squares of X."""
 
     labels: bool
 
@@ -371,7 +367,7 @@ class Survey(Request):
 def answer(partition: Partition, told: tuple[Request, Setup | None, frozenset[int]]) -> Reply:
     """Return the reply of one partition: the task that workers run.
 
-    `told` are the request, what makes rows, and the numbers of margins that are still referred to.
+    `told` holds the request, the setup of rows, and the numbers of margins still referred to.
     """
     request, setup, referred = told
     if isinstance(request, Survey):

@@ -28,11 +28,11 @@ TIMEOUT = 60.0
 MAX_TASK_TIMEOUTS = 100.0
 # Seconds between two looks at the tasks, and for one reply of the scheduler.
 POLL, SCHEDULER_TIMEOUT = 1.0, 10.0
-# Replies that one task adds up, so that only sums travel on.
+# Replies that one task adds up, so that only their sum is passed on.
 FAN = 8
-# A request that takes more bytes than this, copies for all partitions together, is sent once, and
-# workers pass it on.
-SHARED = 1 << 18
+# If the copies of a request for all partitions take more bytes than this together, it is sent once,
+# and workers pass it on.
+SHARED_BYTES = 1 << 18
 # Further attempts at a task that failed for another reason than the death of its worker.
 RETRIES = 2
 
@@ -71,22 +71,10 @@ def _address(client: "distributed.Client") -> str:
 
 
 class Rounds:
-    """Partitions kept on a cluster, and counters of the traffic.
+    """Partitions kept on a cluster as futures, in the order of the rows; counters of the traffic.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        The cluster.
-    partitions : sequence of Future
-        Each a `Partition`, in the order of the rows.
-
-    Attributes
-    ----------
-    setup : Setup or None
-        What makes rows of partitions; to be set before any request but a survey.
-    rounds, bytes_sent, bytes_received, visits : int
-        Number of requests, bytes that left and reached this process, and how often a row was
-        multiplied or added.
+    `setup` has to be set before any request except a survey. Counted are requests, bytes that left
+    and reached this process, and how often a row was multiplied or added.
     """
 
     def __init__(self, client: "distributed.Client", partitions: Sequence[Any]) -> None:
@@ -97,7 +85,7 @@ class Rounds:
 
     @property
     def depth(self) -> int:
-        """How many additions a reply goes through."""
+        """The number of additions that a reply goes through."""
         levels, left = 1, len(self.partitions)
         while left > FAN:
             levels, left = levels + 1, -(-left // FAN)
@@ -111,7 +99,7 @@ class Rounds:
         told = (request, self.setup, referred)
         size = len(pickle.dumps(told, protocol=5))
         self.rounds += 1
-        shared = size * len(self.partitions) > SHARED
+        shared = size * len(self.partitions) > SHARED_BYTES
         kind = type(request).__name__.lower()
         replies: list[Reply] = guarded(self.client, self._send, told, kind, shared)
         self.bytes_sent += size if shared else size * len(self.partitions)
@@ -147,7 +135,7 @@ def _same(told: Any) -> Any:
 
 
 def guarded(client: "distributed.Client", do: Any, *args: Any) -> Any:
-    """Return do(*args); errors say what has happened to the cluster."""
+    """Return do(*args); turn errors of a cluster into `ClusterFailed`, with what to do."""
     try:
         return do(*args)
     except distributed.KilledWorker as error:
@@ -175,7 +163,7 @@ def guarded(client: "distributed.Client", do: Any, *args: Any) -> Any:
 def outcomes(
     client: "distributed.Client", futures: Sequence[Any], watched: Sequence[Any]
 ) -> list[Any]:
-    """Return the results of futures, waiting as long as some of those watched make progress."""
+    """Return the results of futures, waiting as long as any of those watched make progress."""
 
     async def gather() -> list[Any]:
         found: list[Any] = await client.gather(list(futures), asynchronous=True)

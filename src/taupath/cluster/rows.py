@@ -1,7 +1,6 @@
 """The rows of a path on a cluster: computed when they are needed, and forgotten again."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import dask.array as da
@@ -22,18 +21,10 @@ def gather(
     intercept_of: Callable[[float], Intercept],
     classes: np.ndarray | None = None,
 ) -> tuple[Setup, RemoteRows]:
-    """Have all rows in the memory of the workers, checked.
+    """Load all rows into the memory of the workers, and check them.
 
-    Parameters
-    ----------
-    table : PartitionedData
-        What is to be there.
-    client : distributed.Client
-        Where.
-    intercept_of : callable
-        Returns the intercept, given the mean of ‖x‖².
-    classes : ndarray or None
-        Known already, or to be found.
+    ``intercept_of(mean)`` returns the intercept, given the mean of ‖x‖². `classes` are those of y,
+    if they are known already.
     """
     rounds = table.rounds(client)
     reply, found = check_survey(rounds, table.labels)
@@ -45,16 +36,9 @@ def gather(
 
 
 class ClusterRows:
-    """What a path was made from, computed again whenever it is asked for.
+    """The collections that a path was made from, computed again on demand.
 
-    Parameters
-    ----------
-    table : PartitionedData
-        The collections.
-    classes : ndarray or None
-        Those of the path, None for regression.
-    constant : Intercept
-        That of the path.
+    `classes` and `constant` are those of the path; there are no classes for regression.
     """
 
     def __init__(
@@ -70,11 +54,9 @@ class ClusterRows:
         table = PartitionedData(X, y, sample_weight, classes is not None, current_client())
         return cls(table, classes, constant)
 
-    @contextmanager
-    def session(self) -> Iterator[RemoteRows]:
-        """Keep the rows on the cluster for a while."""
-        _, many = gather(self.table, current_client(), lambda _: self.constant, self.classes)
-        yield many
+    def gather(self) -> RemoteRows:
+        """Return the rows, which stay on the cluster as long as the result."""
+        return gather(self.table, current_client(), lambda _: self.constant, self.classes)[1]
 
     def dual_solution(self, point: Objectives, scale: float) -> Any:
         """Return status and α of all samples, two columns of a Dask array."""
@@ -95,9 +77,9 @@ def _alpha(partition: Partition, point: Objectives, setup: Setup, scale: float) 
 
 
 def map_rows(X: Any, n_features: int, n_columns: int | None, decide: Any, **given: Any) -> Any:
-    """Return decide(rows, **given) of a collection as a Dask array, nothing computed yet.
+    """Return decide(rows, **given) of a collection as a Dask array that is not computed yet.
 
-    Its rows have `n_columns`, or are numbers if that is None.
+    It has `n_columns`, or one dimension if that is None.
     """
     features = as_array(X, "X", None)
     if features.ndim != 2 or features.shape[1] != n_features:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
-from taupath.approximate.interpolation import NodeList, make_end
+from taupath.approximate.interpolation import NodeList
 from taupath.approximate.solutions import ByFunctions
 from taupath.approximate.training_data import AbsentData, StoredData
 from taupath.engine.status import FREE, LOWER, UPPER
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 class OnCluster(ByFunctions):
     """Solutions at nodes whose rows are on a cluster.
 
-    Nodes and their w are here: coefficients and decision functions need no cluster. Rows are
-    computed again, from the collections that were passed in, when a certificate is asked for. They
-    are left out of pickles.
+    The nodes and their w are in this process: coefficients and decision functions need no cluster.
+    The rows are computed again from the users' collections when a certificate is asked for, and
+    they are left out of pickles.
     """
 
     functions: NodeList
@@ -44,14 +44,14 @@ class OnCluster(ByFunctions):
     ) -> None:
         super().__init__(job, data, functions, counters, tol)
         self._rows: ClusterRows | None = rows
-        self._many: RemoteRows | None = None
+        self._remote: RemoteRows | None = None  # within a session
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_rows": None, "_many": None}
+        return {**self.__dict__, "_rows": None, "_remote": None}
 
     @property
     def rows(self) -> "ClusterRows":
-        """The collections."""
+        """The users' collections."""
         if self._rows is None:
             raise ValueError(
                 "this path was pickled, and its rows were left on the cluster: "
@@ -80,36 +80,35 @@ class OnCluster(ByFunctions):
     @contextmanager
     def session(self) -> Iterator[None]:
         """Keep the rows on the cluster for a while."""
-        if self._many is not None:
+        if self._remote is not None:
             yield
             return
-        with self.rows.session() as self._many:
-            try:
-                yield
-            finally:
-                self._many = None
+        self._remote = self.rows.gather()
+        try:
+            yield
+        finally:
+            self._remote = None
 
     @property
     def _there(self) -> "RemoteRows":
-        assert self._many is not None  # within a session
-        return self._many
+        assert self._remote is not None
+        return self._remote
 
     # -- certificates ----------------------------------------------------------------------------
 
     @property
     def gap_bound(self) -> GapBound:
-        """What bounds gaps between nodes."""
-        many, free = self._there, self.data.constant.free
-        return GapBound(many.summary, many, self.job.boxes, free)
+        """The bound on gaps between nodes."""
+        rows = self._there
+        return GapBound(rows.summary, rows, self.job.boxes, self.data.constant.free)
 
     def end(self, k: int) -> tuple[PrimalDualPoint, float]:
         """Return node k as the end of an interval, from the data, and its largest violation."""
         node = self.functions[k]
-        margin, (v, target_product, violation) = self._there.sums_at(node, self.job.boxes)
-        return make_end(node, margin, v, target_product, self.data.constant.free), violation
+        return self._as_end(node, *self._there.sums_at(node, self.job.boxes))
 
     def measure(self, value: float) -> Measure:
-        """Judge the solution, from the data on the cluster."""
+        """Measure the solution from the data on the cluster."""
         with self.session():
             reply = self._there.rounds.ask(self._point(value))
             w, v = self.functions.weights(value), reply.sums["v"]
@@ -129,7 +128,7 @@ class OnCluster(ByFunctions):
     # -- solutions -------------------------------------------------------------------------------
 
     def solution(self, value: float) -> Solution:
-        """Refuse: θ is on the cluster."""
+        """Raise an error: θ is on the cluster."""
         raise NotImplementedError("θ of this path is on a cluster: use alpha")
 
     def alpha(self, value: float) -> Any:

@@ -1,11 +1,11 @@
-"""The metric that w is measured in: the tighter its bounds, the fewer points are looked at.
+"""The metric that w is measured in: the tighter its bounds, the fewer points are evaluated.
 
 For every invertible R, |<z_i, Δw>| ≤ ‖R⁻ᵀ z_i‖ ‖R Δw‖. With RᵀR the second moments of the rows,
-‖R Δw‖ is the root mean square of what Δw does to the margins, and the bound is about √d times
-what really happens, however the columns are scaled and however they depend on each other. Plain
-lengths are worse by the spread of the eigenvalues, where w moves in the narrow directions.
+‖R Δw‖ is the root mean square change of the margins, and the bound is about √d times the true
+change, however the columns are scaled and correlated. Plain lengths can be worse by the spread of
+the eigenvalues, if w moves in the narrow directions.
 
-Where targets move, too, slacks change by <(z_i, -ṗ_i), (Δw, Δt)>: t is one more column.
+If targets move, too, slacks change by <(z_i, -ṗ_i), (Δw, Δt)>: t is one more column.
 """
 
 from collections.abc import Iterator
@@ -18,23 +18,15 @@ from taupath.engine.problem import Line
 from taupath.engine.tolerances import ABSENT_COLUMN, LENGTH_ROUNDED_UP, METRIC_RIDGE
 
 # Rows that are made dense at a time: 8 MB with 128 columns.
-BLOCK = 8192
+METRIC_BLOCK = 8192
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A way to measure (w, t), and the rows' lengths that go with it.
+    """A norm ‖R (w, t)‖ and the lengths of the rows in its dual norm."""
 
-    Attributes
-    ----------
-    R : ndarray of shape (n_cols + 1, n_cols + 1)
-        Upper triangular; (w, t) is as long as ‖R (w, t)‖. Zero for t where targets rest.
-    length : ndarray of shape (n_rows,)
-        ‖R⁻ᵀ (z_i, -ṗ_i)‖, rounded up.
-    """
-
-    R: np.ndarray
-    length: np.ndarray
+    R: np.ndarray  # upper triangular; zero for t if the targets rest
+    length: np.ndarray  # ‖R⁻ᵀ (z_i, -ṗ_i)‖ of each row, rounded up
 
 
 def natural_metric(rows: Rows, line: Line) -> Metric:
@@ -42,10 +34,9 @@ def natural_metric(rows: Rows, line: Line) -> Metric:
     moving = bool(np.any(line.target_rate))
     size = rows.n_cols + moving
     used = (line.upper0 > line.lower0) | (line.upper1 > line.lower1)
-    moments = np.zeros((size, size))
-    largest = np.zeros(size)
-    # a single block is made once only
-    only = list(_blocks(rows, line, moving)) if rows.n_rows <= BLOCK else None
+    moments, largest = np.zeros((size, size)), np.zeros(size)
+    # a single block is made only once
+    only = list(_blocks(rows, line, moving)) if rows.n_rows <= METRIC_BLOCK else None
     for some, block in only or _blocks(rows, line, moving):
         largest = np.maximum(largest, np.abs(block).max(axis=0))
         block = block[used[some]]
@@ -67,7 +58,7 @@ def natural_metric(rows: Rows, line: Line) -> Metric:
 
 def _blocks(rows: Rows, line: Line, moving: bool) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield the rows (z_i, -ṗ_i), some at a time."""
-    for first in range(0, rows.n_rows, BLOCK):
-        some = slice(first, min(first + BLOCK, rows.n_rows))
+    for first in range(0, rows.n_rows, METRIC_BLOCK):
+        some = slice(first, min(first + METRIC_BLOCK, rows.n_rows))
         block = rows.block(np.arange(some.start, some.stop, dtype=np.int32))
         yield some, np.column_stack([block, -line.target_rate[some]]) if moving else block

@@ -19,17 +19,7 @@ RAISE_SEED = 20090618
 
 @dataclass(frozen=True)
 class Line:
-    """Bounds and targets at t = 0 and at t = 1; affine between.
-
-    Attributes
-    ----------
-    lower0, lower1 : ndarray of shape (n_samples,)
-        l at the two ends.
-    upper0, upper1 : ndarray of shape (n_samples,)
-        h at the two ends.
-    target0, target1 : ndarray of shape (n_samples,)
-        p at the two ends.
-    """
+    """Bounds l and h and targets p of all points, at t = 0 and at t = 1; affine in between."""
 
     lower0: np.ndarray
     lower1: np.ndarray

@@ -6,11 +6,11 @@ import scipy.sparse as sp
 from taupath._core._rows import DenseRows, Rows
 from taupath._core._sparse_rows import SparseRows
 
-# With more columns than this, w (32 KB) does not fit into the first cache: frequent columns are put
-# side by side in memory.
+# With more columns than this, w (32 KB) does not fit into the first-level cache, and frequent
+# columns are put side by side in memory.
 FAR_APART = 4096
-# Samples are reordered only if X has more entries than this (512 KB, beyond the second cache) and
-# fewer columns than this: a long row gains nothing from its neighbours in memory.
+# Samples are reordered only if X has more than NEARBY entries (512 KB, beyond the second-level
+# cache) and fewer than LONG_ROW columns: a long row gains nothing from its neighbours in memory.
 NEARBY = 1 << 16
 LONG_ROW = 128
 # Rows of the least-squares fit that decides the order; more would not change it much.
@@ -27,18 +27,9 @@ def make_rows(
 ) -> Rows:
     """Return rows z_i = sign_i [x_i, bias] over a validated matrix, without copying its values.
 
-    Parameters
-    ----------
-    X : C-contiguous ndarray, or CSR with sorted unique indices, of float32 or float64
-        Features. Walks need float64.
-    sign : ndarray
-        ±1 per row.
-    bias : float
-        Constant feature; 0 for none.
-    balanced : bool
-        Whether Σ sign_i θ_i = 0 is required.
-    rearranged : bool
-        Whether the columns may be permuted for speed.
+    X is C-contiguous, or CSR with sorted unique indices, of float64 (walks) or float32. `bias` is
+    the constant feature, 0 for none. If `balanced`, Σ sign_i θ_i = 0 is required; if `rearranged`,
+    columns may be permuted for speed.
     """
     sign = sign.astype(np.int8)
     if isinstance(X, np.ndarray):
@@ -74,7 +65,7 @@ def with_fewer_columns(X: sp.csr_array) -> sp.csr_array:
 def order_in_memory(
     X: "np.ndarray | sp.csr_array", sign: np.ndarray, response: np.ndarray
 ) -> np.ndarray | None:
-    """Return an order that puts samples next to each other which reach the margin at about one τ.
+    """Return an order in which samples that reach the margin at about the same τ are neighbours.
 
     As τ grows, the decision function is shifted more than it is turned. So samples reach the margin
     class by class, roughly in the order of the residuals of any reasonable function: here a

@@ -1,8 +1,8 @@
 """From a problem to the record of its path: start, walk, repair. Only this file drives the walk.
 
 Degeneracy (several events at once) is the normal case: a whole class can lie on the margin near
-τ = 0. Callers therefore raise the targets to p_i + δ u_i with fixed random u_i in [½, 1), for
-which events come one by one. Raising targets, never lowering them, keeps this harmless: the
+τ = 0. Callers therefore raise the targets to p_i + δ u_i with fixed random u_i in [½, 1), so that
+events come one by one. Raising targets, never lowering them, keeps this harmless: the
 duality gap it causes is Σ (θ_i - l_i) δ u_i over the free points. With l = 0 and p = 1 that is at
 most 2 δ times the objective whatever the box, and no optimality condition is off by more than δ.
 Lowering them would cost up to Σ h_i δ u_i, which grows with C. (Kinks move by as little; the
@@ -27,29 +27,29 @@ from taupath.engine.work import WorkDone
 from taupath.exceptions import WalkFailed
 from taupath.progress import Tell
 
-# Of the random targets from which those at t = 0 rise: any seed will do, if it stays the same.
+# Seed of the random targets from which those at t = 0 rise: any will do, but it must not change.
 RISE_SEED = 20090619
-# Events, beyond which a walk is given up: kinks come to a few per sample in practice, while the
-# worst case is exponential.
+# Events per sample after which a walk gives up: in practice there are a few, while the worst case
+# is exponential.
 EVENTS_PER_SAMPLE = 1000
-# Events walked with all precautions after something went wrong, before walking as usual again: it
-# takes many fewer to get past the difficulty.
+# Events walked with all precautions after something went wrong, before walking as usual again: far
+# more than it takes to get past the difficulty.
 CAREFUL_EVENTS = 256
-# Repairs in a row without progress, and rewinds and repairs of one path, after which the walk has
-# failed: one or two are usual in the hardest cases that are known.
+# A walk fails after so many repairs in a row without progress, or so many rewinds and repairs in
+# all: the hardest known cases need one or two.
 REPAIRS_IN_A_ROW = 5
 REWINDS_AND_REPAIRS = 200
-# Points up to which the walks of a start or a repair are over before a metric pays.
+# With up to this many points, the walks of a start or a repair are too short for a metric to pay.
 FEW_FOR_A_METRIC = 1000
-# From so many points on, the start is guessed from the solution of a thousand: that is quick, and
-# enough to tell which points matter.
+# From GUESSED_FROM points on, the start is guessed from the solution of GUESSED_BY of them: that is
+# quick, and enough to tell which points matter.
 GUESSED_FROM = 2000
 GUESSED_BY = 1000
-# Seconds between two calls of `progress`, when Ctrl-C is noticed as well; and between two looks at
-# where the other walk is.
-PAUSE = 0.1
+# Seconds between two calls of `progress`, at which Ctrl-C is noticed, too, and between two checks
+# of where the other walk is.
+REPORT_PAUSE = 0.1
 SHORT_PAUSE = 0.01
-# What is counted along the way.
+# The counters of a record.
 COUNTED = (
     "kinks",
     "start_events",
@@ -91,30 +91,16 @@ class Events(NamedTuple):
 
 @dataclass
 class Record:
-    """What a walk leaves behind: index sets only.
-
-    Attributes
-    ----------
-    begin, end : float
-        Where the walk began and ended.
-    status : ndarray of int8
-        Index sets at the beginning.
-    free : ndarray of int32
-        The free points at the beginning.
-    t, index, move : ndarray
-        Each event: where, which point, from what to what.
-    counters : dict
-        Events, rows evaluated and the like.
-    """
+    """The record of a walk from `begin` to `end`: index sets only."""
 
     begin: float
     end: float
-    status: np.ndarray
-    free: np.ndarray
-    t: np.ndarray
-    index: np.ndarray
-    move: np.ndarray
-    counters: dict[str, int] = field(default_factory=dict)
+    status: np.ndarray  # index sets at the beginning, int8
+    free: np.ndarray  # the free points at the beginning, int32
+    t: np.ndarray  # of each event
+    index: np.ndarray  # the point of each event
+    move: np.ndarray  # from which set to which
+    counters: dict[str, int] = field(default_factory=dict)  # see COUNTED
 
     def until(self, end: float) -> "Record":
         """Return the part of the record up to an earlier end."""
@@ -140,25 +126,12 @@ def solve_path(
     met: Callable[[float], bool] | None = None,
     guess: Guess | None = None,
 ) -> Record:
-    """Return the record of a walk on `line` from `begin` to `end`.
+    """Return the record of a walk on `line`, whose targets are raised, from `begin` to `end`.
 
-    Parameters
-    ----------
-    rows : Rows
-        The z_i.
-    line : Line
-        Bounds and raised targets. At t = 0 the lower bounds are zero.
-    begin, end : float
-        Where the walk begins and ends.
-    order : ndarray of shape (n_samples,), optional
-        Row k stands for sample `order[k]` of the line.
-    progress : callable, optional
-        Called as ``progress(fraction, n_events, t)`` about ten times a second; `fraction` is the
-        share of the work that is done, as far as can be told.
-    met : callable, optional
-        Called with t every now and then; the walk ends early where it returns True.
-    guess : Guess, optional
-        Near the solution at `begin`. Without it, the walk starts from an end of the line.
+    With `order`, row k stands for sample `order[k]` of the line. About ten times a second,
+    ``progress(fraction, n_events, t)`` is called with the estimated share of the work that is done,
+    and the walk ends early if ``met(t)`` returns True. With a `guess` near the solution at `begin`
+    the walk starts there, otherwise from an end of the line; at t = 0 its lower bounds are zero.
 
     Raises
     ------
@@ -173,7 +146,7 @@ def solve_path(
 
 
 class _Solver:
-    """One walk in the making: its parts, and the counters over all of them."""
+    """Drives one walk, in parts, and adds up their counters."""
 
     def __init__(
         self,
@@ -197,7 +170,7 @@ class _Solver:
         events: list[Events] = []
         end = self._walk(self.line, state, self.end, events, "kinks").t
         times, index, move = (np.concatenate(parts) for parts in zip(*events, strict=True))
-        # a repair begins where times are not rounded up, a correction may pass an end
+        # a repair may begin slightly before the last event, and a correction may pass an end
         times = np.clip(np.maximum.accumulate(times), self.begin, end)
         return Record(self.begin, end, state.status, state.free, times, index, move, self.counters)
 
@@ -214,7 +187,7 @@ class _Solver:
         """Return the solution at the beginning.
 
         At an end of the line one class has empty boxes and few points of the other are on the
-        margin, so a solution is found quickly there; from the nearer end it is a walk.
+        margin, so a solution is found quickly there; a walk leads from the nearer end to `begin`.
         """
         backward = self.begin > 0.5
         line = self.line.reversed() if backward else self.line
@@ -227,9 +200,9 @@ class _Solver:
     def _solve_at_zero(self, line: Line) -> State:
         """Return the solution at t = 0.
 
-        With rows to be balanced there is hardly a choice, see `_balanced_at_zero`. Otherwise,
-        with targets below zero θ = l = 0 is optimal; from there the targets rise to their true
-        values. Only points that end up on or inside the margin become events.
+        With balanced rows it is known, see `_balanced_at_zero`. Otherwise θ = l = 0 is optimal with
+        targets below zero, and from there the targets rise to their true values. Only points that
+        end up on or inside the margin cause events.
         """
         if self.rows.balanced:
             return self._balanced_at_zero(line)
@@ -253,8 +226,8 @@ class _Solver:
     def _guess_at_zero(self, line: Line) -> State | None:
         """Return the solution at t = 0, guessed from some of the points and corrected.
 
-        None if there are few points anyway, or if θ reach their upper bounds: then the others'
-        would be guessed badly.
+        None if there are few points anyway, or if some θ reach their upper bounds: then those of
+        the other points would be guessed badly.
         """
         width = line.width(0.0)
         open_now = np.flatnonzero(width > 0.0)
@@ -275,10 +248,10 @@ class _Solver:
     def _balanced_at_zero(self, line: Line) -> State:
         """Return the solution at t = 0 with Σ sign_i θ_i = 0, where all θ are zero.
 
-        Open boxes belong to one sign only there, so none of their points can leave zero. All of
-        these lie on the margin or, by their raised targets, just beyond, and the multiplier puts
-        the one with the highest target on it. If no box is open yet, it is the point up to which
-        the points of the heavier sign, highest targets first, outweigh the lighter.
+        Open boxes there belong to one sign only, so none of their θ can leave zero. Their points
+        lie on the margin or, because of their raised targets, just beyond it, and the multiplier
+        puts the one with the highest target on it. If no box is open yet, take the points of the
+        heavier sign, highest targets first: the free one is where they outweigh the other sign.
         """
         sign, target = self.rows.signs.astype(float), line.target0
         open_now = line.width(0.0) > 0.0
@@ -313,7 +286,7 @@ class _Solver:
                 events.append(Events(*walk.events))
                 return State(*walk.state())
             if careful and outcome != Outcome.MORE and walk.n_checked_events == 0:
-                # even with all precautions: put the index sets right where it ended
+                # it failed even with all precautions: repair the index sets where it ended
                 repairs = repairs + 1 if walk.t <= state.t else 1
                 if repairs > REPAIRS_IN_A_ROW:
                     raise WalkFailed("repairs did not bring the walk ahead", walk.t)
@@ -323,8 +296,8 @@ class _Solver:
                     self._count(walk, name)
                     return state
             else:
-                # back to where all points were last found on their sides; from there with all
-                # precautions if something went wrong since, as usual after a careful part
+                # go back to where all points were last found on their right sides, and on from
+                # there: with all precautions if something went wrong, else as usual
                 self.counters["rewinds"] += outcome != Outcome.MORE
                 careful = outcome != Outcome.MORE
                 state = State(*walk.rewind())
@@ -373,7 +346,7 @@ class _Solver:
         return State(state.t, status, free, np.clip(state.theta[kept], lower[free], upper[free]))
 
     def _metric(self, line: Line) -> Metric | None:
-        """Return how to measure lengths; None where the usual way will do."""
+        """Return the metric of a walk; None where plain lengths will do."""
         brief = self.rows.n_rows <= FEW_FOR_A_METRIC and bool(line.target_rate.any())
         return natural_metric(self.rows, line) if keeps_basis(self.rows) and not brief else None
 
@@ -385,7 +358,7 @@ class _Solver:
 
     def _run(self, walk: Walk, report: bool = False, limit: int | None = None) -> Outcome:
         """Walk in portions short enough to notice Ctrl-C and to report progress."""
-        portion, pause = 64, PAUSE
+        portion, pause = 64, REPORT_PAUSE
         while True:
             started, before = time.monotonic(), walk.n_events
             outcome = Outcome(walk.run(portion))

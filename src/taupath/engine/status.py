@@ -11,8 +11,8 @@ UPPER = 2  # θ = h, slack ≤ 0: in error, L
 # moves of a free point, as they are recorded
 FREE_TO_LOWER = 2
 FREE_TO_UPPER = 3
-# What each recorded move leads from and to. No walk makes the last two, from bound to bound: they
-# are in records that have some of the index sets only.
+# The sets before and after each recorded move. The last two, from bound to bound, are not made by
+# walks: they occur in records that keep only some of the index sets.
 BEFORE = np.array([LOWER, UPPER, FREE, FREE, LOWER, UPPER], dtype=np.int8)
 AFTER = np.array([FREE, FREE, LOWER, UPPER, UPPER, LOWER], dtype=np.int8)
 

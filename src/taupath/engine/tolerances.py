@@ -8,7 +8,8 @@ RAISE = 1e-10
 BEYOND_MARGIN = 1e-10
 # A state with margins beyond this cannot be corrected: its squares would overflow.
 ABSURD_MARGIN = 1e100
-# Weights of one sign outweigh those of the other up to this part, the rounding of their sums.
+# Weights of one sign count as outweighing the other's if they fall short by at most this part: the
+# rounding of their sums.
 OUTWEIGHED = 1e-15
 # Part of the mean diagonal entry that is added to the scaled second moments. It keeps R far from
 # singular: its condition number is at most 1e4 √d, and LENGTH_ROUNDED_UP covers what rounding can

@@ -27,45 +27,35 @@ class Stopped(Exception):
 
 
 class Meeting:
-    """What one of two walks knows of the other. Either counts t from its own end.
-
-    Attributes
-    ----------
-    at : float
-        Where this walk is.
-    stop : bool
-        Whether it is to stop, since the other has failed.
-    other : Meeting
-        The other walk.
-    """
+    """What one of two walks knows of the other. Each counts t from its own end."""
 
     def __init__(self) -> None:
-        self.at = 0.0
-        self.stop = False
+        self.at = 0.0  # where this walk is
+        self.stop = False  # set if the other walk has failed
         self.other = self
 
     @classmethod
     def pair(cls) -> "tuple[Meeting, Meeting]":
-        """Return both."""
+        """Return the two sides of a meeting."""
         one, two = cls(), cls()
         one.other, two.other = two, one
         return one, two
 
     def reached(self, t: float) -> bool:
-        """Tell where this walk is; returns whether the other has been there."""
+        """Note where this walk is; return whether the other has been there."""
         self.passing(t)
         self.at = t
         return t >= 1.0 - self.other.at
 
     def passing(self, t: float) -> bool:
-        """Do the same for a walk away from the other one, which it cannot meet."""
+        """Return False: a walk away from the other one cannot meet it, but may have to stop."""
         if self.stop:
             raise Stopped
         return False
 
 
 def walk_together(walks: Sequence[Callable[[Meeting], Any]]) -> list[Any]:
-    """Run two walks at a time, the first one in this thread; returns what both return.
+    """Run two walks at a time, the first one in this thread, and return both results.
 
     If one fails, the other is stopped, and the error is raised.
     """
@@ -94,9 +84,9 @@ def walk_together(walks: Sequence[Callable[[Meeting], Any]]) -> list[Any]:
 def progress_of_two(
     progress: Tell | None, weights: tuple[float, float]
 ) -> Callable[[int], Tell | None]:
-    """Return what walk 0 and walk 1 report to, so that `progress` hears of both.
+    """Return the progress callbacks of walk 0 and walk 1.
 
-    Only the first one's thread calls it, with the weighted sum of both fractions.
+    Only walk 0 calls `progress`, with the weighted sum of both fractions.
     """
     if progress is None:
         return lambda which: None
@@ -127,16 +117,8 @@ def walk_in_two(
     """Return walks that together cover a line from `begin` to `end`, in its order.
 
     The first thread walks from `begin`. The second one begins in the middle, walks to the end, and
-    then from the middle towards the first; or, if there is no guess of the middle, from the end.
-
-    Parameters
-    ----------
-    rows, others : Rows
-        The z_i, for the one thread and for the other.
-    line, begin, end, order, progress
-        As for `solve_path`.
-    guess_at : callable, optional
-        Returns a solution near that at t.
+    then from the middle towards the first; or, without ``guess_at(t)`` for the middle, from the
+    end. `others` are the same rows for the second thread.
     """
     # the two meet when each has done half of the work
     report = progress_of_two(progress, (2.0, 0.0))

@@ -43,14 +43,7 @@ class WorkDone:
     those whose boxes open become lower. If most boxes open, the share of samples that have gone
     over grows like the number of kinks up to the middle; then it stands still, and kinks are
     counted. If most close, it is the other way round: up to the middle there is only τ. On other
-    lines kinks are spread evenly.
-
-    Parameters
-    ----------
-    line : Line
-        What is walked.
-    begin, end : float
-        From where to where.
+    lines kinks are taken to be spread evenly.
     """
 
     def __init__(self, line: Line, begin: float, end: float) -> None:

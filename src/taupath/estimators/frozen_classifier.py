@@ -134,12 +134,8 @@ class FrozenClassifier(CostScoreMixin, BaseEstimator):
         X = check_samples(self, X, exact=True, reset=False)[0].features
         if self._kernel is None:
             return np.asarray(X @ self.coef_[0] + self.intercept_[0])
-        if self._kernel.precomputed:
-            K = X[:, self.support_]
-        elif self.dual_coef_.shape[1]:
-            K = self._kernel(X, self.support_vectors_)
-        else:
-            K = np.zeros((X.shape[0], 0))
+        vectors = getattr(self, "support_vectors_", None)  # none with a precomputed kernel
+        K = self._kernel.with_support(X, self.support_, vectors)
         return np.asarray(K @ self.dual_coef_[0] + self.intercept_[0])
 
     def predict(self, X: Any) -> np.ndarray:

@@ -16,9 +16,7 @@ from taupath.fitting.walks import walk_classification, walk_regression, walk_reg
 from taupath.paths.certificate import Certificate
 from taupath.paths.intercept import make_intercept
 from taupath.paths.jobs import Job, QuantileClassification, QuantileRegression, Regularization
-from taupath.paths.training_data import (
-    TrainingData,
-)
+from taupath.paths.training_data import TrainingData
 from taupath.paths.walked import Walked
 from taupath.validation import check_features
 
@@ -31,10 +29,9 @@ NEEDED = (
 class FunctionsOnly(ByFunctions):
     """Decision functions of an approximate or a simplified path with the linear kernel.
 
-    They predict as they did with the training data. What is computed from these takes `attach`.
-
-    `stated` is what was certified when there were data. `smoothings` make θ from w and data; there
-    are none for a path that was simplified from an exact one.
+    They predict as they did with the training data; all else needs `attach`. `stated` is the stored
+    certificate. `smoothings` make θ from w and the data; a path that was simplified from an exact
+    one has none.
     """
 
     stated: Certificate
@@ -54,12 +51,11 @@ class FunctionsOnly(ByFunctions):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the nodes and of what is kept of them."""
-        of_smoothings = sum(8 + each.centre.nbytes for each in self.smoothings or ())
-        return super().nbytes + of_smoothings
+        """Bytes of the functions and the smoothings."""
+        return super().nbytes + sum(8 + each.centre.nbytes for each in self.smoothings or ())
 
     def _refuse(self, *given: Any, **named: Any) -> Any:
-        """Refuse: this takes training data."""
+        """Raise an error: this needs training data."""
         raise ValueError(NEEDED)
 
     solution = measure = session = end = take = _refuse
@@ -76,7 +72,7 @@ class FunctionsOnly(ByFunctions):
             )
         constant = make_intercept(self.data.constant.kind, X)
         w = self.functions.w.copy()
-        if constant.bias:  # of a free intercept, it depends on X
+        if constant.bias:  # that of a free intercept depends on X
             w[:, -1] *= self.data.constant.bias / constant.bias
         responses = self.job.responses(y, X.shape[0], sample_weight)
         if self.smoothings is not None:
@@ -86,27 +82,24 @@ class FunctionsOnly(ByFunctions):
 
     def _at_nodes(self, data: StoredData, w: np.ndarray, smoothings: list[Smoothing]) -> AtNodes:
         """Return the nodes whose θ are made from w and these data."""
-        gap_bound, free, part = gap_bound_on(self.job, data), data.constant.free, data.row_sums()
-        summary = part.summary()
+        row_sums = data.row_sums()
+        summary = row_sums.summary()
+        gap_bound = gap_bound_on(self.job, data, summary)
         nodes = []
         for tau, w_k, smoothing in zip(self.kinks.tolist(), w, smoothings, strict=True):
             node = Node(tau, w_k, smoothing, 0.0, np.ones(2))
-            if free:  # of these very data: θ that are not in balance bound nothing
-                place = Iterate(w_k, part.rows.products(w_k))
-                sums = part.update(place.margin, smoothing, afresh=True)
-                node = DualPoint(summary, gap_bound, sums).evaluate(tau, place, smoothing).node
+            if data.constant.free:  # θ must be balanced on these very data to bound the gap
+                iterate = Iterate(w_k, row_sums.rows.products(w_k))
+                sums = row_sums.update(iterate.margin, smoothing, afresh=True)
+                node = DualPoint(summary, gap_bound, sums).evaluate(tau, iterate, smoothing).node
             nodes.append(node)
         node_list = NodeList(nodes, data.constant.bias)
         return AtNodes(self.job, data, node_list, self.counters, self.tol, gap_bound)
 
 
-def _walk_over_C(job: Any, data: TrainingData, walked: tuple[float, float]) -> Walked:
-    return walk_regularization(job, data)
-
-
 # How the exact solutions of each job are found again.
 WALK: dict[str, Callable[[Any, TrainingData, tuple[float, float]], Walked]] = {
     QuantileClassification.kind: walk_classification,
-    Regularization.kind: _walk_over_C,
+    Regularization.kind: lambda job, data, _: walk_regularization(job, data),
     QuantileRegression.kind: walk_regression,
 }

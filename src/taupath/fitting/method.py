@@ -4,8 +4,8 @@ from typing import Any
 
 from taupath.validation import check_choice
 
-# From so many samples on, method="auto" is approximate: with hundreds of features, the exact path
-# of twice as many takes minutes.
+# From this many samples on, method="auto" is approximate: with hundreds of features, the exact path
+# of twice as many samples takes minutes.
 MANY_SAMPLES = 20_000
 
 

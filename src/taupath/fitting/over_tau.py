@@ -28,7 +28,7 @@ from taupath.validation import (
 
 @dataclass(frozen=True)
 class Request:
-    """How a path over τ is to be found, checked but for the options, which need X."""
+    """Users' arguments on how to find a path over τ; checked, except the options, which need X."""
 
     options: Options
     tau_range: tuple[float, float]
@@ -41,7 +41,7 @@ class Request:
     def checked(
         cls, options: Options, tau_range: Any, n_jobs: Any, method: Any, tol: Any, progress: Any
     ) -> "Request":
-        """Return the request that these arguments of a user make."""
+        """Return the request with these arguments of a user."""
         progress, together = check_progress(progress), check_n_jobs(n_jobs) > 1
         tol = check_positive(tol, "tol")
         return cls(options, check_range(tau_range), together, method, tol, progress)
@@ -56,20 +56,10 @@ def path_over_tau(
     make_job: Callable[[int, Any], Job],
     walk: Callable[..., Walked],
 ) -> SolutionPath:
-    """Return the path of a job, by the method that was asked for.
+    """Return the path of a job by the requested method.
 
-    Parameters
-    ----------
-    X, y, sample_weight
-        As users pass them.
-    request : Request
-        What else they ask for.
-    labelled : bool
-        Whether y holds labels of two classes, not numbers.
-    make_job : callable
-        Returns the job for a number of samples and the classes, None where there are none.
-    walk : callable
-        Finds its exact solutions.
+    `labelled` tells whether y holds labels of two classes, not numbers. `make_job` returns the job
+    for a number of samples and the classes, or None; `walk` finds its exact solutions.
     """
     options, tau_range, tol = request.options, request.tau_range, request.tol
     to_nodes = telling(request.progress, "nodes", "τ")

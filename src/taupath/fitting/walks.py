@@ -11,33 +11,26 @@ from taupath.approximate.training_data import StoredData
 from taupath.engine.problem import Line
 from taupath.engine.solver import Guess, Record, solve_path
 from taupath.engine.tolerances import RAISE
-from taupath.engine.two_threads import (
-    Leg,
-    Meeting,
-    progress_of_two,
-    walk_in_two,
-    walk_together,
-)
+from taupath.engine.two_threads import Leg, Meeting, progress_of_two, walk_in_two, walk_together
 from taupath.exceptions import WalkFailed
 from taupath.paths.jobs import QuantileClassification, QuantileRegression, Regularization, Way
 from taupath.paths.training_data import TrainingData
 from taupath.paths.walked import Walked, WalkedPiece, constant_piece
 from taupath.progress import Tell
 
-# From so many samples on, and up to so many features, the middle of a path is guessed so that a
-# second walk can begin there: with fewer samples, or more features, the guess takes longer than
-# the walk it saves.
-MANY_SAMPLES, FEW_FEATURES = 2000, 2000
-# Gap of the guess, as part of the objective at w = 0: few index sets are wrong then.
+# With at least this many samples and at most this many features, the middle of a path is guessed so
+# that a second walk can begin there. Otherwise the guess takes longer than the walk it saves.
+GUESSED_FROM_SAMPLES, GUESSED_UP_TO_FEATURES = 2000, 2000
+# Gap of the guess, relative to the objective at w = 0: small enough that few index sets are wrong.
 GUESSED_WITHIN = 1e-4
 # For progress: part of C_max below which kinks are no longer dense on a logarithmic scale.
 SMALL_C = 1e-5
-# y that vary by less than this part of the largest |y| are taken to vary so much, so that raising
-# the targets is visible beside rounding.
+# The scale of y is at least this part of the largest |y|, so that raising the targets by a part of
+# it shows above rounding.
 LEAST_UNIT = 1e-3
-# Where C is so large that functions pass through the samples, raised targets cost C times their
-# number: they are raised by less, down to this part. Should that be too little to tell ties apart,
-# by more again, in steps of this factor.
+# If C is so large that functions pass through the samples, raised targets cost C times their
+# number: they are raised by less, down to this part of RAISE. If a walk then fails because ties are
+# not told apart, they are raised by this factor more.
 LEAST_RAISE = 1e-4
 RAISE_MORE = 100.0
 
@@ -56,11 +49,13 @@ def walk_classification(
     mirrored = all(1.0 - (1.0 - t) == t for t in tau_range)
     n_samples, n_features = data.shape
     linear = data.kernel is None
-    can_guess = linear and n_features <= FEW_FEATURES and n_samples >= MANY_SAMPLES
+    can_guess = (
+        linear and n_features <= GUESSED_UP_TO_FEATURES and n_samples >= GUESSED_FROM_SAMPLES
+    )
     if others is None or not (mirrored or can_guess):
         walks = [Leg(False, solve_path(rows, line, begin, end, order, progress))]
     else:
-        # the first walk begins where few boxes are open: there the start is quick
+        # the first walk begins where few boxes are open: its start is quick there
         flipped = mirrored and 2 * int((data.sign > 0.0).sum()) > n_samples
         if flipped:
             line, begin, end = line.reversed(), 1.0 - end, 1.0 - begin
@@ -75,7 +70,7 @@ def walk_classification(
 def _guess_at(
     job: QuantileClassification, data: TrainingData, flipped: bool
 ) -> Callable[[float], Guess]:
-    """Return what guesses solutions on the line, or on the reversed one."""
+    """Return a function that guesses solutions at t of the line, or of the reversed one."""
 
     def guess(t: float) -> Guess:
         stored = StoredData(data.X, data.responses, data.constant)
@@ -98,7 +93,7 @@ def walk_regularization(
 
 
 def _along_C(tell: Tell, job: Regularization) -> Tell:
-    """Return what a walk over C reports to: its kinks crowd where C is small."""
+    """Return the progress callback of a walk over C, whose kinks crowd where C is small."""
 
     def report(fraction: float, n_events: int, t: float | None) -> None:
         done = np.log1p(fraction / SMALL_C) / np.log1p(1.0 / SMALL_C)
@@ -154,7 +149,7 @@ def _walk(
     rise: float,
     meeting: Meeting | None,
 ) -> tuple[float, Record]:
-    """Return what targets were raised by, and what was recorded then."""
+    """Return by how much the targets were raised, and the record of the walk."""
     while True:
         try:
             raised, met = line.raised(rise), meeting.reached if meeting else None
@@ -178,7 +173,7 @@ def _part_of(
     tau_range: tuple[float, float],
     walked: Sequence[WalkedPiece],
 ) -> Tell | None:
-    """Return what to call on the one or the other half of the way."""
+    """Return the progress callback of one half of the path."""
     if progress is None:
         return None
     whole, (begin, end) = progress, tau_range

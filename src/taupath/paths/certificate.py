@@ -6,61 +6,55 @@ import numpy as np
 
 from taupath.engine.problem import Line
 
-# A dual variable this close to its bound, as part of its box, is at the bound.
+# A dual variable this close to its bound, relative to the width of its box, is at the bound: where
+# a sample reaches its bound, rounding leaves its θ about that far off.
 AT_BOUND = 1e-12
-# An objective below this part of the line's largest loss at w = 0, or of what ‖w‖² must be to move
-# a margin by one, is judged by that: 1e-9 of it is about the accuracy of doubles.
+# A gap is relative to the objective, but to no less than this part of the largest loss at w = 0 on
+# the line or of the ‖w‖² that moves a margin by one: the promised 1e-9 of it, 1e-15, is about the
+# rounding error of the objective.
 VANISHING = 1e-6
-# Rows shorter than this are zero.
+# Rows shorter than this count as zero: the square of 1 / length would overflow.
 SHORTEST = 1e-100
-# What is promised of an exact path: gap, and violation of a condition.
+# What an exact path promises. The gap leaves room above the 2 δ = 2e-10 that raised targets cause.
+# Violations get more: a single margin rounds worse than the sum of all in the objective.
 EXACT_GAP, EXACT_KKT = 1e-9, 1e-7
-# Sums in another order may make a bound larger by this factor.
+# A bound that is added up in another order may exceed `tol` by this factor: far more than rounding
+# can do, far less than anybody would notice.
 SAME_GAP = 1.0 + 1e-6
+# Keeps divisors above zero without changing any other number.
 TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
 class Measure:
-    """How far a dual point is from optimal.
+    """How far a primal and a dual point are from optimal."""
 
-    Attributes
-    ----------
-    gap : float
-        Primal minus dual objective, as part of the primal objective. (Where that vanishes, at an
-        end of a line, as part of 1e-6 of the largest loss at w = 0.)
-    kkt : float
-        Largest violation of an optimality condition, in units of the margin.
-    primal, dual : float
-        The objectives of the canonical problem, the latter with its sign turned.
-    """
-
-    gap: float
-    kkt: float
-    primal: float
+    gap: float  # primal minus dual objective, relative to the primal one (see VANISHING)
+    kkt: float  # largest violation of an optimality condition, in units of the margin
+    primal: float  # the objectives of the canonical problem, the dual one to be maximised
     dual: float
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """The worst that was found along a path.
+    """The largest gap and violation that were found along a path.
 
     Attributes
     ----------
     worst_gap, tau_gap : float
-        Largest relative duality gap and where it is.
+        Largest relative duality gap and its τ.
     worst_kkt, tau_kkt : float
-        Largest violation of an optimality condition (margins of unit scale) and where it is.
+        Largest violation of an optimality condition (margins of unit scale) and its τ.
     n_checked : int
-        Number of values of τ looked at.
+        Number of values of τ that were checked.
     complete : bool
         Whether these were all kinks and all midpoints between them, or all nodes of an approximate
         path.
     continuum : bool
-        Whether `worst_gap` bounds the gaps at all τ, whether looked at or not. It is then part of
-        the objective at w = 0 and τ = ½ instead of the primal objective at its τ.
+        Whether `worst_gap` bounds the gaps at all τ, checked or not. It is then relative to the
+        objective at w = 0 and τ = ½ instead of the primal objective at its τ.
     tol : float or None
-        Of an approximate path: what no gap was to exceed.
+        The bound on all gaps that an approximate path was made with.
     """
 
     worst_gap: float
@@ -73,16 +67,15 @@ class Certificate:
     tol: float | None = None
 
     def holds(self, gap: float | None = None, kkt: float | None = None) -> bool:
-        """Return whether both are within these limits.
+        """Return whether both the gap and the violation are within these limits.
 
-        Where none are given, within those that the path was made for: 1e-9 and 1e-7 of an exact
-        one; of an approximate path a gap of `tol`, and conditions are not asked for.
+        The default limits are what the path promises: 1e-9 and 1e-7 for an exact one; for an
+        approximate one a gap of `tol` and any violation.
         """
-        approximate = self.tol is not None
         if gap is None:
             gap = EXACT_GAP if self.tol is None else SAME_GAP * self.tol
         if kkt is None:
-            kkt = np.inf if approximate else EXACT_KKT
+            kkt = EXACT_KKT if self.tol is None else np.inf
         return self.worst_gap <= gap and self.worst_kkt <= kkt
 
 
@@ -96,41 +89,25 @@ def measure(
     off: float,
     longest: float,
 ) -> Measure:
-    """Judge a primal and a dual point of the canonical problem.
+    """Measure how far from optimal a primal and a dual point of the canonical problem are at t.
 
     The primal is ½‖w‖² + Σ max(h_i (p_i - m_i), l_i (p_i - m_i)) with margins m_i = <z_i, w>: the
-    hinge loss where l = 0, the pinball loss of quantile regression where l < 0 < h.
-
-    Parameters
-    ----------
-    theta : ndarray of shape (n_samples,)
-        Dual point.
-    margin : ndarray of shape (n_samples,)
-        <z_i, w> of the primal point.
-    line : Line
-        Bounds and targets.
-    t : float
-        Where on the line.
-    squared_primal, squared_dual : float
-        ‖w‖² of the primal point, and of Σ θ_i z_i.
-    off : float
-        How far these two are apart, as part of the terms of the sum.
-    longest : float
-        Largest ‖z_i‖, or about as much.
+    hinge loss where l = 0, the pinball loss of quantile regression where l < 0 < h. ‖w‖² and
+    ‖Σ θ_i z_i‖² are `squared_primal` and `squared_dual`, and `off` is how far w and Σ θ_i z_i are
+    apart, relative to the terms of the sum. `longest` is about the largest ‖z_i‖.
     """
     lower, upper, target = line.lower(t), line.upper(t), line.target(t)
-    width = upper - lower
-    short, beyond = np.maximum(target - margin, 0.0), np.maximum(margin - target, 0.0)
+    short, beyond = shortfalls(margin, target)
     primal = float(0.5 * squared_primal + upper @ short - lower @ beyond)
     dual = float(target @ theta - 0.5 * squared_dual)
     unit = float(np.abs(target).max()) or 1.0
+    outside = float(np.maximum(lower - theta, theta - upper).max())
     kkt = max(
-        float(((theta < upper - AT_BOUND * width) * short).max()) / unit,
-        float(((theta > lower + AT_BOUND * width) * beyond).max()) / unit,
-        float(np.maximum(lower - theta, theta - upper).max()) / max(float(width.max()), TINY),
+        largest_violation(theta, lower, upper, short, beyond) / unit,
+        outside / max(float((upper - lower).max()), TINY),
         off,
     )
-    # at an end of a line the optimum itself can be zero
+    # at an end of the line the optimum itself can be zero
     boxes = np.maximum(line.upper0, line.upper1) - np.minimum(line.lower0, line.lower1)
     visible = float(boxes @ np.abs(target))
     if longest > SHORTEST:
@@ -139,12 +116,26 @@ def measure(
     return Measure(gap, kkt, primal, dual)
 
 
+def shortfalls(margin: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (p_i - m_i)₊ and (m_i - p_i)₊: how far margins are below and beyond their targets."""
+    return np.maximum(target - margin, 0.0), np.maximum(margin - target, 0.0)
+
+
+def largest_violation(
+    theta: np.ndarray, lower: np.ndarray, upper: np.ndarray, short: np.ndarray, beyond: np.ndarray
+) -> float:
+    """Return the largest distance from its target of a sample whose θ has room to close it."""
+    width = AT_BOUND * (upper - lower)
+    off = np.maximum((theta < upper - width) * short, (theta > lower + width) * beyond)
+    return float(off.max(initial=0.0))
+
+
 def complementarity_gap(
     theta: np.ndarray, margin: np.ndarray, line: Line, t: float, target: np.ndarray
 ) -> tuple[float, float]:
-    """Return duality gap and primal objective of θ and w = Σ θ_i z_i with these margins.
+    """Return the duality gap and the primal objective of θ and w = Σ θ_i z_i with these margins.
 
-    The gap is Σ max((h_i - θ_i)(p_i - m_i), (l_i - θ_i)(p_i - m_i)), without cancellation.
+    The gap is Σ max((h_i - θ_i)(p_i - m_i), (l_i - θ_i)(p_i - m_i)), free of cancellation.
     """
     lower, upper = line.lower(t), line.upper(t)
     short = target - margin

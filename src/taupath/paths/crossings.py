@@ -2,11 +2,11 @@
 
 Between two kinks f_τ(x) is linear in τ, so its sign changes are found exactly from its values at
 the kinks. Most of these need not be computed: from one τ to another f(x) moves by no more than
-‖φ(x)‖ times the length that w has travelled. Where both ends of a stretch are further from zero
-than that, nothing happens in between; otherwise it is halved.
+‖φ(x)‖ times the distance that w has travelled. If f(x) is further from zero than that at both ends
+of an interval, its sign does not change in between; otherwise the interval is halved.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -16,35 +16,29 @@ import scipy.sparse as sp
 
 from taupath._core._crossings import NodeFunctions
 
-# Bytes of the functions at all nodes, up to which they are kept; else as many of them, about.
+# The functions at all nodes are kept if they take at most this many bytes, a share of memory that
+# any machine can spare. Otherwise those at about MOST_BLOCKS nodes are kept and the nodes in
+# between swept again on demand: more would take more memory, fewer longer sweeps.
 KEPT = 512e6
 MOST_BLOCKS = 2048
-# Nodes from one look at a function to the next, where all its changes are looked for.
+# All sign changes are looked for between every 16th kept node: a longer interval is skipped less
+# often, a shorter one costs more products.
 STEP = 16
-# Bytes of what is computed at a time; of more, fresh memory would take longer than the numbers.
-AT_A_TIME = 8e6
+# Bytes that a sweep computes at a time: allocating larger blocks takes longer than filling them.
+SWEPT_BYTES = 8e6
+# Keeps divisors above zero without changing any other number.
 TINY = float(np.finfo(np.float64).tiny)
-# Travelled lengths are rounded up by this.
+# Travelled distances are rounded up by this factor, more than a sum of a million terms rounds.
 UPWARD = 1.0 + 1e-9
 
 
 @dataclass(frozen=True)
 class Functions:
-    """f(x) = <coef, features of x> + constant at several nodes in a row.
+    """f(x) = <coef, features of x> + constant at consecutive nodes."""
 
-    Attributes
-    ----------
-    coef : ndarray of shape (n_nodes, n)
-        One function in each row.
-    constant : ndarray of shape (n_nodes,)
-        Its constant part.
-    travel : ndarray of shape (n_nodes - 1,)
-        How far w moves from each node to the next, its constant part not counted.
-    """
-
-    coef: np.ndarray
+    coef: np.ndarray  # one function per row
     constant: np.ndarray
-    travel: np.ndarray
+    travel: np.ndarray  # how far w, without its constant part, moves from each node to the next
 
 
 @dataclass(frozen=True)
@@ -84,50 +78,27 @@ class Changes(NamedTuple):
     change: np.ndarray
 
     @classmethod
-    def joined(cls, parts: "list[tuple[int, Changes]]") -> "Changes":
-        """Return the changes of all parts, each with the number of its first sample."""
-        return cls(
-            np.concatenate([part.begin for _, part in parts]),
-            np.concatenate([first + part.who for first, part in parts]),
-            np.concatenate([part.when for _, part in parts]),
-            np.concatenate([part.change for _, part in parts]),
-        )
+    def joined(cls, parts: "Iterable[tuple[int, Changes]]") -> "Changes":
+        """Return the changes of all parts, each given with the number of its first sample."""
+        renumbered = [part._replace(who=first + part.who) for first, part in parts]
+        return cls(*map(np.concatenate, zip(*renumbered, strict=True)))
 
 
 class Tracks:
     """The functions of a path: all of them if they fit into memory, else some.
 
-    Parameters
-    ----------
-    taus : ndarray
-        The nodes between which all functions are linear: kinks, some of them twice, where
-        functions jump.
-    sweep : callable
-        ``sweep(first, last)`` returns the functions at the nodes first, ..., last - 1.
-    width : int
-        Number of coefficients of a function.
-    swept : int
-        About how many numbers a sweep computes at each node.
-
-    Attributes
-    ----------
-    edges : ndarray of int
-        The nodes whose functions are kept: all of them if `complete`.
-    kept : ndarray of shape (n_edges,)
-        Their τ.
-    coef, constant : ndarray of shape (n_edges, width), (n_edges,)
-        These functions.
+    All functions are linear between the nodes `taus`; a node where they jump is listed twice.
+    ``sweep(first, last)`` returns the functions at the nodes first, ..., last - 1; a function has
+    `width` coefficients, and a sweep computes about `swept` numbers per node. Those at the nodes
+    `edges` are kept, read-only: `kept` are their τ, `coef` and `constant` the functions. If
+    `complete`, these are all nodes.
     """
 
     def __init__(
-        self,
-        taus: np.ndarray,
-        sweep: Callable[[int, int], Functions],
-        width: int,
-        swept: int,
+        self, taus: np.ndarray, sweep: Callable[[int, int], Functions], width: int, swept: int
     ) -> None:
         self.taus, self._sweep = taus, sweep
-        at_a_time = max(int(AT_A_TIME // (8 * swept)), 2)
+        at_a_time = max(int(SWEPT_BYTES // (8 * swept)), 2)
         kept = 1 if 8 * width * len(taus) <= KEPT else min(at_a_time, -(-len(taus) // MOST_BLOCKS))
         jumps = np.flatnonzero(np.diff(taus) == 0.0)
         self.edges = np.unique(
@@ -137,15 +108,17 @@ class Tracks:
         travel, drift = np.zeros(len(taus)), np.zeros(len(taus))
         for first in range(0, len(taus) - 1, at_a_time):
             last = min(first + at_a_time, len(taus) - 1)
-            part = sweep(first, last + 1)
-            travel[first + 1 : last + 1] = part.travel
-            drift[first + 1 : last + 1] = np.abs(np.diff(part.constant))
+            block = sweep(first, last + 1)
+            travel[first + 1 : last + 1] = block.travel
+            drift[first + 1 : last + 1] = np.abs(np.diff(block.constant))
             here = (self.edges >= first) & (self.edges <= last)
-            coef[here] = part.coef[self.edges[here] - first]
-            constant[here] = part.constant[self.edges[here] - first]
+            coef[here] = block.coef[self.edges[here] - first]
+            constant[here] = block.constant[self.edges[here] - first]
         self._travel, self._drift = UPWARD * np.cumsum(travel), UPWARD * np.cumsum(drift)
         self.complete = kept == 1
-        self.kept, self.coef, self.constant = taus[self.edges], coef, constant
+        self.kept, self.coef, self.constant = np.asarray(taus[self.edges]), coef, constant
+        for array in (self.taus, self.kept, self.coef, self.constant):
+            array.flags.writeable = False  # users are handed views
         self.table = self._table(self.edges, coef, constant, linear=self.complete)
 
     def _table(
@@ -164,7 +137,7 @@ class Tracks:
         """Return f_τ(x) of each row at its own τ, where all functions are kept."""
         k = np.clip(np.searchsorted(self.taus, taus, side="right") - 1, 0, len(self.taus) - 2)
         width = self.taus[k + 1] - self.taus[k]
-        part = np.where(width > 0.0, (taus - self.taus[k]) / np.where(width > 0.0, width, 1.0), 0.0)
+        s = np.where(width > 0.0, (taus - self.taus[k]) / np.where(width > 0.0, width, 1.0), 0.0)
 
         def at(nodes: np.ndarray) -> np.ndarray:
             if isinstance(features, np.ndarray):
@@ -173,12 +146,12 @@ class Tracks:
                 products = features.multiply(self.coef[nodes]).sum(axis=1)
             return np.asarray(np.asarray(products).ravel() + self.constant[nodes])
 
-        return np.asarray((1.0 - part) * at(k) + part * at(k + 1))
+        return np.asarray((1.0 - s) * at(k) + s * at(k + 1))
 
     def all_values(self, features: Any) -> np.ndarray:
         """Return f_τ(x) of each row at all nodes."""
         if self.complete:
-            return np.asarray(features @ self.coef.T + self.constant)
+            return self.values_at(features, slice(None))
         values = np.empty((features.shape[0], len(self.taus)))
         for first, last in pairwise(self.edges):
             values[:, first : last + 1] = self._values_within(features, first, last)
@@ -188,19 +161,45 @@ class Tracks:
         """Return f_τ(x) of each row at some of the kept nodes."""
         return np.asarray(features @ self.coef[kept].T + self.constant[kept])
 
-    def changes(self, features: Any, norm: np.ndarray) -> Changes:
-        """Return all changes of the sign of f_τ(x), of each row.
+    def crossings(
+        self, features: "np.ndarray | sp.csr_array", norm: np.ndarray, level: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the arrays of `Crossings` for the rows of `features`.
 
-        Parameters
-        ----------
-        features, norm
-            As for `find_crossings`.
+        `norm` holds ‖φ(x)‖ of each row, or infinity if it is unknown; `level` has an entry per row.
         """
+        n, taus = len(level), self.taus
+        length, first, last = np.zeros(n), np.full(n, taus[-1]), np.full(n, taus[0])
+        undecided = np.zeros((n, len(self.edges)), dtype=np.uint8)
+
+        if isinstance(features, np.ndarray):
+            data, indices = np.ascontiguousarray(features).ravel(), None
+            indptr = np.arange(n + 1) * features.shape[1]
+        else:
+            data, indices, indptr = (
+                features.data,
+                features.indices.astype(np.int32),
+                features.indptr,
+            )
+        stored = data, indices, indptr.astype(np.intp)
+
+        def search(functions: NodeFunctions, rows: np.ndarray) -> None:
+            found = norm, level, length, first, last, undecided
+            functions.search(*stored, rows.astype(np.int32), *found)
+
+        search(self.table, np.arange(n))
+        for k in np.flatnonzero(undecided.any(axis=0)):
+            rows = np.flatnonzero(undecided[:, k])
+            search(self.inside(int(k)), rows)
+        return length, first, last
+
+    def changes(self, features: Any, norm: np.ndarray) -> Changes:
+        """Return all sign changes of f_τ(x) of each row; arguments as for `crossings`."""
         kept = np.unique(np.append(np.arange(0, len(self.edges), STEP), len(self.edges) - 1))
         edges = self.edges[kept]
         values = self.values_at(features, kept)
         left, right = values[:, :-1], values[:, 1:]
-        with np.errstate(invalid="ignore"):  # norms may be infinite: then nothing is skipped
+        with np.errstate(invalid="ignore"):  # if a norm is infinite, nothing is skipped
             reach = np.outer(norm, np.diff(self._travel[edges])) + np.diff(self._drift[edges])
         quiet = ((left < 0.0) == (right < 0.0)) & (np.abs(left) + np.abs(right) > reach)
         found: list[tuple[np.ndarray, ...]] = []
@@ -226,30 +225,24 @@ class Tracks:
 
     def _values_within(self, features: Any, first: int, last: int) -> np.ndarray:
         """Return f_τ(x) of each row at the nodes first, ..., last."""
-        if self.complete:
-            coef, constant = self.coef[first : last + 1], self.constant[first : last + 1]
-        else:
-            part = self._sweep(int(first), int(last) + 1)
-            coef, constant = part.coef, part.constant
+        coef, constant = self.functions(int(first), int(last) + 1)
         return np.asarray(features @ coef.T + constant)
+
+    def functions(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coefficients and constants at the nodes first, ..., last - 1."""
+        if self.complete:
+            return self.coef[first:last], self.constant[first:last]
+        swept = self._sweep(first, last)
+        return swept.coef, swept.constant
 
     def inside(self, k: int) -> NodeFunctions:
         """Return the functions at all nodes from edge k to the next."""
-        nodes = np.arange(self.edges[k], self.edges[k + 1] + 1)
-        part = self._sweep(int(nodes[0]), int(nodes[-1]) + 1)
-        return self._table(nodes, part.coef, part.constant, linear=True)
+        first, last = int(self.edges[k]), int(self.edges[k + 1]) + 1
+        return self._table(np.arange(first, last), *self.functions(first, last), linear=True)
 
 
 class KeptFunctions:
-    """f_τ(x) of several samples where functions are kept, and in between.
-
-    Parameters
-    ----------
-    tracks : Tracks
-        The functions.
-    features : ndarray or sparse array of shape (n_samples, n)
-        What coefficients are multiplied with.
-    """
+    """f_τ(x) of several samples at the kept nodes, and interpolated in between."""
 
     def __init__(self, tracks: Tracks, features: Any) -> None:
         self._tracks, self._features = tracks, features
@@ -260,52 +253,14 @@ class KeptFunctions:
         return int(self._features.shape[0])
 
     def values(self, rows: Any = slice(None), nodes: Any = slice(None)) -> np.ndarray:
-        """Return the values of all samples, or some, at all kept nodes, or some."""
+        """Return the values at the kept nodes; optionally only some rows and nodes."""
         return self._tracks.values_at(self._features[rows], nodes)
 
     def between(self, taus: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
         """Return the values at all of these τ, linear between kept nodes."""
         kept, coef, constant = self.taus, self._tracks.coef, self._tracks.constant
         k = np.clip(np.searchsorted(kept, taus, side="right") - 1, 0, len(kept) - 2)
-        part = np.clip((taus - kept[k]) / np.maximum(kept[k + 1] - kept[k], TINY), 0.0, 1.0)
-        coef = coef[k] + part[:, None] * (coef[k + 1] - coef[k])
-        constant = constant[k] + part * (constant[k + 1] - constant[k])
+        s = np.clip((taus - kept[k]) / np.maximum(kept[k + 1] - kept[k], TINY), 0.0, 1.0)
+        coef = coef[k] + s[:, None] * (coef[k + 1] - coef[k])
+        constant = constant[k] + s * (constant[k + 1] - constant[k])
         return np.asarray(self._features[rows] @ coef.T + constant)
-
-
-def find_crossings(
-    tracks: Tracks, features: "np.ndarray | sp.csr_array", norm: np.ndarray, level: np.ndarray
-) -> Crossings:
-    """Return {τ : f_τ(x) ≥ level} for each row of features.
-
-    Parameters
-    ----------
-    tracks : Tracks
-        The functions.
-    features : ndarray or sparse array of shape (n_samples, n)
-        What coefficients are multiplied with.
-    norm : ndarray of shape (n_samples,)
-        ‖φ(x)‖, or infinity where it is not known.
-    level : ndarray of shape (n_samples,)
-        One for each sample.
-    """
-    n, taus = len(level), tracks.taus
-    length, first, last = np.zeros(n), np.full(n, taus[-1]), np.full(n, taus[0])
-    undecided = np.zeros((n, len(tracks.edges)), dtype=np.uint8)
-
-    if isinstance(features, np.ndarray):
-        data, indices = np.ascontiguousarray(features).ravel(), None
-        indptr = np.arange(n + 1) * features.shape[1]
-    else:
-        data, indices, indptr = features.data, features.indices.astype(np.int32), features.indptr
-    stored = data, indices, indptr.astype(np.intp)
-
-    def search(functions: NodeFunctions, rows: np.ndarray) -> None:
-        found = norm, level, length, first, last, undecided
-        functions.search(*stored, rows.astype(np.int32), *found)
-
-    search(tracks.table, np.arange(n))
-    for k in np.flatnonzero(undecided.any(axis=0)):
-        rows = np.flatnonzero(undecided[:, k])
-        search(tracks.inside(int(k)), rows)
-    return Crossings(length, first, last)

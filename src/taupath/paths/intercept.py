@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from taupath.paths.blocks import slices
 from taupath.validation import check_choice
 
-# Features that are squared at a time.
+# Entries of X that are squared at a time, so that the squares take 8 MB at most.
 ENTRIES_AT_A_TIME = 1 << 20
 
 
@@ -17,13 +17,8 @@ ENTRIES_AT_A_TIME = 1 << 20
 class Intercept:
     """The constant part of the decision function.
 
-    Attributes
-    ----------
-    bias : float
-        A constant feature of this size is appended to every sample; 0 for none.
-    free : bool
-        Whether its weight costs nothing: then Σ sign_i θ_i = 0, and the size of the feature is
-        for rounding only.
+    A constant feature `bias` is appended to every sample, 0 for none. If `free`, its weight costs
+    nothing: then Σ sign_i θ_i = 0, and the size of the feature affects nothing but rounding.
     """
 
     bias: float
@@ -31,14 +26,14 @@ class Intercept:
 
     @property
     def kind(self) -> str:
-        """What users call it."""
+        """The user's name of this kind of intercept."""
         if self.free:
             return "free"
         return "augmented" if self.bias else "none"
 
 
 def make_intercept(intercept: Any, X: "np.ndarray | sp.csr_array") -> Intercept:
-    """Return the intercept that users' arguments mean, for the linear kernel."""
+    """Return the intercept of this kind for the linear kernel with features X."""
     constant = fixed_intercept(intercept)
     if constant is not None:
         return constant
@@ -51,11 +46,11 @@ def make_intercept(intercept: Any, X: "np.ndarray | sp.csr_array") -> Intercept:
 
 
 def fixed_intercept(intercept: Any) -> Intercept | None:
-    """Return the intercept, None if it is free: then its feature depends on the others."""
+    """Return the intercept of this kind; None if it is free, since its feature depends on X."""
     choice = check_choice(intercept, "intercept", ("augmented", "free", "none"))
     return {"augmented": Intercept(1.0), "none": Intercept(0.0)}.get(choice)
 
 
 def free_intercept(mean_square: float) -> Intercept:
-    """Return an intercept whose feature is as large as the samples are long."""
+    """Return a free intercept whose feature is as large as the samples are long."""
     return Intercept(float(np.sqrt(max(mean_square, 0.0))) or 1.0, free=True)

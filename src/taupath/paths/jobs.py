@@ -13,20 +13,12 @@ from taupath.engine.problem import Line
 from taupath.engine.status import FREE, UPPER
 from taupath.engine.tolerances import RAISE
 from taupath.paths.training_data import Responses, Solution, TrainingData
-from taupath.validation import (
-    check_labels,
-    check_targets,
-    check_weight,
-    check_weighted_classes,
-)
+from taupath.validation import check_labels, check_targets, check_weight, check_weighted_classes
 
 
 @dataclass(frozen=True)
 class Boxes:
-    """l and h of a sample of weight 1 at both ends of a line; affine in between.
-
-    Each has two entries: for samples with sign +1 and with sign -1.
-    """
+    """l and h of a sample of weight 1 at both ends of a line, each for signs +1 and -1."""
 
     lower0: np.ndarray
     lower1: np.ndarray
@@ -42,67 +34,38 @@ class Boxes:
         return np.asarray((1.0 - t) * self.upper0 + t * self.upper1)
 
     def widest(self) -> float:
-        """Return the largest loss of margin one of a sample of weight 1, anywhere."""
-        return float(
-            max(np.abs(e).max() for e in (self.lower0, self.lower1, self.upper0, self.upper1))
-        )
+        """Return the largest |l| or |h|: what one unit of slack costs at most."""
+        return float(max(np.abs(end).max() for end in vars(self).values()))
 
     def line(self, responses: Responses) -> Line:
         """Return the line of these boxes for samples with these signs, targets and weights."""
         own = (responses.sign < 0.0).astype(np.intp)
-        ends = (self.lower0, self.lower1, self.upper0, self.upper1)
-        lower0, lower1, upper0, upper1 = (responses.weight * end[own] for end in ends)
+        lower0, lower1, upper0, upper1 = (
+            responses.weight * end[own] for end in vars(self).values()
+        )
         return Line(lower0, lower1, upper0, upper1, responses.target, responses.target)
 
 
 class Way(NamedTuple):
-    """How the line of a job was walked.
+    """How the line of a job was walked."""
 
-    Attributes
-    ----------
-    backward : bool
-        From its end at t = 1.
-    turned : bool
-        The walk was that of -θ.
-    unit : float
-        θ and w of the job are this many times those of the walk.
-    rise : float
-        What the targets were raised by, in units of the walk.
-    """
-
-    backward: bool = False
-    turned: bool = False
-    unit: float = 1.0
-    rise: float = RAISE
+    backward: bool = False  # from its end at t = 1
+    turned: bool = False  # the walk was that of -θ
+    unit: float = 1.0  # θ and w of the job are this many times those of the walk
+    rise: float = RAISE  # what the targets were raised by, in units of the walk
 
 
 class Job(ABC):
-    """What is solved along a path.
+    """What is solved along a path."""
 
-    Attributes
-    ----------
-    kind : str
-        Its name in model files.
-    parameter, symbol : str
-        What the parameter of the path is called in arguments and in prose.
-    unit_at : float
-        Gaps of approximate paths are measured in units of the objective at w = 0 and this t.
-    C : float
-        Weight of the loss, where it is fixed.
-    classes : ndarray of shape (2,) or None
-        The labels, the second one positive; None for regression.
-    corrects_targets : bool
-        Whether raised targets can show in the duality gap, so that solutions of a walk are
-        corrected to the given ones.
-    """
-
-    kind: ClassVar[str]
-    parameter: ClassVar[str] = "tau"
-    symbol: ClassVar[str] = "τ"
-    unit_at: ClassVar[float] = 0.5
+    kind: ClassVar[str]  # its name in model files
+    parameter: ClassVar[str] = "tau"  # the parameter of the path, in arguments
+    symbol: ClassVar[str] = "τ"  # and in prose
+    unit_at: ClassVar[float] = 0.5  # gaps of approximate paths are relative to P(0) at this t
+    # whether raised targets can show in the duality gap, so that solutions of a walk are corrected
     corrects_targets: ClassVar[bool] = False
-    C: float
-    classes: np.ndarray | None = None
+    C: float  # weight of the loss, if it is fixed
+    classes: np.ndarray | None = None  # the labels, the second one positive; None for regression
 
     @property
     @abstractmethod
@@ -111,7 +74,7 @@ class Job(ABC):
 
     @property
     def settings(self) -> str:
-        """What is fixed along the path, as `repr` shows it."""
+        """The fixed parameters of the path, as `repr` shows them."""
         return f"C={self.C:g}"
 
     @abstractmethod
@@ -119,7 +82,7 @@ class Job(ABC):
         """Return signs, targets and weights for this y, checked."""
 
     def to_t(self, value: Any) -> Any:
-        """Return the place on the line that a value of the parameter belongs to."""
+        """Return the t of a value of the parameter."""
         return value
 
     def from_t(self, t: Any) -> Any:
@@ -131,7 +94,7 @@ class Job(ABC):
         return self.boxes.line(data.responses)
 
     def line_to_walk(self, data: TrainingData, way: Way) -> Line:
-        """Return the line as it is walked, its targets not raised yet."""
+        """Return the line as it is walked, before its targets are raised."""
         line = self.line(data)
         return line.reversed() if way.backward else line
 
@@ -140,12 +103,12 @@ class Job(ABC):
         """Return α / θ, which may be infinite where θ = 0."""
 
     def alpha_bounds(self, data: TrainingData, value: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return what each α lies between."""
+        """Return the lower and the upper bound of each α."""
         line = self.line(data)
         return line.lower(value), line.upper(value)
 
     def alpha(self, data: TrainingData, solution: Solution, value: float) -> np.ndarray:
-        """Return α, exactly at its bound where the index sets say so."""
+        """Return α, exactly at its bound for samples of the bound sets."""
         lower, upper = self.alpha_bounds(data, value)
         scale = self.alpha_scale(len(lower), value)
         inside = np.clip(solution.theta * scale, lower, upper) if np.isfinite(scale) else upper
@@ -153,7 +116,7 @@ class Job(ABC):
         return np.where(solution.status == FREE, inside, at_bound)
 
     def in_boxes(self, data: TrainingData, solution: Solution, value: float) -> Solution:
-        """Return the solution with each θ within its bounds, or exactly at one."""
+        """Return the solution with each θ in its box, exactly at its bound if it belongs there."""
         alpha = self.alpha(data, solution, value)
         return solution._replace(theta=alpha / self.alpha_scale(len(alpha), value))
 
@@ -227,7 +190,7 @@ class Regularization(_SVM):
 
     @property
     def settings(self) -> str:
-        """τ."""
+        """The fixed τ, as `repr` shows it."""
         return f"tau={self.tau:g}"
 
     def to_t(self, value: Any) -> Any:
@@ -268,9 +231,9 @@ class QuantileRegression(Job):
     def line_to_walk(self, data: TrainingData, way: Way) -> Line:
         """Return the line from t = 1 to 0, or that of -θ (turned) from 0 to 1, in units of y.
 
-        At the end of the path where either begins, its boxes begin at zero. Raising the targets
-        costs Σ (θ_i - l_i) δ, and raising those of -θ costs Σ (h_i - θ_i) δ: each vanishes with
-        the objective at its own end.
+        Either begins where its boxes have a bound at zero. Raising the targets costs
+        Σ (θ_i - l_i) δ, and raising those of -θ costs Σ (h_i - θ_i) δ: each vanishes together with
+        the objective where its walk begins.
         """
         target = (-data.target if way.turned else data.target) / way.unit
         in_units = replace(self, C=self.C / way.unit)
@@ -282,7 +245,7 @@ class QuantileRegression(Job):
 
 
 def _costs(tau: float) -> np.ndarray:
-    """Return what a unit of hinge loss costs, times 1 / C: of positive and negative samples."""
+    """Return c(τ) of positive and of negative samples: the cost of hinge loss 1, for C = 1."""
     return np.array([2.0 * (1.0 - tau), 2.0 * tau])
 
 
@@ -293,7 +256,7 @@ def _cost_bounds(data: TrainingData, tau: float) -> tuple[np.ndarray, np.ndarray
 
 
 def label_responses(y: Any, n_samples: int, sample_weight: Any) -> tuple[np.ndarray, Responses]:
-    """Return the two classes of y, and what is asked of each sample."""
+    """Return the two classes of y, and signs, targets and weights."""
     classes, positive = check_labels(y, n_samples)
     weight = check_weight(sample_weight, n_samples)
     check_weighted_classes(weight, classes, positive)
@@ -301,6 +264,6 @@ def label_responses(y: Any, n_samples: int, sample_weight: Any) -> tuple[np.ndar
 
 
 def target_responses(y: Any, n_samples: int, sample_weight: Any) -> Responses:
-    """Return what is asked of each sample where y holds the numbers to be predicted."""
+    """Return signs, targets and weights for numbers y to be predicted."""
     targets = check_targets(y, n_samples)
     return Responses(np.ones(n_samples), targets, check_weight(sample_weight, n_samples))

@@ -31,12 +31,13 @@ FEWEST_ROWS = 100
 # A kernel matrix whose rank is at most this is replaced by vectors of as many dimensions: their
 # products cost less than rows of the matrix.
 MOST_COLUMNS = 512
-# Samples at a time where the kernel matrix is not kept: blocks of a few megabytes.
+# Samples at a time if the kernel matrix is not kept: blocks of a few megabytes.
 DIAGONAL_BLOCK = 256
-# Samples whose kernel matrix is looked at for negative eigenvalues, which takes under a second.
-LOOKED_AT = 1000
-# Part of the largest possible ‖Δw‖² that rounding may hide in its computed value.
-ROUNDING = 1e-14
+# Negative eigenvalues are looked for in the kernel matrix of this many samples, which takes under a
+# second.
+SAMPLES_LOOKED_AT = 1000
+# Rounding error of a computed ‖Δw‖², relative to the largest that it can be.
+PRODUCT_ROUNDING = 1e-14
 
 NO_COEF = "only a path with the linear kernel has coef; use decision_function"
 
@@ -45,7 +46,7 @@ class KernelData(TrainingData):
     """Samples seen through a kernel; `X` holds features or, where precomputed, the kernel.
 
     The kernel matrix is kept if it takes no more than `budget` bytes. Otherwise its rows are
-    computed when they are needed, and as many as that are kept.
+    computed on demand, and as many of them as fit into the budget are kept.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class KernelData(TrainingData):
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """k(x_i, x_j), where it is kept."""
+        """k(x_i, x_j), if it is kept."""
         return np.ascontiguousarray(self._between(slice(None), slice(None)))
 
     @cached_property
@@ -80,8 +81,7 @@ class KernelData(TrainingData):
     def examine(self) -> None:
         """Refuse a kernel that is not symmetric; warn of one that is not positive semidefinite."""
         if not self.kernel.known:
-            whole = self.matrix if self._in_memory else self._some()
-            check_symmetric(whole)
+            check_symmetric(self.matrix if self._in_memory else self._some())
         if not self.kernel.positive:
             eigenvalues = np.linalg.eigvalsh(self._some())
             self.indefinite = is_indefinite(eigenvalues)
@@ -89,8 +89,8 @@ class KernelData(TrainingData):
                 warn_of_indefinite(eigenvalues, walked=self._in_memory)
 
     def _some(self) -> np.ndarray:
-        """Return the kernel matrix of some of the samples."""
-        few = slice(None, None, -(-self.shape[0] // LOOKED_AT))
+        """Return the kernel matrix of SAMPLES_LOOKED_AT samples, or of all if there are fewer."""
+        few = slice(None, None, -(-self.shape[0] // SAMPLES_LOOKED_AT))
         return self._between(few, few)
 
     def _between(self, one: Any, other: Any) -> np.ndarray:
@@ -106,9 +106,9 @@ class KernelData(TrainingData):
 
     @cached_property
     def rows(self) -> Rows:
-        """The z_i: vectors where few dimensions do, else rows of their Gram matrix.
+        """The z_i: as vectors if K has low rank, else as rows of their Gram matrix.
 
-        For an indefinite kernel, those of the positive semidefinite matrix nearest to it.
+        For an indefinite kernel, those of the nearest positive semidefinite matrix.
         """
         bias, free = self.constant.bias, self.constant.free
         K = self.matrix if self._in_memory else None
@@ -152,7 +152,7 @@ class KernelData(TrainingData):
         return float(self.constant.bias**2 * (self.sign @ solution.theta))
 
     def parts(self, solution: Solution) -> dict[str, Any]:
-        """Return the kernel and what it is taken of."""
+        """Return the kernel, the support vectors and their coefficients."""
         support = np.flatnonzero(solution.theta)
         return {
             "kernel": self.kernel,
@@ -163,15 +163,9 @@ class KernelData(TrainingData):
 
     def decide(self, X: Any, solution: Solution) -> np.ndarray:
         """Return the decision function at checked features."""
-        theta = solution.theta
-        support = np.flatnonzero(theta)
-        if self.kernel.precomputed:
-            K = X[:, support]
-        elif len(support):
-            K = self.kernel(X, self.X[support])
-        else:
-            K = np.zeros((X.shape[0], 0))
-        return np.asarray(K @ (self.sign * theta)[support]) + self.intercept(solution)
+        parts = self.parts(solution)
+        K = self.kernel.with_support(X, parts["support"], parts["support_vectors"])
+        return np.asarray(K @ parts["dual_coef"]) + self.intercept(solution)
 
     by_theta = True
 
@@ -185,18 +179,20 @@ class KernelData(TrainingData):
         raise AttributeError(NO_COEF)
 
     def functions(self, swept: Sweep) -> Functions:
-        """Return the decision functions of several solutions in a row."""
+        """Return the decision functions of solutions at consecutive nodes."""
         w, theta, multiplier = swept
         assert theta is not None
         coef = self.sign * theta
         bias = self.constant.bias
         constant = multiplier if self.constant.free else bias**2 * coef.sum(axis=1)
         if self.rows.dual:
-            # ‖Δw‖² = Σ Δθ_i <z_i, Δw>, the part of the constant feature taken away
+            # ‖Δw‖² = Σ Δθ_i <z_i, Δw>, less the contribution of the constant feature
             moved = np.diff(theta, axis=0)
             squared = (moved * np.diff(w, axis=0)).sum(axis=1)
             squared -= (bias * np.diff(coef, axis=0).sum(axis=1)) ** 2
-            rounding = ROUNDING * (np.abs(moved).sum(axis=1) ** 2) * np.abs(self.diagonal).max()
+            rounding = (
+                PRODUCT_ROUNDING * (np.abs(moved).sum(axis=1) ** 2) * np.abs(self.diagonal).max()
+            )
             travel = np.sqrt(np.maximum(squared, 0.0) + rounding)
         else:
             proper = w[:, :-1] if bias else w
@@ -208,7 +204,7 @@ class KernelData(TrainingData):
         return X if self.kernel.precomputed else self.kernel(X, self.X)
 
     def norms(self, X: Any) -> np.ndarray:
-        """Return ‖φ(x)‖ of each row, for kernels that are known to be inner products."""
+        """Return ‖φ(x)‖ of each row, or infinity if the kernel may be indefinite."""
         return self.kernel.norms(X)
 
     def squared_norms(self) -> np.ndarray:
@@ -216,7 +212,7 @@ class KernelData(TrainingData):
         return self.diagonal
 
     def points(self, solution: Solution) -> Points:
-        """Return the point that θ makes, primal and dual."""
+        """Return the point w = Σ θ_i z_i, both primal and dual."""
         signed = self.sign * solution.theta
         values = self.times(signed)
         margin = self.sign * (values + self.intercept(solution))
@@ -225,7 +221,7 @@ class KernelData(TrainingData):
         return Points(margin, pair, pair)
 
     def measure(self, solution: Solution, line: Line, t: float) -> Measure:
-        """Judge θ by the kernel matrix; w is what θ makes it."""
+        """Measure θ and w = Σ θ_i z_i by the kernel matrix."""
         theta = solution.theta
         signed = self.sign * theta
         values = self.times(signed)

@@ -1,4 +1,4 @@
-"""Kernels: k(x, x') by name, with scikit-learn's parameters, or by a function of the user's."""
+"""Kernels k(x, x'): by name, with scikit-learn's parameters, or by a function of the user's."""
 
 import inspect
 import math
@@ -15,30 +15,30 @@ from taupath.exceptions import IndefiniteKernelWarning
 from taupath.validation import check_choice, check_positive, check_real, first_not_finite
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
-# Part of the largest entry by which a matrix may differ from its transpose.
+# How far a matrix may differ from its transpose, relative to its largest entry: far more than
+# rounding does to the two triangles, far less than a mistake would.
 ASYMMETRY = 1e-10
-# Rows at a time where a whole matrix is looked at.
-BLOCK = 256
-# What is left of the diagonal, as part of its largest entry, where a matrix has been taken apart.
+# Rows at a time that are compared with columns, so that the difference stays small in memory.
+KERNEL_BLOCK = 256
+# A factorisation is complete when no diagonal entry is larger than this part of the largest one:
+# some fifty units of rounding, below which pivots are noise.
 NOTHING_LEFT = 1e-14
-# With so much left after so many columns, it is not going to be gone after a few hundred.
+# It is given up if more than MUCH_LEFT remains after SOME_COLUMNS columns: a kernel of low rank has
+# lost more by then, and a failed factorisation of a few hundred columns costs time for nothing.
 SOME_COLUMNS = 64
 MUCH_LEFT = 0.05
-# How far below zero, as part of the largest, an eigenvalue counts as rounding.
+# An eigenvalue this far below zero, relative to the largest, is put down to rounding, which takes
+# those of a thousand samples to -1e-13; kernels that are indefinite in earnest go far beyond.
 NEGATIVE = 1e-8
+# Keeps relative limits above zero where a matrix is zero.
+SMALLEST = 1e-300
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel with its parameters.
+    """A kernel and its parameters, as in scikit-learn.
 
-    Attributes
-    ----------
-    function : str or callable
-        "rbf", "poly", "sigmoid", "precomputed", or a function of two matrices.
-    gamma, coef0 : float
-    degree : float
-        As in scikit-learn.
+    `function` is "rbf", "poly", "sigmoid", "precomputed", or a function of two matrices.
     """
 
     function: str | Callable[[Any, Any], Any]
@@ -48,12 +48,12 @@ class Kernel:
 
     @property
     def precomputed(self) -> bool:
-        """Whether matrices come from the user instead of features."""
+        """Whether users pass kernel matrices instead of features."""
         return self.function == "precomputed"
 
     @property
     def known(self) -> bool:
-        """Whether it is one of those with a name, which are symmetric."""
+        """Whether it is computed here by its name, and therefore symmetric."""
         return not (callable(self.function) or self.precomputed)
 
     @property
@@ -62,21 +62,30 @@ class Kernel:
         return self.function == "rbf" or (self.function == "poly" and self.coef0 >= 0.0)
 
     def norms(self, X: Any) -> np.ndarray:
-        """Return √k(x, x) of each row of X, infinity unless known to be the length of φ(x)."""
-        if self.positive and self.function == "rbf":
+        """Return ‖φ(x)‖ = √k(x, x) of each row of X; infinity unless the kernel is `positive`."""
+        if not self.positive:
+            return np.full(X.shape[0], np.inf)
+        if self.function == "rbf":
             return np.ones(X.shape[0])
-        if self.positive:
-            squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else (X * X).sum(axis=1)
-            squares = np.asarray(squares, dtype=float).ravel()
-            return np.asarray((self.gamma * squares + self.coef0) ** (0.5 * self.degree))
-        return np.full(X.shape[0], np.inf)
+        squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else (X * X).sum(axis=1)
+        squares = np.asarray(squares, dtype=float).ravel()
+        return np.asarray((self.gamma * squares + self.coef0) ** (0.5 * self.degree))
+
+    def with_support(self, X: Any, support: np.ndarray, vectors: Any) -> Any:
+        """Return k(x, v) for every row x of X and every support vector v.
+
+        If precomputed, X is the kernel with all training samples, and `support` are its columns.
+        """
+        if self.precomputed:
+            return X[:, support]
+        return self(X, vectors) if len(support) else np.zeros((X.shape[0], 0))
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         """Return k(a, b) for every row a of A and b of B."""
         shape = A.shape[0], B.shape[0]
         if callable(self.function):
             return _check_values(self.function(A, B), shape)
-        with np.errstate(over="ignore"):  # what has become infinite is found below
+        with np.errstate(over="ignore"):  # `_check_values` refuses infinite entries
             if self.function == "rbf":
                 K = rbf_kernel(A, B, gamma=self.gamma)
             elif self.function == "sigmoid":
@@ -89,7 +98,10 @@ class Kernel:
 
 
 def make_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any, X: Any) -> Kernel | None:
-    """Return the kernel of these arguments for training features X; None for the linear one."""
+    """Return the kernel of these users' arguments, given the training features X.
+
+    None stands for the linear kernel.
+    """
     if callable(kernel):
         return Kernel(kernel)
     name = check_choice(kernel, "kernel", KERNELS, or_else="a function of two matrices")
@@ -110,13 +122,9 @@ def _check_gamma(gamma: Any, X: Any) -> float:
     if isinstance(gamma, str):
         if check_choice(gamma, "gamma", ("scale", "auto"), or_else="a number") == "auto":
             return 1.0 / n_features
-        variance = float(_sparse_variance(X) if sp.issparse(X) else X.var())
+        variance = float(X.multiply(X).mean() - X.mean() ** 2 if sp.issparse(X) else X.var())
         return 1.0 / (n_features * variance) if variance > 0.0 else 1.0
     return check_positive(gamma, "gamma")
-
-
-def _sparse_variance(X: Any) -> Any:
-    return X.multiply(X).mean() - X.mean() ** 2
 
 
 def _check_values(values: Any, shape: tuple[int, int]) -> np.ndarray:
@@ -137,7 +145,7 @@ def _check_values(values: Any, shape: tuple[int, int]) -> np.ndarray:
 
 
 def check_square(K: np.ndarray) -> None:
-    """Refuse a precomputed matrix that is not one of training samples."""
+    """Refuse a precomputed matrix for training that is not square."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             f"a precomputed kernel needs a square matrix of training samples, got shape {K.shape}"
@@ -146,9 +154,9 @@ def check_square(K: np.ndarray) -> None:
 
 def check_symmetric(K: np.ndarray) -> None:
     """Refuse a kernel matrix that differs from its transpose."""
-    allowed = ASYMMETRY * max(float(np.abs(K).max()), 1e-300)
-    for first in range(0, len(K), BLOCK):
-        some = slice(first, first + BLOCK)
+    allowed = ASYMMETRY * max(float(np.abs(K).max()), SMALLEST)
+    for first in range(0, len(K), KERNEL_BLOCK):
+        some = slice(first, first + KERNEL_BLOCK)
         difference = np.abs(K[some] - K[:, some].T)
         i, j = (int(k) for k in np.unravel_index(int(difference.argmax()), difference.shape))
         if difference[i, j] > allowed:
@@ -160,12 +168,12 @@ def check_symmetric(K: np.ndarray) -> None:
 
 
 def is_indefinite(eigenvalues: np.ndarray) -> bool:
-    """Return whether these eigenvalues, increasing, are of a matrix with truly negative ones."""
-    return bool(eigenvalues[0] < -NEGATIVE * max(eigenvalues[-1], 1e-300))
+    """Return whether the smallest of these increasing eigenvalues is negative beyond rounding."""
+    return bool(eigenvalues[0] < -NEGATIVE * max(eigenvalues[-1], SMALLEST))
 
 
 def clipped(K: np.ndarray) -> np.ndarray:
-    """Return the positive semidefinite matrix nearest to K: without its negative eigenvalues."""
+    """Return the positive semidefinite matrix nearest to K: negative eigenvalues become zero."""
     eigenvalues, vectors = np.linalg.eigh(K)
     kept = eigenvalues > 0.0
     half = vectors[:, kept] * np.sqrt(eigenvalues[kept])
@@ -173,10 +181,7 @@ def clipped(K: np.ndarray) -> np.ndarray:
 
 
 def warn_of_indefinite(eigenvalues: np.ndarray, walked: bool) -> None:
-    """Warn that a kernel is not positive semidefinite.
-
-    `walked` tells whether the path is that of the nearest matrix that is.
-    """
+    """Warn that a kernel is indefinite; if `walked`, the nearest semidefinite one is used."""
     path = (
         "the path is that of the nearest positive semidefinite matrix"
         if walked
@@ -192,7 +197,7 @@ def warn_of_indefinite(eigenvalues: np.ndarray, walked: bool) -> None:
 
 
 def _levels_to_the_caller() -> int:
-    """Return how far up from who calls this the first function outside the package is."""
+    """Return the `stacklevel` at which a warning points to the first caller outside the package."""
     package = __name__.partition(".")[0]
     level, frame = 0, inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
@@ -205,11 +210,11 @@ def low_rank_factor(
 ) -> np.ndarray | None:
     """Return B with B Bᵀ = K up to rounding and at most `most` columns; None if there is none.
 
-    K is given by its diagonal and its columns. Cholesky factorisation with pivots, stopped early,
-    all the more where too much is left after some columns.
+    K is given by its diagonal and its columns. This is a Cholesky factorisation with pivots that
+    gives up early if too much is left after SOME_COLUMNS columns.
     """
     left = diagonal.copy()
-    largest = max(float(left.max()), 1e-300)
+    largest = max(float(left.max()), SMALLEST)
     B = np.zeros((len(diagonal), most))
     for k in range(most + 1):
         pivot = int(left.argmax())

@@ -16,7 +16,7 @@ from taupath.validation import check_positive
 
 @dataclass(frozen=True)
 class Options:
-    """What makes rows of features, as users say it; see `taupath.quantile_path`."""
+    """Users' choice of kernel and intercept; see `taupath.quantile_path`."""
 
     kernel: str | Callable[[Any, Any], Any] = "linear"
     gamma: float | str = "scale"

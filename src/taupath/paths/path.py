@@ -3,57 +3,32 @@
 import os
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from taupath import upward
 from taupath.paths.blocks import slices
 from taupath.paths.certificate import Certificate
-from taupath.paths.crossings import (
-    Changes,
-    Crossings,
-    Functions,
-    KeptFunctions,
-    Tracks,
-    find_crossings,
-)
+from taupath.paths.crossings import Changes, Crossings, Functions, KeptFunctions, Tracks
 from taupath.paths.solutions import Solutions
-from taupath.paths.training_data import Solution
+from taupath.paths.training_data import BYTES_AT_A_TIME, Solution
 from taupath.validation import check_levels, one_or_several
 
-# Up to this many different τ in `decide_each` are solved for one by one: that is less work than
-# the functions at all nodes.
+# Up to this many different τ in `decide_each` are solved for one by one, which takes less work than
+# sweeping over all nodes.
 FEW_TAUS = 32
-# Samples at a time whose decision functions are looked at for all τ; fewer where their kernel with
-# the training samples takes more than so many bytes.
-ROWS_AT_A_TIME = 32768
-BYTES_AT_A_TIME = 64_000_000
 
 
 class SolutionPath:
     """Solutions for every value of a parameter, made by `quantile_path` and its like.
 
     The parameter is τ, or C for `regularization_path`. An exact path keeps its kinks and the index
-    sets between them; each solution is computed from these and the training data when it is asked
-    for, so it carries no error from the walk. An approximate path keeps solutions at nodes, between
-    which w and α are interpolated linearly; its gaps are certified at all values of the parameter.
-    From Dask collections, training data stay on their cluster, and what has an entry for each
+    sets between them; each solution is computed from these and the training data on demand, so it
+    carries no error from the walk. An approximate path keeps solutions at nodes, between which w
+    and α are interpolated linearly; its gaps are certified at all values of the parameter. If the
+    training data were Dask collections, they stay on their cluster, and whatever has one entry per
     sample is a Dask array.
-
-    Parameters
-    ----------
-    solutions : Solutions
-        The solutions of a job on training data.
-
-    Attributes
-    ----------
-    job : Job
-        What is solved along the path.
-    data : TrainingData
-        On what.
-    solutions : Solutions
-        How they were found and what is kept of them.
     """
 
     def __init__(self, solutions: Solutions) -> None:
@@ -73,7 +48,7 @@ class SolutionPath:
 
     @property
     def taus(self) -> np.ndarray:
-        """The kinks, or the nodes of an approximate path, increasing, ends included."""
+        """The kinks, or the nodes of an approximate path: increasing, with both ends."""
         return self.solutions.kinks
 
     @property
@@ -83,7 +58,7 @@ class SolutionPath:
 
     @property
     def n_kinks(self) -> int:
-        """Number of kinks, the ends included."""
+        """Number of kinks or nodes, including both ends."""
         return len(self.taus)
 
     @property
@@ -98,28 +73,28 @@ class SolutionPath:
 
     @property
     def counters(self) -> dict[str, int]:
-        """What it took to find the path.
+        """Counters of the work that finding the path took.
 
-        Of an exact path: ``kinks`` (events on the path), ``start_events``, ``rows_evaluated``,
+        For an exact path: ``kinks`` (events on the path), ``start_events``, ``rows_evaluated``,
         ``zero_length_steps``, ``refactorizations``, ``rewinds`` (pieces walked again with more
         care), ``repairs``, ``left_out`` and ``exchanges`` (points found dependent on the free
-        ones), ``sum_free`` and ``max_free`` (size of the free set). Of an approximate path:
-        ``nodes``, ``newton_steps``, ``row_visits`` (rows multiplied or added, in all), ``halved``
-        (steps that were found to be too long); on a cluster also ``partitions``, ``rounds``,
-        ``bytes_sent`` and ``bytes_received``.
+        ones), ``sum_free`` and ``max_free`` (size of the free set). For an approximate path:
+        ``nodes``, ``newton_steps``, ``row_visits`` (rows multiplied or added), ``halved``
+        (steps that were too long); on a cluster also ``partitions``, ``rounds``, ``bytes_sent`` and
+        ``bytes_received``.
         """
         return self.solutions.counters
 
     @property
     def has_data(self) -> bool:
-        """Whether training data are known, so that gaps and α can be computed."""
+        """Whether the path has its training data, so that gaps and α can be computed."""
         return self.solutions.stated is None
 
     # -- what only some paths have -------------------------------------------------------------
 
     @property
     def C(self) -> float:
-        """Weight of the loss, 1 / (n λ) for classification. None over C."""
+        """Weight of the loss, 1 / (n λ) for classification; a path over C has none."""
         return float(self._own("C"))
 
     @property
@@ -145,14 +120,13 @@ class SolutionPath:
 
     @property
     def tol(self) -> float:
-        """What no gap of an approximate path exceeds."""
+        """The bound on all gaps of an approximate path."""
         return float(self._own("tol"))
 
     @property
     def stated(self) -> Certificate:
-        """What was certified of a path that was stored without its training data."""
-        found: Certificate = self._own("stated")
-        return found
+        """The certificate of a path that was stored without its training data."""
+        return cast(Certificate, self._own("stated"))
 
     def _own(self, name: str) -> Any:
         found = getattr(self.job, name, getattr(self.solutions, name, None))
@@ -223,7 +197,7 @@ class SolutionPath:
         X : array-like or sparse matrix of shape (n_samples, n_features)
             As for `decision_function`.
         tau : array-like of shape (n_samples,)
-            One for each.
+            One value per sample.
 
         Returns
         -------
@@ -238,20 +212,19 @@ class SolutionPath:
             )
         decisions = np.empty(X.shape[0])
         several, which = np.unique(taus, return_inverse=True)
-        for value in (several[0], several[-1]) if len(several) else ():
+        for value in several[[0, -1]] if len(several) else ():
             self.solutions.check(float(value))
         if len(several) <= FEW_TAUS or not self._tracks.complete:
             for k, value in enumerate(several):
                 own = np.flatnonzero(which == k)
                 decisions[own] = self.data.decide(X[own], self._function(value))
             return decisions
-        for some in self._row_blocks(X.shape[0]):
-            features = self.data.features(X[some])
+        for some, features in self.data.blocks(X):
             decisions[some] = self._tracks.values(features, taus[some])
         return decisions
 
     def parts(self, tau: float) -> tuple[float, dict[str, Any]]:
-        """Return the intercept at τ and what else the decision function is made of.
+        """Return the intercept at τ and the other parts of the decision function.
 
         ``coef`` for the linear kernel; otherwise ``kernel``, ``support``, ``support_vectors`` and
         ``dual_coef``.
@@ -260,7 +233,7 @@ class SolutionPath:
         return self.data.intercept(solution), self.data.parts(solution)
 
     def crossings(self, X: Any, level: Any = 0.0) -> Crossings:
-        """Return for each sample where f_τ(x) ≥ level, exactly and for all τ of the stretch.
+        """Return for each sample where f_τ(x) ≥ level, exactly and over all τ of the path.
 
         Parameters
         ----------
@@ -277,24 +250,14 @@ class SolutionPath:
         """
         X = self.data.check_new(X)
         levels = check_levels(level, X.shape[0])
-        parts = [
-            find_crossings(
-                self._tracks,
-                self.data.features(X[some]),
-                self.data.norms(X[some]),
-                levels[some],
-            )
-            for some in self._row_blocks(X.shape[0])
+        found = [
+            self._tracks.crossings(features, self.data.norms(X[some]), levels[some])
+            for some, features in self.data.blocks(X)
         ]
-        return Crossings(
-            *(
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ("length", "first", "last")
-            )
-        )
+        return Crossings(*map(np.concatenate, zip(*found, strict=True)))
 
     def changes(self, X: Any) -> Changes:
-        """Return all changes of the sign of f_τ(x), of each sample, exactly.
+        """Return all sign changes of f_τ(x) of each sample, exactly.
 
         Parameters
         ----------
@@ -306,16 +269,15 @@ class SolutionPath:
         Changes
         """
         X = self.data.check_new(X)
-        found = []
-        for some in self._row_blocks(X.shape[0]):
-            features, norms = self.data.features(X[some]), self.data.norms(X[some])
-            found.append((some.start, self._tracks.changes(features, norms)))
-        return Changes.joined(found)
+        return Changes.joined(
+            (some.start, self._tracks.changes(features, self.data.norms(X[some])))
+            for some, features in self.data.blocks(X)
+        )
 
     def values_at_nodes(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return all nodes, between which f_τ(x) is linear in τ, and its values there.
 
-        Nodes are the kinks; one where f jumps is there twice.
+        The nodes are the kinks; a kink at which f jumps is listed twice.
 
         Parameters
         ----------
@@ -331,21 +293,21 @@ class SolutionPath:
 
     @property
     def kept_nodes(self) -> np.ndarray:
-        """The nodes whose functions are kept: all, or some where all would take too much memory."""
-        return np.asarray(self._tracks.kept)
+        """The nodes whose functions are cached: all of them if they fit into memory, else some."""
+        return self._tracks.kept
 
     def kept_functions(self, X: Any) -> KeptFunctions:
-        """Return f_τ(x) at the kept nodes and in between, without solving for any τ."""
+        """Return f_τ(x) at the kept nodes and interpolated between them, solving for no τ."""
         return KeptFunctions(self._tracks, self.data.features(self.data.check_new(X)))
 
     def coefficients_at_kept(self, which: Any = slice(None), columns: Any = None) -> np.ndarray:
-        """Return the weights of the features, or of some, at the kept nodes, or at some."""
+        """Return the feature weights at the kept nodes; optionally only some nodes and columns."""
         return self.data.weights(self._tracks.coef[which], columns)
 
     def coefficients_at_nodes(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield nodes and the weights of the features there, some nodes at a time.
+        """Yield nodes and the feature weights there, a block of nodes at a time.
 
-        For the linear kernel. Nodes are those of `values_at_nodes`.
+        For the linear kernel. The nodes are those of `values_at_nodes`.
 
         Yields
         ------
@@ -353,119 +315,106 @@ class SolutionPath:
         """
         tracks = self._tracks
         for some in slices(len(tracks.taus), BYTES_AT_A_TIME // (8 * self.data.shape[1])):
-            if tracks.complete:
-                coef = tracks.coef[some]
-            else:
-                coef = self._functions(some.start, some.stop).coef
-            yield tracks.taus[some], self.data.weights(coef)
-
-    def _row_blocks(self, n_rows: int) -> list[slice]:
-        most = ROWS_AT_A_TIME
-        if self.data.by_theta:
-            most = min(most, BYTES_AT_A_TIME // (8 * self.data.shape[0]))
-        return slices(n_rows, most)
+            yield tracks.taus[some], self.data.weights(tracks.functions(some.start, some.stop)[0])
 
     @cached_property
     def _tracks(self) -> Tracks:
-        n_samples, n_features = self.data.shape
-        width = n_samples if self.data.by_theta else n_features
-        return Tracks(self.solutions.nodes, self._functions, width, max(n_samples, n_features))
+        data, sweep = self.data, self.solutions.sweep
+        width = data.shape[0] if data.by_theta else data.shape[1]
+
+        def functions(first: int, last: int) -> Functions:
+            return data.functions(sweep(first, last, data.by_theta))
+
+        return Tracks(self.solutions.nodes, functions, width, max(data.shape))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_tracks"}
-
-    def _functions(self, first: int, last: int) -> Functions:
-        """Return the decision functions at the nodes first, ..., last - 1."""
-        return self.data.functions(self.solutions.sweep(first, last, self.data.by_theta))
 
     def _function(self, tau: Any) -> Solution:
         return self.solutions.function(self.solutions.check(tau))
 
     def simplify(self, tol: float) -> "SolutionPath":
-        """Return a path through as few of the nodes as keep its gaps within `tol`.
+        """Return an approximate path through few of the nodes, with gaps within `tol`.
 
-        Between two of them w and α are interpolated linearly, which keeps α within its bounds. From
-        each node, the next is as far away as the bound on the gaps in between allows.
+        Between two of them w and α are interpolated linearly, which keeps α within its bounds.
 
         Parameters
         ----------
         tol : float
-            What no gap shall exceed, at any τ, as part of the objective at w = 0 and τ = ½ (of a
-            path over C: at C_max).
+            The bound on the gap at every τ, relative to the objective at w = 0 and τ = ½ (over C:
+            at C_max).
 
         Returns
         -------
         SolutionPath
-            An approximate one; its `certify` bounds the gaps at all τ.
+            Its `certify` bounds the gaps at all τ.
         """
-        path: SolutionPath = upward.simplify(self, tol)
-        return path
+        return cast(SolutionPath, upward.simplify(self, tol))
 
     # -- files ---------------------------------------------------------------------------------
 
     def save(self, file: str | os.PathLike[str], data: bool | None = None) -> None:
         """Write the path to a file that `taupath.load` reads.
 
-        It holds the record and the training data, or, of an approximate or a simplified path with
-        the linear kernel, the functions at the nodes; nothing that is run, and a checksum. A file
-        of that name is replaced, or stays as it is if anything goes wrong.
+        The file holds the record and the training data or, for an approximate or simplified path
+        with the linear kernel, the functions at the nodes. It contains no code, and has a checksum.
+        An existing file is replaced only if all goes well.
 
         Parameters
         ----------
         file : path
-            Where to.
+            Where to write.
         data : bool, optional
-            Whether the file is to hold the training data. By default it does where nothing can be
-            predicted without them: for exact paths, and for kernels.
+            Whether to store the training data. By default they are stored only if predictions
+            need them: for exact paths, and for kernels.
         """
         upward.save(self, file, data)
 
     # -- certificates --------------------------------------------------------------------------
 
     def duality_gap(self, tau: float) -> float:
-        """Return primal minus dual objective at τ, from the data.
+        """Return primal minus dual objective at τ, computed from the data.
 
-        As part of the primal objective; for an approximate path, of the objective at w = 0 and
-        τ = ½ (of a path over C: at C_max), where that of every solution is at most twice as much.
+        Relative to the primal objective; for an approximate path, to the objective at w = 0 and
+        τ = ½ (over C: at C_max), of which no solution's objective is more than twice as much.
         """
         return self.solutions.measure(self.solutions.check(tau)).gap
 
     def kkt_violation(self, tau: float) -> float:
-        """Return the largest violation of an optimality condition at τ, from the data.
+        """Return the largest violation of an optimality condition at τ, computed from the data.
 
-        In units of the margin: how far 1 - y f(x) has the wrong sign for a sample at a bound,
-        or how far it is from zero for one strictly between. For regression in units of the
-        largest |y|: the same of y - f(x).
+        In units of the margin: the part of 1 - y f(x) with the wrong sign for a sample at a bound,
+        its size for one strictly between. For regression: y - f(x), in units of the largest |y|.
         """
         return self.solutions.measure(self.solutions.check(tau)).kkt
 
     def certify(
         self, max_points: Any = 4000, y: Any = None, sample_weight: Any = None, *, X: Any = None
     ) -> Certificate:
-        """Measure gap and optimality conditions along the whole path, from the data.
+        """Measure gaps and optimality conditions along the whole path, from the data.
 
         Between two kinks the solution is linear and the index sets are fixed, so violations are
-        largest at a kink. For an approximate path, the gap between two nodes is a quadratic, apart
-        from samples that pass the margin, and these are bounded from above: the certificate holds
-        for all τ, not only for some that were looked at, and includes what rounding can do.
+        largest at a kink. For an approximate path, the gap between two nodes is a quadratic plus
+        the losses of samples that pass the margin, which are bounded from above. So the certificate
+        holds for every τ, and it allows for rounding.
 
         Parameters
         ----------
         max_points : int or None
-            Check all kinks and all midpoints between kinks, or, where that is more than
-            `max_points`, as many, evenly chosen among them. None for all of them. Of approximate
-            paths, all nodes are looked at.
+            Check all kinks and all midpoints between kinks, or `max_points` of them, evenly
+            chosen, if there are more. None for all of them. On an approximate path, all nodes are
+            checked.
         X, y, sample_weight
-            For a path that was stored without its training data: what it was trained on, also as
-            ``certify(X, y, sample_weight)``. With other data of as many rows, the certificate says
-            how far from optimal the path is for these.
+            The training data of a path that was stored without them, also as
+            ``certify(X, y, sample_weight)``. With other data of the same shape, the certificate
+            says how far from optimal the path is for these.
 
         Returns
         -------
         Certificate
-            The worst gap and the worst violation, with the τ where they occur. For an approximate
-            path, `worst_gap` bounds the gaps at all τ, in the units of `duality_gap`; `worst_kkt`
-            is the largest violation at a node.
+            The largest gap and violation, each with its τ. For an approximate path, `worst_gap`
+            bounds the gaps at all τ, in the units of `duality_gap`; `worst_kkt` is the largest
+            violation at a node.
         """
         if y is None:
             return self.solutions.certify(max_points)
@@ -473,7 +422,7 @@ class SolutionPath:
         return self.attach(given, y, sample_weight).certify()
 
     def attach(self, X: Any, y: Any, sample_weight: Any = None) -> "SolutionPath":
-        """Return a path that was stored without its training data, with these data.
+        """Return the path with its training data, which it was stored without.
 
         For a simplified path the exact one is walked again, for its α. A pickled path of a Dask
         cluster gets its rows back.
@@ -486,7 +435,7 @@ class SolutionPath:
         Returns
         -------
         SolutionPath
-            The same functions, with everything that takes data.
+            The same functions; α, gaps and certificates are available again.
         """
         solutions = self.solutions.attach(X, y, sample_weight)
         return self if solutions is self.solutions else SolutionPath(solutions)

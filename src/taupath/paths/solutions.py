@@ -16,33 +16,14 @@ from taupath.validation import check_within
 class Solutions(ABC):
     """Solutions of a job on training data, for every value of its parameter within a range.
 
-    Parameters
-    ----------
-    job : Job
-        What is solved.
-    data : TrainingData
-        On what.
-    kinks : ndarray
-        Values between which solutions are linear, increasing, ends included.
-    counters : dict
-        What it took to find them.
-
-    Attributes
-    ----------
-    method : str
-        "exact" or "approximate".
-    noun : str
-        What the kinks are called in `repr`.
-    tol : float or None
-        What no gap exceeds, where solutions are approximate.
-    stated : Certificate or None
-        What was certified when there were data, where there are none any more.
+    They are linear between `kinks`, which increase and include both ends. `counters` tell what it
+    took to find them.
     """
 
-    method: ClassVar[str]
-    noun: ClassVar[str] = "nodes"
-    tol: float | None = None
-    stated: Certificate | None = None
+    method: ClassVar[str]  # "exact" or "approximate"
+    noun: ClassVar[str] = "nodes"  # what `repr` calls the kinks
+    tol: float | None = None  # the bound on all gaps, if solutions are approximate
+    stated: Certificate | None = None  # the stored certificate, if there are no data any more
 
     def __init__(
         self, job: Job, data: TrainingData, kinks: np.ndarray, counters: dict[str, int]
@@ -56,12 +37,12 @@ class Solutions(ABC):
         return float(self.kinks[0]), float(self.kinks[-1])
 
     def check(self, value: Any) -> float:
-        """Return a value of the parameter, refused unless it is within the range."""
+        """Return a value of the parameter; raise ValueError unless it is within the range."""
         return check_within(value, self.job.parameter, self.range)
 
     @property
     def nodes(self) -> np.ndarray:
-        """Where `sweep` goes: the kinks, some of them twice if functions may jump there."""
+        """The nodes of `sweep`: the kinks, listed twice where functions may jump."""
         return self.kinks
 
     @property
@@ -71,10 +52,10 @@ class Solutions(ABC):
 
     @abstractmethod
     def solution(self, value: float) -> Solution:
-        """Return the solution, from the data."""
+        """Return the solution, computed from the data."""
 
     def function(self, value: float) -> Solution:
-        """Return a solution of which nothing but the decision function is going to be used."""
+        """Return a solution whose decision function is right; the rest may be missing."""
         return self.solution(value)
 
     @abstractmethod
@@ -83,11 +64,11 @@ class Solutions(ABC):
 
     @abstractmethod
     def measure(self, value: float) -> Measure:
-        """Judge the solution, from the data."""
+        """Measure how far from optimal the solution is, from the data."""
 
     @abstractmethod
     def certify(self, max_points: int | None) -> Certificate:
-        """Judge all solutions, from the data."""
+        """Measure how far from optimal all solutions are, from the data."""
 
     def attach(self, X: Any, y: Any, sample_weight: Any) -> "Solutions":
         """Return the same solutions with these training data."""

@@ -1,5 +1,6 @@
-"""Training data: what turns dual solutions into decision functions, and judges them."""
+"""Training data: they make decision functions of dual solutions, and measure their optimality."""
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 from taupath._core._rows import Rows
 from taupath.engine.problem import Line
 from taupath.engine.rows import make_rows, order_in_memory, with_fewer_columns
+from taupath.paths.blocks import slices
 from taupath.paths.certificate import Measure, measure
 from taupath.paths.crossings import Functions
 from taupath.paths.intercept import Intercept
@@ -17,34 +19,26 @@ from taupath.validation import check_new_features
 
 # Keeps divisors above zero without changing any other number.
 TINY = float(np.finfo(np.float64).tiny)
-# Up to this many samples, and fewer than features, decision functions are kept as θ instead of w:
-# at all nodes, about two per sample, they then take no more than `crossings.KEPT`.
+# With at most this many samples, and fewer samples than features, decision functions are kept as θ
+# instead of w: at all nodes, about two per sample, they then take no more than `crossings.KEPT`.
 MOST_BY_THETA = 4000
+# Samples whose decision functions are followed over τ at a time, so that temporary arrays stay
+# small; fewer if their products with the training samples would take more than so many bytes.
+ROWS_AT_A_TIME = 32768
+BYTES_AT_A_TIME = 64_000_000
 
 
 class Solution(NamedTuple):
-    """A solution at one value of the parameter.
+    """A solution at one value of the parameter."""
 
-    Attributes
-    ----------
-    status : ndarray of int8, shape (n_samples,)
-        Index sets.
-    theta : ndarray of shape (n_samples,)
-        Dual solution.
-    w : ndarray
-        Σ θ_i z_i, in the coordinates of the rows.
-    multiplier : float
-        That of Σ sign_i θ_i = 0, where the intercept is free.
-    """
-
-    status: np.ndarray
-    theta: np.ndarray
-    w: np.ndarray
-    multiplier: float
+    status: np.ndarray  # index sets, int8
+    theta: np.ndarray  # the dual solution
+    w: np.ndarray  # Σ θ_i z_i, in the coordinates of the rows
+    multiplier: float  # of Σ sign_i θ_i = 0, if the intercept is free
 
 
 class Sweep(NamedTuple):
-    """Solutions at several nodes in a row: w, θ where asked for, and the multiplier."""
+    """Solutions at consecutive nodes: w, θ if asked for, and the multiplier."""
 
     w: np.ndarray
     theta: np.ndarray | None
@@ -54,8 +48,8 @@ class Sweep(NamedTuple):
 class Points(NamedTuple):
     """Margins <z_i, w>, and w and v = Σ θ_i z_i as pairs of vectors.
 
-    The first of one pair times the second of another is an inner product. A free intercept, which
-    costs nothing, is left out of them.
+    The inner product of two points is the first vector of one times the second of the other. A
+    free intercept, which costs nothing, is left out.
     """
 
     margin: np.ndarray
@@ -64,7 +58,7 @@ class Points(NamedTuple):
 
 
 class Responses(NamedTuple):
-    """What is asked of each sample: the sign of its row, its target p, and its weight."""
+    """The sign of each sample's row, its target p, and its weight."""
 
     sign: np.ndarray
     target: np.ndarray
@@ -101,12 +95,12 @@ class TrainingData:
 
     @property
     def response(self) -> np.ndarray:
-        """What samples are to be told apart by: signs of two classes, else the targets."""
+        """What is to be predicted: the signs of two classes, or the targets."""
         return self.sign if (self.sign < 0.0).any() else self.target
 
     @property
     def at_hand(self) -> bool:
-        """Whether X holds the samples."""
+        """Whether X holds the training samples."""
         return True
 
     @property
@@ -126,7 +120,7 @@ class TrainingData:
         return min(n_samples, n_features + 1)
 
     def constant_function(self, value: float) -> tuple[np.ndarray, float]:
-        """Return w and multiplier of f(x) = value, where the intercept is free or this zero."""
+        """Return w and the multiplier of f(x) = value: 0 unless the intercept is free."""
         w = np.zeros(self.X.shape[1] + (self.constant.bias != 0.0))
         if value:
             w[-1] = value / self.constant.bias
@@ -142,7 +136,7 @@ class TrainingData:
         return make_rows(self.X, self.sign, self.constant.bias, balanced=self.constant.free)
 
     def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
-        """Return rows that lie in memory as a walk likes them, and their order."""
+        """Return rows laid out in memory for a quick walk, and their order."""
         order = order_in_memory(self.X, self.sign, self.response)
         bias, free = self.constant.bias, self.constant.free
         if order is None:
@@ -158,7 +152,7 @@ class TrainingData:
         return float(self.constant.bias * solution.w[-1]) if self.constant.bias else 0.0
 
     def parts(self, solution: Solution) -> dict[str, Any]:
-        """Return what, with the intercept, makes up the decision function."""
+        """Return the parts of the decision function other than the intercept."""
         return {"coef": self.coef(solution)}
 
     def decide(self, X: Any, solution: Solution) -> np.ndarray:
@@ -167,7 +161,7 @@ class TrainingData:
 
     @property
     def by_theta(self) -> bool:
-        """Whether functions are made of θ instead of w: where that is shorter."""
+        """Whether decision functions are kept as θ instead of w, which is longer."""
         n_samples, n_features = self.X.shape
         return bool(n_samples < n_features and n_samples <= MOST_BY_THETA)
 
@@ -180,7 +174,7 @@ class TrainingData:
         return make_rows(X, self.sign, self.constant.bias, balanced=self.constant.free)
 
     def functions(self, swept: Sweep) -> Functions:
-        """Return the decision functions of several solutions in a row."""
+        """Return the decision functions of solutions at consecutive nodes."""
         w, theta, bias = swept.w, swept.theta, self.constant.bias
         proper = w[:, :-1] if bias else w
         constant = bias * w[:, -1] if bias else np.zeros(len(w))
@@ -196,8 +190,16 @@ class TrainingData:
         products = X @ self.X.T
         return products.toarray() if sp.issparse(products) else np.asarray(products)
 
+    def blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
+        """Yield slices of the rows of checked X, each with the features of these rows."""
+        most = ROWS_AT_A_TIME
+        if self.by_theta:
+            most = min(most, BYTES_AT_A_TIME // (8 * self.shape[0]))
+        for some in slices(X.shape[0], most):
+            yield some, self.features(X[some])
+
     def weights(self, coef: np.ndarray, columns: Any = None) -> np.ndarray:
-        """Return the weights of all features, or some, in functions of these coefficients."""
+        """Return the feature weights of functions with these coefficients; optionally only some."""
         if not self.by_theta:
             return coef if columns is None else coef[:, columns]
         X = self.X if columns is None else self.X[:, columns]
@@ -213,7 +215,7 @@ class TrainingData:
         return np.asarray(self.norms(self.X) ** 2)
 
     def points(self, solution: Solution) -> Points:
-        """Return the primal and the dual point of a solution, from the data."""
+        """Return the primal and the dual point of a solution, computed from the data."""
         w, signed = solution.w, self.sign * solution.theta
         v = self.X.T @ signed
         if self.constant.free:
@@ -223,17 +225,13 @@ class TrainingData:
         return Points(self.sign * self.decide(self.X, solution), (w, w), (v, v))
 
     def measure(self, solution: Solution, line: Line, t: float) -> Measure:
-        """Judge w and θ, each from its own numbers, and how well w = Σ θ_i z_i holds."""
-        theta, w = solution.theta, solution.w
-        signed = self.sign * theta
-        summed, terms = self.X.T @ signed, abs(self.X).T @ np.abs(signed)
-        if self.constant.free:
-            w = w[:-1]
-        elif self.constant.bias:
-            summed = np.append(summed, self.constant.bias * signed.sum())
-            terms = np.append(terms, self.constant.bias * np.abs(signed).sum())
-        margin = self.sign * self.decide(self.X, solution)
-        # as part of the terms, or of what moves a margin by one
+        """Measure w and θ independently, and how well w = Σ θ_i z_i holds."""
+        theta = solution.theta
+        margin, (w, _), (summed, _) = self.points(solution)
+        terms = abs(self.X).T @ np.abs(theta)
+        if self.constant.bias and not self.constant.free:
+            terms = np.append(terms, self.constant.bias * np.abs(theta).sum())
+        # relative to the terms, or to the change of w that moves a margin by one
         longest = max(float(abs(self.X).max()), self.constant.bias, TINY)
         unit = (float(np.abs(line.target0).max()) or 1.0) / longest
         off = float(np.abs(w - summed).max()) / max(float(terms.max()), unit)
@@ -242,10 +240,7 @@ class TrainingData:
         return measure(theta, margin, line, t, *squared, off, longest)
 
     def imbalance(self, theta: np.ndarray, line: Line, t: float) -> float:
-        """Return how far Σ sign_i θ_i is from zero, where it has to be.
-
-        As part of its terms, or of a box.
-        """
+        """Return |Σ sign_i θ_i|, which a free intercept makes zero, relative to terms and boxes."""
         if not self.constant.free:
             return 0.0
         terms = max(float(np.abs(theta).sum()), float(line.width(t).max()), TINY)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from taupath._core._replay import Replay
-from taupath._core._rows import Rows
 from taupath.engine.solver import COUNTED, Record
 from taupath.engine.status import AFTER, BEFORE, FREE, LOWER, UPPER
 from taupath.paths.certificate import Certificate, Measure, complementarity_gap
@@ -17,31 +17,23 @@ from taupath.paths.jobs import Job, Way
 from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import Solution, Sweep, TrainingData
 
-# Within this distance of a kink, in units of t's last digit, the rounding of the kink may put t on
-# its wrong side: kinks are recorded to a digit or two.
+# Within this distance of a kink, in units of the last digit of t, the rounding of the kink may put
+# t on its wrong side: kinks are accurate to one or two units of their last digit.
 NEAR_A_KINK = 4.0
-# Index sets that are tried there: more than ever change at once but for ties, where any will do.
+# Index sets that are tried there: more than ever change at once except in ties, where any will do.
 MOST_CANDIDATES = 16
-# Slack on the wrong side up to which index sets are right: the rounding of a slack.
+# Index sets are accepted if no slack is further than this on the wrong side: its rounding error.
 RIGHT_SIDE = 1e-13
-# How far a free θ may be beyond its bounds, as part of its box, where the given targets are met:
-# as much as the promised gap.
+# How far a free θ may leave its box, relative to its width, if the given targets are met: as much
+# as the promised gap.
 OUTSIDE = 1e-9
-# Part of the objective above which a gap that raised targets cause is corrected: a tenth of what
-# is promised.
+# A gap that raised targets cause is corrected above this part of the objective: a tenth of the
+# promised gap.
 VISIBLE = 1e-10
 
 
 class ConstantPiece:
-    """A piece of a path that needs no walk: one constant function is optimal all along.
-
-    Parameters
-    ----------
-    begin, end : float
-        The range of the path's parameter.
-    solution : Solution
-        The solution, whose θ are zero.
-    """
+    """A piece of a path that needs no walk: one solution, with θ = 0, is optimal all along."""
 
     nbytes = 0
 
@@ -55,7 +47,7 @@ class ConstantPiece:
         return self._found
 
     def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
-        """Return the solution as often as asked for."""
+        """Return the solution, once for each node."""
         _, theta, w, multiplier = self._found
         k = last - first
         thetas = np.tile(theta, (k, 1)) if with_theta else None
@@ -63,7 +55,7 @@ class ConstantPiece:
 
 
 def constant_piece(data: TrainingData, begin: float, end: float) -> ConstantPiece | None:
-    """Return the whole path of a regression if a constant that costs nothing fits all y."""
+    """Return the whole path of a regression if a constant with zero objective fits all y."""
     present = data.target[data.weight > 0.0]
     value = float(present[0])
     if (present != value).any() or (value != 0.0 and not data.constant.free):
@@ -75,19 +67,7 @@ def constant_piece(data: TrainingData, begin: float, end: float) -> ConstantPiec
 
 
 class WalkedPiece:
-    """What one walk has left, in terms of the path it belongs to.
-
-    Parameters
-    ----------
-    job : Job
-        What was solved.
-    data : TrainingData
-        Where the rows come from.
-    way : Way
-        How the job's line was walked.
-    record : Record
-        What was recorded.
-    """
+    """The solutions of one walk, replayed from its record, in terms of the path's parameter."""
 
     def __init__(self, job: Job, data: TrainingData, way: Way, record: Record) -> None:
         self.job, self.data, self.way, self.record = job, data, way, record
@@ -95,50 +75,38 @@ class WalkedPiece:
         self.line = line.raised(way.rise)
         self._given_target = line.target0 if job.corrects_targets else None
         self._factor = -way.unit if way.turned else way.unit
-        self._start_afresh()
-
-    def _start_afresh(self) -> None:
         self._lock = threading.Lock()
         self._last: tuple[float, Solution] | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        derived = ("_replay", "_sweeper", "_lock", "_last", "_nodes", "kinks")
-        return {name: value for name, value in self.__dict__.items() if name not in derived}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._start_afresh()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return WalkedPiece, (self.job, self.data, self.way, self.record)
 
     @cached_property
     def _replay(self) -> Replay:
-        return self._replay_on(self.data.rows)
+        return Replay(self.data.rows, self.line, self.record)
 
     @cached_property
     def _sweeper(self) -> Replay:
-        """What sweeps that are after θ go by."""
-        if self.data.sweep_rows is self.data.rows:
-            return self._replay
-        return self._replay_on(self.data.sweep_rows)
-
-    def _replay_on(self, rows: Rows) -> Replay:
-        return Replay(rows, self.line, self.record)
+        """The replay for sweeps with θ, on rows with fewer columns."""
+        rows = self.data.sweep_rows
+        return self._replay if rows is self.data.rows else Replay(rows, self.line, self.record)
 
     def _value(self, t: np.ndarray) -> np.ndarray:
-        """Return the path's parameter at t of the walk."""
+        """Return the path's parameter at t on the walk."""
         return np.asarray(self.job.from_t(1.0 - t if self.way.backward else t))
 
     @cached_property
     def kinks(self) -> np.ndarray:
-        """The kinks in terms of the path's parameter, increasing, ends included."""
+        """The kinks in terms of the path's parameter: increasing, with both ends."""
         t = np.concatenate(([self.record.begin], self.record.t, [self.record.end]))
         kinks = self._value(t[::-1] if self.way.backward else t)
         return kinks[np.concatenate(([True], np.diff(kinks) > 0.0))]
 
     @cached_property
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Each t where there is a kink, and how many events are over, in the order of the path.
+        """The t of each kink and the number of events before it, in the order of the path.
 
-        Where a free intercept can jump, t is there twice, before and after it.
+        Where a free intercept can jump, t is listed twice: before and after the jump.
         """
         record = self.record
         t = np.unique(record.t)
@@ -156,10 +124,10 @@ class WalkedPiece:
         return (t[::-1].copy(), over[::-1].copy()) if self.way.backward else (t, over)
 
     def _may_jump(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """Return whether a free intercept can jump while so many events become so many.
+        """Return whether a free intercept can jump between these two numbers of events.
 
-        A point that is free before and after an event has the same margin and the same w, and
-        with them the same intercept: only where no point is free, there may be another one.
+        A point that is free before and after an event keeps its margin, and w does not jump, so the
+        intercept cannot either: it can only where no point is free.
         """
         record = self.record
         change = (AFTER[record.move] == FREE).astype(np.int64) - (BEFORE[record.move] == FREE)
@@ -169,15 +137,15 @@ class WalkedPiece:
 
     @property
     def nodes(self) -> np.ndarray:
-        """Where `sweep` goes, in terms of the path's parameter: between two, all is linear."""
+        """The nodes of `sweep` in terms of the path's parameter; all is linear between them."""
         return self._value(self._nodes[0])
 
     def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
         """Return the solutions at the nodes first, ..., last - 1.
 
-        With θ, w may have fewer coordinates: its length and its last one are right.
+        With θ, w may have other and fewer coordinates; its norm and its last one are the same.
         """
-        t, over = (part[first:last] for part in self._nodes)
+        t, over = (array[first:last] for array in self._nodes)
         rows = self.data.sweep_rows if with_theta else self.data.rows
         w, multiplier = np.empty((len(t), rows.n_cols)), np.empty(len(t))
         theta = np.empty((len(t), rows.n_rows)) if with_theta else None
@@ -192,9 +160,7 @@ class WalkedPiece:
     @property
     def nbytes(self) -> int:
         """Bytes of the record."""
-        record = self.record
-        arrays = (record.status, record.free, record.t, record.index, record.move)
-        return sum(array.nbytes for array in arrays)
+        return sum(x.nbytes for x in vars(self.record).values() if isinstance(x, np.ndarray))
 
     @property
     def counters(self) -> dict[str, int]:
@@ -210,9 +176,9 @@ class WalkedPiece:
 
     def only_at(self, values: np.ndarray) -> Record:
         """Return a record that has the index sets at these values of the parameter only."""
-        record, places = self.record, self.job.to_t(values)
+        record, times = self.record, self.job.to_t(values)
         status, statuses, over = record.status.copy(), [record.status], 0
-        times = np.sort(1.0 - places) if self.way.backward else places
+        times = np.sort(1.0 - times) if self.way.backward else times
         with self._lock:
             for t in times:
                 _, position = self._at_its_kink(float(t))
@@ -221,19 +187,15 @@ class WalkedPiece:
                 over = max(over, position)
                 statuses.append(status.copy())
         moves = [_moves(*pair) for pair in pairwise(statuses)]
-        return Record(
-            record.begin,
-            record.end,
-            record.status,
-            record.free,
-            np.repeat(times, [len(index) for index, _ in moves]),
-            np.concatenate([index for index, _ in moves]),
-            np.concatenate([move for _, move in moves]),
-            record.counters,
+        return replace(
+            record,
+            t=np.repeat(times, [len(index) for index, _ in moves]),
+            index=np.concatenate([index for index, _ in moves]),
+            move=np.concatenate([move for _, move in moves]),
         )
 
-    def _solve(self, place: float) -> Solution:
-        t = 1.0 - place if self.way.backward else place
+    def _solve(self, t: float) -> Solution:
+        t = 1.0 - t if self.way.backward else t
         (status, theta, w, multiplier), _ = self._at_its_kink(t)
         empty = (self.line.width(t) == 0.0) & (status != FREE)
         if empty.any():  # on either side of the margin its θ is the same
@@ -246,12 +208,11 @@ class WalkedPiece:
         return Solution(status, factor * theta, factor * w, factor * multiplier)
 
     def _at_its_kink(self, t: float) -> tuple[Solution, int]:
-        """Return the walk's solution at t, by the sets that fit best where t is all but a kink.
+        """Return the walk's solution at t, and after how many events its index sets hold.
 
-        And after how many events these are the sets.
-
-        A kink is recorded to the last digit of t or two, and where rows are long that much of t
-        moves w visibly. The points that change sides thereabouts tell before from after.
+        A kink is accurate to one or two units of the last digit of t, and with long rows that much
+        of t moves w visibly. Near a kink, the index sets are those that best fit the slacks of the
+        points that change sides there.
         """
         times = self.record.t
         near = NEAR_A_KINK * np.spacing(t)
@@ -276,7 +237,7 @@ class WalkedPiece:
         return best
 
     def _by_sets(self, position: int, t: float) -> tuple[Solution, np.ndarray]:
-        """Return the solution by the index sets after so many events, and the targets it meets."""
+        """Return the solution for the index sets after so many events, and the targets it meets."""
         self._replay.seek(position)
         raised = self.line.target(t)
         found = Solution(*self._replay.solution(t, raised))
@@ -300,7 +261,7 @@ class WalkedPiece:
 
 
 def _moves(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which points are elsewhere, and their moves; those that leave the free set first."""
+    """Return which points have changed sets, and their moves; departures from FREE come first."""
     index = np.flatnonzero(before != after)
     move = np.empty(len(index), dtype=np.int8)
     for k, (one, other) in enumerate(zip(BEFORE, AFTER, strict=True)):
@@ -310,17 +271,7 @@ def _moves(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 class Walked(Solutions):
-    """The exact solutions: walked pieces, one after the other along the path.
-
-    Parameters
-    ----------
-    job : Job
-        What was solved.
-    data : TrainingData
-        On what.
-    pieces : sequence of WalkedPiece or ConstantPiece
-        In the order of the path.
-    """
+    """The exact solutions: walked pieces, in the order of the path."""
 
     method = "exact"
     noun = "kinks"
@@ -340,7 +291,7 @@ class Walked(Solutions):
 
     @property
     def nodes(self) -> np.ndarray:
-        """The kinks; one where a free intercept can jump is there twice."""
+        """The kinks; one where a free intercept can jump is listed twice."""
         return np.concatenate([piece.nodes for piece in self.pieces])
 
     @property
@@ -349,11 +300,9 @@ class Walked(Solutions):
         return self.kinks.nbytes + sum(piece.nbytes for piece in self.pieces)
 
     def solution(self, value: float) -> Solution:
-        """Return the solution, by the index sets of its piece."""
-        for piece in self.pieces[:-1]:
-            if value < piece.kinks[-1]:
-                return piece.solution(value)
-        return self.pieces[-1].solution(value)
+        """Return the solution from the piece that it belongs to."""
+        own = (piece for piece in self.pieces[:-1] if value < piece.kinks[-1])
+        return next(own, self.pieces[-1]).solution(value)
 
     def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
         """Return the solutions at the nodes first, ..., last - 1."""
@@ -372,12 +321,12 @@ class Walked(Solutions):
         )
 
     def measure(self, value: float) -> Measure:
-        """Judge the solution from the data, with each θ within its bounds."""
+        """Measure the solution from the data, with each θ within its bounds."""
         solution = self.job.in_boxes(self.data, self.solution(value), value)
         return self.data.measure(solution, self.line, self.job.to_t(value))
 
     def certify(self, max_points: int | None) -> Certificate:
-        """Judge the solutions at all kinks and midpoints, or at `max_points` of them."""
+        """Measure the solutions at all kinks and midpoints, or at `max_points` of them."""
         points = np.unique(np.concatenate((self.kinks, 0.5 * (self.kinks[1:] + self.kinks[:-1]))))
         complete = max_points is None or len(points) <= max_points
         if max_points is not None and not complete:
