@@ -56,3 +56,31 @@ def test_no_test_file_is_longer_than_can_be_read_at_once():
         for file in Path(__file__).parent.glob("*.py")
     }
     assert {name: n for name, n in lengths.items() if n > MOST_LINES} == {}
+
+
+def numbers(file):
+    """Yield the names and values of a module's constants that are numbers."""
+    for node in ast.parse(file.read_text("utf-8")).body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, value = node.targets[0], node.value
+            pairs = (
+                zip(target.elts, value.elts, strict=True)
+                if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+                else [(target, value)]
+            )
+            for name, number in pairs:
+                try:
+                    found = eval(compile(ast.Expression(number), "", "eval"), {})
+                except Exception:
+                    continue
+                if isinstance(name, ast.Name) and name.id.isupper() and type(found) in (int, float):
+                    yield name.id, found
+
+
+def test_no_number_has_the_name_of_another_one():
+    values = {}
+    for file in PACKAGE.rglob("*.py"):
+        for name, value in numbers(file):
+            values.setdefault(name, set()).add(value)
+    assert len(values) > 100
+    assert not {name: each for name, each in values.items() if len(each) > 1}

@@ -237,9 +237,7 @@ def test_the_share_of_kinks_is_known_on_the_papers_data(case, paper_data, monkey
 
 
 def check_shares(X, y, arguments, monkeypatch):
-    monkeypatch.setattr(
-        "taupath.engine.solver.REPORT_PAUSE", 0.0
-    )  # as many reports as there can be
+    monkeypatch.setattr("taupath.engine.solver.REPORT_PAUSE", 0.0)  # as many reports as possible
     calls = []
     path = tp.quantile_path(X, y, progress=lambda *call: calls.append(call), **arguments)
     fractions, kinks = np.array(calls).T

@@ -310,8 +310,8 @@ def test_identifiers_that_are_not_there_are_said(run, folder):
     out, err = run("predict", "model.tau", "anonymous.csv")
     assert list(columns_of(out)) == ["prediction"]
     assert (
-        "anonymous.csv has no column 'customer', which `fit` was asked to keep: predictions go "
-        "without"
+        "anonymous.csv has no column 'customer', which `fit` was asked to keep: the output goes "
+        "without it"
     ) in err
     asked = ("predict", "model.tau", "anonymous.csv", "--keep-id", "customer")
     assert run(*asked, status=1) == "taupath: anonymous.csv has no column 'customer' to keep\n"

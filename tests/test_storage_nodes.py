@@ -406,3 +406,13 @@ def test_numbers_that_cannot_be_are_refused(name, value, tmp_path):
         return
     with pytest.raises(tp.ModelFileError):
         tp.load(tmp_path / "path.tau")
+
+
+def test_certify_takes_both_x_and_y_or_neither():
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
+    path = tp.quantile_path(X, y)
+    for given in ({"X": X}, {"sample_weight": np.ones(len(y))}, {"y": y}):
+        with pytest.raises(TypeError, match="both X and y, or neither"):
+            path.certify(**given)
+    with pytest.raises(AttributeError, match="'Cs'"):
+        path.Cs  # noqa: B018  # the access is what is tested

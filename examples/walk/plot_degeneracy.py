@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import taupath as tp
-from taupath.engine.solver import RAISE
+from taupath.engine.tolerances import RAISE
 
 rng = np.random.default_rng(0)
 y = np.repeat([-1, 1], 150)

@@ -27,7 +27,7 @@ MAX_MARGINS = 8
 MAX_LABELS = 100
 
 # Attributes of a `RowSummary` of which the largest counts; all others are sums.
-TAKEN_AS_MAXIMUM = (
+MAXIMA = (
     "dot_depth",
     "sum_depth",
     "loss_depth",
@@ -181,16 +181,14 @@ class Summarize(Request):
     def of(self, partition: Partition, rows: RowSums) -> Reply:
         """Return the summary, sums and largest values apart."""
         summary = rows.summary()
-        names = [each.name for each in fields(summary) if each.name not in TAKEN_AS_MAXIMUM]
+        names = [each.name for each in fields(summary) if each.name not in MAXIMA]
         sums = {name: np.asarray(getattr(summary, name), dtype=float) for name in names}
-        return Reply(sums, {name: getattr(summary, name) for name in TAKEN_AS_MAXIMUM})
+        return Reply(sums, {name: getattr(summary, name) for name in MAXIMA})
 
 
 def as_summary(reply: Reply, n_partitions: int, depth: int) -> RowSummary:
     """Return the summary of all partitions, whose sums go through `depth` more additions."""
-    peaks: dict[str, Any] = reply.peaks | {
-        name: int(reply.peaks[name]) for name in TAKEN_AS_MAXIMUM[:4]
-    }
+    peaks: dict[str, Any] = reply.peaks | {name: int(reply.peaks[name]) for name in MAXIMA[:4]}
     peaks["sum_depth"] += depth
     peaks["loss_depth"] += depth
     sums: dict[str, Any] = {

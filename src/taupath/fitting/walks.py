@@ -20,7 +20,7 @@ from taupath.progress import Tell
 
 # With at least this many samples and at most this many features, the middle of a path is guessed so
 # that a second walk can begin there. Otherwise the guess takes longer than the walk it saves.
-GUESSED_FROM_SAMPLES, GUESSED_UP_TO_FEATURES = 2000, 2000
+ENOUGH_SAMPLES, FEW_FEATURES = 2000, 2000
 # Gap of the guess, relative to the objective at w = 0: small enough that few index sets are wrong.
 GUESSED_WITHIN = 1e-4
 # For progress: part of C_max below which kinks are no longer dense on a logarithmic scale.
@@ -49,9 +49,7 @@ def walk_classification(
     mirrored = all(1.0 - (1.0 - t) == t for t in tau_range)
     n_samples, n_features = data.shape
     linear = data.kernel is None
-    can_guess = (
-        linear and n_features <= GUESSED_UP_TO_FEATURES and n_samples >= GUESSED_FROM_SAMPLES
-    )
+    can_guess = linear and n_features <= FEW_FEATURES and n_samples >= ENOUGH_SAMPLES
     if others is None or not (mirrored or can_guess):
         walks = [Leg(False, solve_path(rows, line, begin, end, order, progress))]
     else:

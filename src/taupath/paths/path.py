@@ -115,7 +115,7 @@ class SolutionPath:
     @property
     def Cs(self) -> np.ndarray:
         """The kinks of a path over C, increasing, from 0 to C_max."""
-        self._own("C_max")
+        self._own("C_max", "Cs")
         return self.taus
 
     @property
@@ -128,10 +128,11 @@ class SolutionPath:
         """The certificate of a path that was stored without its training data."""
         return cast(Certificate, self._own("stated"))
 
-    def _own(self, name: str) -> Any:
+    def _own(self, name: str, asked: str | None = None) -> Any:
+        """Return what the job or the solutions call `name`, if they have it."""
         found = getattr(self.job, name, getattr(self.solutions, name, None))
         if found is None:
-            raise AttributeError(f"{self!r} has no attribute {name!r}")
+            raise AttributeError(f"{self!r} has no attribute {asked or name!r}")
         return found
 
     # -- solutions -----------------------------------------------------------------------------
@@ -416,9 +417,11 @@ class SolutionPath:
             bounds the gaps at all τ, in the units of `duality_gap`; `worst_kkt` is the largest
             violation at a node.
         """
-        if y is None:
+        if y is None and X is None and sample_weight is None:
             return self.solutions.certify(max_points)
         given = max_points if X is None else X
+        if y is None or np.ndim(given) == 0:
+            raise TypeError("certify takes both X and y, or neither")
         return self.attach(given, y, sample_weight).certify()
 
     def attach(self, X: Any, y: Any, sample_weight: Any = None) -> "SolutionPath":
