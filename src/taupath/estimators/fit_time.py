@@ -18,9 +18,9 @@ from taupath.progress import Display, duration
 # extrapolated this way were right within a factor of 1.5.
 FEW, MORE = 2000, 4000
 MOST_GROWTH = 1.5
-# Share of the samples in the approximate trial fit, which has between MORE and MOST_TRIED samples.
+# Share of the samples in the approximate trial fit, which has between MORE and LARGEST_TRIAL samples.
 # Its time is taken to grow linearly, which overestimates it by a factor of two at most.
-PART, MOST_TRIED = 0.2, 100_000
+PART, LARGEST_TRIAL = 0.2, 100_000
 # Seconds above which a fit counts as long; for shorter ones, advice is not worth reading.
 LONG = 30.0
 # The approximate fit is mentioned if it is faster by this factor: beyond the estimates' error.
@@ -70,7 +70,7 @@ def forecast(follow: Callable[..., Any], job: dict[str, Any]) -> Forecast | None
         exact = more * (n / MORE) ** growth
         if exact <= LONG:
             return None
-        m = min(max(int(PART * n), MORE), MOST_TRIED)
+        m = min(max(int(PART * n), MORE), LARGEST_TRIAL)
         return Forecast(exact, _seconds(follow, job, m, "approximate", TRIAL * exact) * n / m)
     except (WalkFailed, _TooSlow):
         return None

@@ -20,7 +20,7 @@ from taupath.reproduce.text_tables import table
 from taupath.reproduce.timing import PAPER_TIMES
 
 # Samples in the smallest part, and random orders of the samples that parts are taken from.
-SMALLEST = 20
+SMALLEST_PART = 20
 N_ORDERS = 3
 SIMULATED = "simulated, RBF"
 
@@ -43,7 +43,7 @@ class Count:
 def sizes_up_to(n_samples: int) -> list[int]:
     """Return n_samples and its halves, the smallest first."""
     sizes = []
-    while n_samples >= SMALLEST:
+    while n_samples >= SMALLEST_PART:
         sizes.append(n_samples)
         n_samples = (n_samples + 1) // 2
     return sizes[::-1]
@@ -149,7 +149,9 @@ def _draw(axes: Any, counts: dict[str, list[Count]]) -> None:
             left.plot(paper.n_samples, paper.kinks, "D", color=PALETTE[k], fillstyle="none")
             part = paper.kinks / (paper.n_samples * np.log(paper.n_samples))
             right.plot(paper.n_samples, part, "D", color=PALETTE[k], fillstyle="none")
-    n = np.geomspace(SMALLEST, max(count.n_samples for own in counts.values() for count in own))
+    n = np.geomspace(
+        SMALLEST_PART, max(count.n_samples for own in counts.values() for count in own)
+    )
     left.plot(n, n * np.log(n), color=GREY, linestyle="--", linewidth=1.0, label="n log n")
     right.axhline(1.0, color=GREY, linestyle="--", linewidth=1.0)
     left.plot([], [], "D", color=GREY, fillstyle="none", label="the paper's")
