@@ -18,8 +18,8 @@ from taupath.progress import Display, duration
 # extrapolated this way were right within a factor of 1.5.
 FEW, MORE = 2000, 4000
 MOST_GROWTH = 1.5
-# Share of the samples in the approximate trial fit, which has between MORE and LARGEST_TRIAL samples.
-# Its time is taken to grow linearly, which overestimates it by a factor of two at most.
+# Share of the samples in the approximate trial fit, which has between MORE and LARGEST_TRIAL
+# samples. Its time is taken to grow linearly, which overestimates it by a factor of two at most.
 PART, LARGEST_TRIAL = 0.2, 100_000
 # Seconds above which a fit counts as long; for shorter ones, advice is not worth reading.
 LONG = 30.0
