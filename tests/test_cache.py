@@ -89,3 +89,24 @@ def test_too_small_a_budget_says_what_is_needed():
         taupath.quantile_path(X, y, kernel="rbf", cache_size=0.1)
     with pytest.raises(ValueError, match="cache_size must be finite and above 0"):
         taupath.quantile_path(X, y, kernel="rbf", cache_size=0.0)
+
+
+def test_a_row_that_failed_once_is_computed_again():
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(300, 3)), np.arange(300) % 2
+    failing = []
+
+    def kernel(one, other):
+        if failing:
+            failing.pop()
+            raise KeyboardInterrupt
+        return np.exp(-0.5 * ((one[:, None, :] - other[None, :, :]) ** 2).sum(axis=2))
+
+    path = taupath.quantile_path(X, y, kernel=kernel, cache_size=0.25)
+    expected = path.alpha(0.4)
+    again = taupath.quantile_path(X, y, kernel=kernel, cache_size=0.25)
+    failing.append(True)
+    with pytest.raises(KeyboardInterrupt):
+        again.alpha(0.4)
+    assert not failing
+    assert_allclose(again.alpha(0.4), expected, rtol=0, atol=1e-12)

@@ -45,12 +45,27 @@ def test_imports_go_down_the_table_of_the_page_for_contributors(graph):
 
 
 def test_only_its_command_imports_the_reproduction(graph):
-    users = {rooms.room(name) for name, used in graph.items() if "taupath.reproduce" in used}
-    assert users <= {"commands", "reproduce"}
+    users = {name for name, used in rooms.between_rooms(graph).items() if "reproduce" in used}
+    assert users == {"commands"}
 
 
 def test_the_engine_knows_nothing_of_training_data(graph):
     assert rooms.between_rooms(graph)["engine"] <= {"_core", "exceptions", "progress"}
+
+
+def test_the_core_imports_nothing_but_itself():
+    files = [
+        file for kind in ("pyx", "pxd") for file in (rooms.PACKAGE / "_core").glob(f"*.{kind}")
+    ]
+    assert len(files) > 20
+    found = {
+        name
+        for file in files
+        for name in re.findall(
+            r"^\s*(?:from|c?import) (taupath[\w.]*)", file.read_text("utf-8"), re.MULTILINE
+        )
+    }
+    assert found and all(name.startswith("taupath._core") for name in found)
 
 
 def test_the_picture_of_the_rooms_is_up_to_date(graph):

@@ -36,7 +36,7 @@ PURPOSE = {
     "tables": "files to columns",
 }
 
-# Layout, in pixels.
+# Width and height of a box, and the height of a floor, in pixels.
 BOX, HEIGHT = (190, 44), 78
 
 
@@ -61,7 +61,9 @@ def _targets(file: Path, name: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             found = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                raise ValueError(f"{file}: a relative import, which is not followed")
             found = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             found = []

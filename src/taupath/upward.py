@@ -11,7 +11,7 @@ _work: dict[str, Callable[..., Any]] = {}
 
 
 def provide(**functions: Callable[..., Any]) -> None:
-    """Say which functions do the work."""
+    """Register the functions that do the work."""
     _work.update(functions)
 
 

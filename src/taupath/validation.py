@@ -45,7 +45,7 @@ def is_dask(*values: Any) -> bool:
 
 
 def check_features(X: Any, single: bool = False) -> "np.ndarray | sp.csr_array":
-    """Return X as C-contiguous float64 or as CSR with sorted, unique int32 indices.
+    """Return X as C-contiguous float64 or as CSR with sorted, unique indices.
 
     Copies only where storage or precision has to change. With `single`, float32 stays float32.
     """

@@ -13,7 +13,7 @@ from taupath._core._factor cimport make_factor
 from taupath._core._tolerances cimport BALANCED
 
 cdef enum:
-    MOST_REFINEMENTS = 4        # of the sum of signed coefficients; one gains nearly all digits
+    MOST_BALANCINGS = 4        # of the sum of signed coefficients; one gains nearly all digits
 
 
 cdef FreeSystem make_system(Rows rows, Py_ssize_t capacity):
@@ -78,7 +78,7 @@ cdef class BalancedSystem(FreeSystem):
         if m == 0:
             return v
         weight = self._set_level()
-        for _attempt in range(MOST_REFINEMENTS):
+        for _attempt in range(MOST_BALANCINGS):
             lack = -total
             terms = fabs(<double> total)
             for a in range(m):

@@ -129,12 +129,15 @@ cdef class CachedRows(KernelRows):
 
     cdef const double* row(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t slot = self.slot_of[i]
+        cdef bint known
         if slot < 0:
             slot = self._vacate()
             with gil:
                 self._compute(i, slot)
-            self.slot_of[i] = <int> slot
-            self.owner[slot] = <int> i
+                known = self.error is None      # else the row is zero and must not be found again
+            self.owner[slot] = <int> i if known else -1
+            if known:
+                self.slot_of[i] = <int> slot
         self.recent[slot] = 1
         return &self.slots[slot, 0]
 

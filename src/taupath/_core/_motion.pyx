@@ -41,7 +41,10 @@ cdef class Motion:
     """
 
     def __init__(self, Rows rows, Line line, state):
+        # free rows are independent: at most n_cols, and one more while a point enters; see `Walk`
         cdef Py_ssize_t most = min(rows.n_cols, rows.n_rows) + 1, m = len(state.free)
+        if m > most:
+            raise ValueError("free points are linearly dependent")
         self.rows, self.line = rows, line
         self.rounding.longest_step = 1.0
         set_moment(&self.now, state.t, 0.0)

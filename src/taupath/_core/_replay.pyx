@@ -208,7 +208,7 @@ cdef class Replay:
             set_aside.append(i)
         for i in set_aside:
             self.factor.append(<int> i)
-        self.rows.check()
+        self._check_rows()
         return (np.asarray(status), np.asarray(theta), np.asarray(exact, dtype=float),
                 float(multiplier))
 
@@ -248,7 +248,15 @@ cdef class Replay:
             self._go_on(t[k], w[k], None if theta is None else theta[k], &shift)
             self.carrying = True
             multiplier[k] = <double> shift
-        self.rows.check()
+        self._check_rows()
+
+    cdef _check_rows(self):
+        """Raise the error of a row that could not be computed; the factor is then made again."""
+        try:
+            self.rows.check()
+        except BaseException:
+            self.built = self.summed = self.carrying = False
+            raise
 
     cdef _go_on(self, double t, double[::1] w, double[::1] theta, long double* shift):
         """Fill in w and θ (unless None) at t, from the solution before."""

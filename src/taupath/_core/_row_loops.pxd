@@ -75,7 +75,7 @@ cdef inline number dense_dot(const entry* x, Py_ssize_t d, const number* v,
                              number rest) noexcept nogil:
     """Return Σ x_j v_j + rest.
 
-    The rest, of the bias, comes last: where it is large, the other terms are not rounded to it.
+    The rest is the bias term. It is added to finished sums, so a large one rounds no other term.
     """
     cdef Py_ssize_t j
     cdef number a = zero[number](v), b = a

@@ -10,7 +10,7 @@ cdef extern from *:
 
 cdef enum:
     PREFETCHED = 64     # entries of a row to prefetch; the hardware continues from there
-    # Terms added up before their sum is added to the total, so that rounding grows with √n.
+    # Terms added up before their sum is added to the total: rounding grows with BLOCK + n / BLOCK.
     BLOCK = 256
 
 

@@ -23,8 +23,8 @@ cdef extern from *:
     #define STALE 1e-5
     /* ... unless the residual is invisible beside the terms of the sum. */
     #define STALE_VISIBLE 1e-12
-    /* A blocked Cholesky factor is taken if its smallest pivot is above this part of its largest:
-       then half of the digits are left, and refinement finds the others. */
+    /* A blocked Cholesky factor is taken if its smallest diagonal entry is above this part of its
+       largest: a solve then keeps about four digits, and refinement finds the others. */
     #define WELL_CONDITIONED 1e-6
 
     /* -- the motion ------------------------------------------------------------------------- */
@@ -57,7 +57,8 @@ cdef extern from *:
     #define RESTING 1e-13
     /* Deadlines are early by this, so that rounding in a distance does not make a point late. */
     #define EARLY (1.0 - 1e-9)
-    /* Distances of w are rounded up by this: sums of squares over few columns lose three digits. */
+    /* Distances of w are rounded up by this: sums of squares over at most 128 columns lose less
+       than three digits. */
     #define FARTHER (1.0 + 1e-12)
 
     /* -- the walk --------------------------------------------------------------------------- */

@@ -88,8 +88,8 @@ cdef class Checkpoint:
         memcpy(&self.theta[0], &motion.theta[0], self.size * sizeof(long double))
 
 
-# Steps of length zero in a row after which a walk has stalled: an exchange may take one for every
-# free point, and ties of so many points more have not been seen.
+# A walk has stalled after this many steps of length zero in a row. An exchange may take one step
+# for every free point, and no tie has been seen that took 1000 more.
 cdef Py_ssize_t ZERO_STEPS = 1000, ZERO_STEPS_PER_FREE = 10
 
 
@@ -170,6 +170,8 @@ cdef class Walk:
         cdef Py_ssize_t last = self.log.size + n_events
         cdef Event event
         while self.log.size < last:
+            if self.motion.factor.size == self.motion.theta.shape[0]:
+                return STALLED      # more free rows than columns: some are independent by rounding
             if self.motion.factor.size == self.motion.factor.capacity:
                 return FULL
             event = self.search.next_event()

@@ -84,13 +84,13 @@ def lines(demo: "BreastCancer", output: str) -> Iterator[str]:
     yield "miss : alarm is what the two mistakes cost; costs are those of all mistakes together."
     yield "Without model: the same decision for all, whichever is cheaper."
     yield ""
-    yield from certificate_lines(demo.certificate)
+    yield from sentences_about(demo.certificate)
     demo.write_report(output)
     yield ""
     yield f"Try costs of your own: open {output} in a browser."
 
 
-def certificate_lines(certificate: "Certificate") -> Iterator[str]:
+def sentences_about(certificate: "Certificate") -> Iterator[str]:
     """Yield a certificate in words."""
     extent = "every kink and every midpoint" if certificate.complete else "a sample of the path"
     yield f"Certificate, from the data, at {certificate.n_checked} values of τ ({extent}):"

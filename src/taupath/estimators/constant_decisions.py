@@ -9,8 +9,8 @@ from taupath.validation import Checked
 # Training rows of either class that are decided first: if decisions differ at all, they nearly
 # always differ among these.
 LOOKED_AT_FIRST = 64
-# Accuracy of the borders of the constant ranges, in τ: messages show three digits.
-PRECISION = 1e-6
+# Accuracy of the borders of the constant ranges, in τ: finer than messages show.
+BORDER_ACCURACY = 1e-6
 
 
 class ConstantDecisions:
@@ -57,7 +57,7 @@ class ConstantDecisions:
         self.at(path, begin, monotone)
         self.at(path, end, monotone)
         for ends in (self._end_of_positive, self._begin_of_negative):
-            while np.diff(ends(begin, end))[0] > PRECISION:
+            while np.diff(ends(begin, end))[0] > BORDER_ACCURACY:
                 self.at(path, 0.5 * sum(ends(begin, end)), monotone)
         return self.positive_to, self.negative_from
 

@@ -39,7 +39,7 @@ class Forecast:
 
 
 class _TooSlow(Exception):
-    """A trial fit takes longer than it is worth."""
+    """A trial fit takes too long."""
 
 
 def advise(progress: Any, follow: Callable[..., Any], job: dict[str, Any]) -> None:

@@ -82,7 +82,7 @@ def differences(model: Model, table: Table) -> str | None:
     """Return how a table differs from the training table, None if it does not."""
     X = model.preparation.features(table)
     if not model.preparation.has_response(table):
-        return "it has no column of what is to be predicted"
+        return "it does not hold the values to be predicted"
     try:
         y = model.preparation.response(table)
     except TableError as error:
