@@ -132,6 +132,13 @@ class KernelData(TrainingData):
             self._n_slots,
         )
 
+    def constant_function(self, value: float) -> tuple[np.ndarray, float]:
+        """Return w and the multiplier of f(x) = value, which is 0 unless the intercept is free."""
+        w = np.zeros(self.rows.n_cols)
+        if value and not self.rows.dual:
+            w[-1] = value / self.constant.bias
+        return w, value
+
     @property
     def most_free(self) -> int:
         """How many points can be free at a time."""
