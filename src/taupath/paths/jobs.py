@@ -25,6 +25,11 @@ class Boxes:
     upper0: np.ndarray
     upper1: np.ndarray
 
+    @property
+    def ends(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """All four, in the order of `Line`."""
+        return self.lower0, self.lower1, self.upper0, self.upper1
+
     def lower(self, t: float | np.ndarray) -> np.ndarray:
         """Return l at t; for a column of t, one row each."""
         return np.asarray((1.0 - t) * self.lower0 + t * self.lower1)
@@ -35,14 +40,12 @@ class Boxes:
 
     def widest(self) -> float:
         """Return the largest |l| or |h|: what one unit of slack costs at most."""
-        return float(max(np.abs(end).max() for end in vars(self).values()))
+        return float(max(np.abs(end).max() for end in self.ends))
 
     def line(self, responses: Responses) -> Line:
         """Return the line of these boxes for samples with these signs, targets and weights."""
         own = (responses.sign < 0.0).astype(np.intp)
-        lower0, lower1, upper0, upper1 = (
-            responses.weight * end[own] for end in vars(self).values()
-        )
+        lower0, lower1, upper0, upper1 = (responses.weight * end[own] for end in self.ends)
         return Line(lower0, lower1, upper0, upper1, responses.target, responses.target)
 
 
