@@ -179,7 +179,7 @@ def test_the_bound_is_above_every_point_of_any_chord(seed, regression):
     aims = float(weight @ np.abs(target))
     rounding = Rounding(d + 1, n, n, d + 1, reach, aims, float(weight.sum()), 0.0, 0.0)
     losses = SampleLosses(target, weight, sign.astype(np.int8))
-    gap_bound = GapBound(rounding, losses, boxes, free=False)
+    gap_bound = GapBound(rounding, losses, boxes, free=False, unit_t=job.unit_at)
 
     def box(t: float) -> tuple[np.ndarray, np.ndarray]:
         return weight * boxes.lower(t)[own], weight * boxes.upper(t)[own]

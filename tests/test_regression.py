@@ -250,6 +250,9 @@ def test_a_constant_is_predicted_wherever_it_costs_nothing(kernel, intercept):
         assert_array_equal(path.decision_function(X, [0.1, 0.6, 1.0]), constant)
         assert_array_equal(path.alpha(0.3), 0.0)
         assert path.intercept(0.3) == constant
+        each = path.decide_each(np.tile(X, (6, 1)), np.linspace(0.1, 1.0, 48))
+        assert_allclose(each, constant, rtol=1e-15)
+        assert_array_equal(path.crossings(X).length, 0.9 if constant == 0.0 else 0.0)
         above, on, below = path.index_sets(0.3)
         assert_array_equal(on, np.flatnonzero(weight))
         assert_array_equal(above if noise[2] > constant else below, [2])

@@ -21,6 +21,7 @@ import taupath
 from agreement import assert_refuses, assert_same_function, blobs
 from canonical import Task, assert_regularization_path
 from real_data import load_dense, slow
+from taupath.paths.jobs import Job, QuantileClassification, QuantileRegression, Regularization
 
 NAN, INF = float("nan"), float("inf")
 
@@ -293,6 +294,23 @@ def test_a_pickled_path_answers_alike(kernel):
     Cs = np.linspace(0.0, 3.0, 7)
     assert_allclose(copy.decision_function(X, Cs), path.decision_function(X, Cs), atol=1e-12)
     assert copy.certify().holds()
+    assert not copy.Cs.flags.writeable
+
+
+def test_bounds_of_alpha_follow_from_the_boxes():
+    X, y = blobs()
+    path = taupath.regularization_path(X, y, 0.3, C_max=3.0, sample_weight=1.0 + (X[:, 0] > 0.0))
+    for C in (0.2, 3.0):
+        bounds = path.job.alpha_bounds(path.data, C)
+        assert_allclose(Job.alpha_bounds(path.job, path.data, C), bounds, rtol=1e-14)
+
+
+def test_a_job_with_classes_is_not_made_without_them():
+    with pytest.raises(TypeError, match="classes"):
+        Regularization(0.5, 1.0)
+    with pytest.raises(TypeError, match="classes"):
+        QuantileClassification(1.0)
+    assert QuantileRegression(1.0).classes is None
 
 
 def test_progress_goes_from_nothing_to_all():

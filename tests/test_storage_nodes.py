@@ -158,7 +158,7 @@ def test_the_certificate_is_found_again_from_data_that_are_given(case, tmp_path)
 @pytest.mark.parametrize("name", ["approximate", "simplified"])
 def test_what_takes_data_says_so(name, ask, tmp_path):
     path = stored(MADE[name][0], tmp_path / "path.tau")
-    with pytest.raises(ValueError, match=r"stored without its training data.*path\.attach\(X, y\)"):
+    with pytest.raises(ValueError, match=r"needs the training data.*path\.attach\(X, y\)"):
         ask(path)
 
 

@@ -3,6 +3,10 @@
 The command line needs them before it knows what to do, so nothing heavy is imported here.
 """
 
+# How a path is found.
+METHODS = ("exact", "approximate", "auto")
+# Kinds of intercepts.
+INTERCEPTS = ("augmented", "free", "none")
 # Formats that tables are read from.
 FORMATS = ("libsvm", "csv", "tsv", "parquet", "npz")
 # What the responses are: classes or numbers.

@@ -1,4 +1,4 @@
-"""Data access for the walk, the replay and the passes of approximate paths.
+"""Data access for the walk, the replay and the sums of approximate paths.
 
 Row i of the canonical problem is z_i = sign_i * [x_i, bias]; X itself is never copied or changed.
 Dense rows are here, sparse ones in `_sparse_rows`, rows of a kernel in `_kernel_rows`; no other

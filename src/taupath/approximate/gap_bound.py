@@ -28,7 +28,10 @@ ROOM_ABOVE_ROUNDING = 8.0
 
 @dataclass(frozen=True)
 class PrimalDualPoint:
-    """A primal and a dual point at t; w and v = Σ θ_i z_i are pairs as in `Points`."""
+    """A primal and a dual point at t.
+
+    w and v = Σ θ_i z_i are pairs, see `paths.training_data.Points`.
+    """
 
     t: float
     margin: Any  # <z_i, w> of all samples, or a reference to them that `Losses` understand
@@ -85,7 +88,7 @@ class GapBound:
     """
 
     def __init__(
-        self, rounding: Rounding, losses: Losses, boxes: Boxes, free: bool, unit_t: float = 0.5
+        self, rounding: Rounding, losses: Losses, boxes: Boxes, free: bool, unit_t: float
     ) -> None:
         self.rounding, self.losses, self.boxes, self.free = rounding, losses, boxes, free
         self._losses_at_zero = losses.losses_at_zero()

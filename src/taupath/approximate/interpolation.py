@@ -88,7 +88,7 @@ class NodeList(Interpolation):
     def beside(self, value: float) -> tuple[list[Node], float]:
         """Return the one or two nodes that a solution is made of, and its s between them."""
         k, s = interval_of(self.taus, value)
-        return [self[j] for j, share in ((k, 1.0 - s), (k + 1, s)) if share > 0.0], s
+        return [self[j] for j, weight in ((k, 1.0 - s), (k + 1, s)) if weight > 0.0], s
 
 
 def index_sets(low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ class Smoothing:
 
 @dataclass(frozen=True)
 class Node:
-    """The solution at one τ, from which and the data θ is computed.
+    """The solution at one τ: θ is computed from it and the data.
 
     Fractions are shift + scale a_i, with a scale for each class: with a free intercept, this makes
     Σ sign_i θ_i zero.

@@ -1,4 +1,4 @@
-"""Certified approximate paths: nodes at chosen τ, straight lines in between."""
+"""The search for nodes: steps in τ as long as the bound on the gaps between two nodes allows."""
 
 import numpy as np
 

@@ -38,7 +38,7 @@ INTERCEPT_RIDGE = 1e-12
 
 # -- the line search --
 # A length is accepted where the slope is at most this part of its value at the beginning. More
-# accuracy costs passes and saves no Newton steps.
+# accuracy costs products with all rows and saves no Newton steps.
 FLAT_SLOPE = 0.1
 MAX_TRIALS = 60
 # Until the minimum is bracketed, the length grows by at most this factor. Lengths below the second
@@ -56,7 +56,7 @@ MIN_SHRINK, MAX_SHRINK = 0.25, 0.7
 # A smoothed problem is solved if at most this part of the gap is not due to smoothing.
 SOLVED = 0.1
 # The part of the budget that smoothing should leave at a narrower width, and at the next node. The
-# margin makes up for the estimate of the gap, which assumes spread margins.
+# rest allows for the estimate of the gap, which assumes that margins are spread.
 SMOOTHING_SHARE, NEXT_SMOOTHING_SHARE = 0.5, 0.8
 
 # -- giving up --

@@ -13,7 +13,7 @@ from taupath.approximate.node_search import check_tol
 from taupath.approximate.rounding import Rounding, summation_depth
 from taupath.approximate.solutions import Certified
 from taupath.engine.status import FREE
-from taupath.paths.certificate import Measure, measure
+from taupath.paths.certificate import Measure, relative_violation
 from taupath.paths.jobs import Job
 from taupath.paths.path import SolutionPath
 from taupath.paths.training_data import Solution, Sweep, TrainingData
@@ -53,7 +53,7 @@ class AtKinks(Certified):
     @cached_property
     def gap_bound(self) -> GapBound:
         """The bound on gaps between nodes."""
-        return _gap_bound_on(self.job, self.data)
+        return _gap_bound_with_kernel(self.job, self.data)
 
     def take(self, kept: np.ndarray, tol: float) -> "AtKinks":
         """Return the solutions at some of the nodes."""
@@ -107,8 +107,8 @@ class AtKinks(Certified):
             t, points.margin, inner(self.data.target, solution.theta), points.w, points.v
         )
         off = self.data.imbalance(solution.theta, line, t)
-        found = measure(solution.theta, end.margin, line, t, 0.0, 0.0, off, 1.0)
-        return end, found.kkt * (float(np.abs(self.data.target).max()) or 1.0)
+        violation = relative_violation(solution.theta, end.margin, line, t, off)
+        return end, violation * (float(np.abs(self.data.target).max()) or 1.0)
 
 
 def simplify(path: SolutionPath, tol: float) -> SolutionPath:
@@ -207,7 +207,7 @@ def fewest_nodes(
     return np.array(kept)
 
 
-def _gap_bound_on(job: Job, data: TrainingData) -> GapBound:
+def _gap_bound_with_kernel(job: Job, data: TrainingData) -> GapBound:
     """Return the bound on the gaps of a job on these data, with any kernel."""
     n, d = data.shape
     columns = d + 1 if data.kernel is None else n

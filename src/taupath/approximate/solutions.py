@@ -166,7 +166,8 @@ class AtNodes(ByFunctions):
 def gap_bound_on(job: Job, data: StoredData, summary: RowSummary | None = None) -> GapBound:
     """Return the bound on the gaps of a job on these data; their summary may be known."""
     losses = SampleLosses(data.target, data.weight, data.rows.signs)
-    return GapBound(summary or data.row_sums().summary(), losses, job.boxes, data.constant.free)
+    summary = summary or data.row_sums().summary()
+    return GapBound(summary, losses, job.boxes, data.constant.free, job.unit_at)
 
 
 def node_solver(job: Job, data: StoredData) -> NodeSolver:

@@ -7,9 +7,9 @@ import numpy as np
 from taupath.approximate.row_sums import RowSums
 from taupath.engine.problem import Line
 from taupath.engine.rows import make_rows
-from taupath.paths.certificate import Measure, measure
+from taupath.paths.certificate import TINY, Measure, measure
 from taupath.paths.intercept import Intercept
-from taupath.paths.training_data import TINY, Responses, Solution, TrainingData
+from taupath.paths.training_data import Responses, Solution, TrainingData
 from taupath.validation import check_new_features
 
 

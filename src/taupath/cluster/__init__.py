@@ -1,5 +1,5 @@
 """Certified approximate paths of rows that stay on a Dask cluster.
 
-Knows how partitions answer requests and add up. Must not know of estimators. Only `entry` and
-`solutions` can be imported without Dask.
+Knows how partitions answer requests and add up. Must not know of estimators. `entry`,
+`requests` and `solutions` import no Dask.
 """

@@ -3,13 +3,14 @@
 from types import ModuleType
 from typing import Any
 
+from taupath.choices import METHODS
 from taupath.exceptions import install_command
 from taupath.validation import check_choice
 
 
 def cluster_solver(method: Any, kernel: Any) -> ModuleType:
     """Return the module that solves on Dask collections; refuse what it cannot do."""
-    if check_choice(method, "method", ("exact", "approximate", "auto")) == "exact":
+    if check_choice(method, "method", METHODS) == "exact":
         raise ValueError(
             "method='exact' needs all rows in one place, and X is a Dask collection: use "
             "method='approximate', or pass X.compute() and y.compute() if they fit into memory"

@@ -41,7 +41,7 @@ def solve_on_cluster(
     constant = fixed or Intercept(setup.bias, free=True)
     _check_weights(rows.summary.class_weights, setup.classes)
     job = make_job(table.X.shape[0], setup.classes)
-    gap_bound = GapBound(rows.summary, rows, job.boxes, constant.free)
+    gap_bound = GapBound(rows.summary, rows, job.boxes, constant.free, job.unit_at)
     check_tol(tol, gap_bound, exact=False)
     solver = NodeSolver(rows, gap_bound, constant.bias)
     nodes, counters = find_nodes(solver, *tau_range, tol, progress)

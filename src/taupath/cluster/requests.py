@@ -18,8 +18,8 @@ from taupath.engine.status import FREE, UPPER
 from taupath.paths.certificate import largest_violation, shortfalls
 from taupath.paths.jobs import Boxes
 
-# Bytes that a partition will keep for each row besides X: sign and target, margins of six iterates,
-# fractions and their changes, and two lists of rows.
+# Bytes that a partition keeps for each row besides X, typically: sign and target, six arrays of
+# margins, fractions and their changes, and two lists of rows.
 KEPT_PER_ROW = 80
 # Arrays of margins kept at a time: two nodes, an iterate, its step and its end, and some to spare.
 MAX_MARGINS = 8
@@ -27,14 +27,8 @@ MAX_MARGINS = 8
 MAX_LABELS = 100
 
 # Attributes of a `RowSummary` of which the largest counts; all others are sums.
-MAXIMA = (
-    "dot_depth",
-    "sum_depth",
-    "loss_depth",
-    "n_cols",
-    "largest_norm",
-    "largest_target",
-)
+DEPTHS = ("dot_depth", "sum_depth", "loss_depth", "n_cols")  # whole numbers
+MAXIMA = (*DEPTHS, "largest_norm", "largest_target")
 
 
 @dataclass(frozen=True)
@@ -188,7 +182,7 @@ class Summarize(Request):
 
 def as_summary(reply: Reply, n_partitions: int, depth: int) -> RowSummary:
     """Return the summary of all partitions, whose sums go through `depth` more additions."""
-    peaks: dict[str, Any] = reply.peaks | {name: int(reply.peaks[name]) for name in MAXIMA[:4]}
+    peaks: dict[str, Any] = reply.peaks | {name: int(reply.peaks[name]) for name in DEPTHS}
     peaks["sum_depth"] += depth
     peaks["loss_depth"] += depth
     sums: dict[str, Any] = {

@@ -30,8 +30,8 @@ MAX_TASK_TIMEOUTS = 100.0
 POLL, SCHEDULER_TIMEOUT = 1.0, 10.0
 # Replies that one task adds up, so that only their sum is passed on.
 FAN = 8
-# If the copies of a request for all partitions take more bytes than this together, it is sent once,
-# and workers pass it on.
+# A request whose copies for all partitions would take more bytes than this is sent once, and
+# workers pass it on.
 SHARED_BYTES = 1 << 18
 # Further attempts at a task that failed for another reason than the death of its worker.
 RETRIES = 2

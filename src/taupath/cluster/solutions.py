@@ -10,6 +10,7 @@ from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
 from taupath.approximate.interpolation import NodeList
 from taupath.approximate.solutions import ByFunctions
 from taupath.approximate.training_data import AbsentData, StoredData
+from taupath.cluster.requests import Objectives
 from taupath.engine.status import FREE, LOWER, UPPER
 from taupath.paths.certificate import Measure
 from taupath.paths.jobs import Job
@@ -19,7 +20,6 @@ from taupath.validation import is_dask
 
 if TYPE_CHECKING:
     from taupath.cluster.remote_rows import RemoteRows
-    from taupath.cluster.requests import Objectives
     from taupath.cluster.rows import ClusterRows
 
 
@@ -99,8 +99,8 @@ class OnCluster(ByFunctions):
     @property
     def gap_bound(self) -> GapBound:
         """The bound on gaps between nodes."""
-        rows = self._there
-        return GapBound(rows.summary, rows, self.job.boxes, self.data.constant.free)
+        rows, job = self._there, self.job
+        return GapBound(rows.summary, rows, job.boxes, self.data.constant.free, job.unit_at)
 
     def end(self, k: int) -> tuple[PrimalDualPoint, float]:
         """Return node k as the end of an interval, from the data, and its largest violation."""
@@ -119,9 +119,7 @@ class OnCluster(ByFunctions):
             kkt = float(reply.peaks["violation"]) / (self._there.summary.largest_target or 1.0)
             return self.in_units(Measure(0.0, kkt, primal, dual))
 
-    def _point(self, value: float) -> "Objectives":
-        from taupath.cluster.requests import Objectives
-
+    def _point(self, value: float) -> Objectives:
         nodes, s = self.functions.beside(value)
         return Objectives(tuple(nodes), s, value, self.functions.weights(value), self.job.boxes)
 

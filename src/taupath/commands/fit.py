@@ -4,7 +4,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from taupath.choices import MISSING, TASKS, UNSEEN
+from taupath.choices import INTERCEPTS, METHODS, MISSING, TASKS, UNSEEN
 from taupath.commands import Failed
 from taupath.commands.files import check_output, read_data
 from taupath.commands.options import PREDICTION, NewCommand, add_data_options
@@ -131,13 +131,13 @@ def add(new_command: NewCommand) -> None:
     svm.add_argument("--coef0", type=float, default=0.0, help="of the poly and sigmoid kernels")
     svm.add_argument(
         "--intercept",
-        choices=("augmented", "free", "none"),
+        choices=INTERCEPTS,
         help="augmented: regularised like a feature (default for classify); free: not regularised "
         "(default for regress)",
     )
     svm.add_argument(
         "--method",
-        choices=("exact", "approximate", "auto"),
+        choices=METHODS,
         default="exact",
         help="approximate: within --tol of optimal at every τ, for many rows and the linear "
         "kernel; the model file holds no training data. auto: approximate from 20 000 rows on",

@@ -1,4 +1,5 @@
 """The canonical problem and the walk along its solutions.
 
-Knows rows z_i, boxes and targets that are affine in t. Must not know of X, y, C, τ or kernels.
+Knows rows z_i of any matrix, boxes and targets that are affine in t. Must not know what C, τ,
+labels or kernels are.
 """

@@ -65,9 +65,9 @@ def with_fewer_columns(X: sp.csr_array) -> sp.csr_array:
 def order_in_memory(
     X: "np.ndarray | sp.csr_array", sign: np.ndarray, response: np.ndarray
 ) -> np.ndarray | None:
-    """Return an order in which samples that reach the margin at about the same τ are neighbours.
+    """Return an order in which samples that reach the margin at about the same t are neighbours.
 
-    As τ grows, the decision function is shifted more than it is turned. So samples reach the margin
+    As t grows, the decision function is shifted more than it is turned. So samples reach the margin
     class by class, roughly in the order of the residuals of any reasonable function: here a
     least-squares fit to some of the rows. Returns None where the order hardly matters.
     """

@@ -1,12 +1,12 @@
 """From a problem to the record of its path: start, walk, repair. Only this file drives the walk.
 
 Degeneracy (several events at once) is the normal case: a whole class can lie on the margin near
-τ = 0. Callers therefore raise the targets to p_i + δ u_i with fixed random u_i in [½, 1), so that
+t = 0. Callers therefore raise the targets to p_i + δ u_i with fixed random u_i in [½, 1), so that
 events come one by one. Raising targets, never lowering them, keeps this harmless: the
 duality gap it causes is Σ (θ_i - l_i) δ u_i over the free points. With l = 0 and p = 1 that is at
 most 2 δ times the objective whatever the box, and no optimality condition is off by more than δ.
-Lowering them would cost up to Σ h_i δ u_i, which grows with C. (Kinks move by as little; the
-certificate says what is promised.)
+Lowering them would cost up to Σ h_i δ u_i, which grows with the boxes. (Kinks move by as little;
+the certificate says what is promised.)
 """
 
 import time
@@ -45,8 +45,8 @@ FEW_FOR_A_METRIC = 1000
 # quick, and enough to tell which points matter.
 GUESSED_FROM = 2000
 GUESSED_BY = 1000
-# Seconds between two calls of `progress`, at which Ctrl-C is noticed, too, and between two checks
-# of where the other walk is.
+# Seconds between two calls of `progress`, when Ctrl-C is noticed as well; and, if another walk is
+# coming, between two checks of where it is.
 REPORT_PAUSE = 0.1
 SHORT_PAUSE = 0.01
 # The counters of a record.
@@ -131,7 +131,8 @@ def solve_path(
     With `order`, row k stands for sample `order[k]` of the line. About ten times a second,
     ``progress(fraction, n_events, t)`` is called with the estimated share of the work that is done,
     and the walk ends early if ``met(t)`` returns True. With a `guess` near the solution at `begin`
-    the walk starts there, otherwise from an end of the line; at t = 0 its lower bounds are zero.
+    the walk starts there, otherwise from the nearer end of the line, where lower bounds must be
+    zero.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """The share of a walk's work that is done, for progress and the time left.
 
-Kinks are not spread evenly over τ: half of them can lie below τ = 0.001. The constants are from
+Kinks are not spread evenly over t: half of them can lie below t = 0.001. The constants are from
 the times of walks on a9a, splice, spam, diabetes and Gaussian data, linear and RBF, with either
 class in the majority: estimates of the whole time were right within a factor of two from 15 % of
 it on, with few exceptions.
@@ -14,7 +14,7 @@ from taupath._core._walk import Walk
 from taupath.engine.problem import Line
 from taupath.engine.status import FREE, LOWER, UPPER
 
-# Distance of τ from 0 and 1 below which kinks and nodes are no longer dense on the scale of odds.
+# Distance of t from 0 and 1 below which kinks and nodes are no longer dense on the scale of odds.
 NEAR_THE_ENDS = 1e-4
 # Share of the kinks that samples have on their way to the other side; the rest come later.
 KINKS_BY_MOVES = 0.75
@@ -27,22 +27,22 @@ SLOWING, QUICKENING = 1.2, 0.7
 NEARLY_DONE = 0.95
 
 
-def along(tau: float) -> float:
-    """Return the mean of τ and of its log odds, scaled from 0 to 1: where on a path τ is."""
+def along(t: float) -> float:
+    """Return the mean of t and of its log odds, scaled from 0 to 1: where on a path t is."""
 
-    def odds(tau: float) -> float:
-        return log((tau + NEAR_THE_ENDS) / (1.0 - tau + NEAR_THE_ENDS))
+    def odds(t: float) -> float:
+        return log((t + NEAR_THE_ENDS) / (1.0 - t + NEAR_THE_ENDS))
 
-    return 0.5 * (tau + (odds(tau) - odds(0.0)) / (odds(1.0) - odds(0.0)))
+    return 0.5 * (t + (odds(t) - odds(0.0)) / (odds(1.0) - odds(0.0)))
 
 
 class WorkDone:
     """The share of a walk that is done.
 
-    Over all τ, samples go over to the side where they end: those whose boxes close become upper,
+    Over all t, samples go over to the side where they end: those whose boxes close become upper,
     those whose boxes open become lower. If most boxes open, the share of samples that have gone
     over grows like the number of kinks up to the middle; then it stands still, and kinks are
-    counted. If most close, it is the other way round: up to the middle there is only τ. On other
+    counted. If most close, it is the other way round: up to the middle there is only t. On other
     lines kinks are taken to be spread evenly.
     """
 

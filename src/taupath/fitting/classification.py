@@ -66,10 +66,10 @@ def quantile_path(
         As in `sklearn.svm.SVC`; a callable gets two matrices and returns the kernel of all pairs
         of their rows.
     gamma : {"scale", "auto"} or float
-        Of "rbf", "poly" and "sigmoid". "scale" is 1 / (n_features X.var()), "auto"
+        Parameter of "rbf", "poly" and "sigmoid"; "scale" is 1 / (n_features X.var()), "auto"
         1 / n_features.
     degree, coef0 : float
-        Of "poly", and "poly" and "sigmoid".
+        `degree` is for "poly", `coef0` for "poly" and "sigmoid".
     intercept : {"augmented", "free", "none"}
         "augmented": a constant feature 1, regularised like the others (the paper's choice).
         "free": not regularised, as in LIBSVM and `sklearn.svm.SVC`.
@@ -77,8 +77,8 @@ def quantile_path(
     sample_weight : array-like of shape (n_samples,), optional
         Factors of c_i: weight 2 is two copies, weight 0 is absence.
     cache_size : float, default 1000
-        Megabytes for the kernel matrix. Where it does not fit, its rows are computed when they
-        are needed and the last ones kept.
+        Megabytes for the kernel matrix. If it does not fit, its rows are computed on demand, and
+        the most recent ones are kept.
     tau_range : pair of float
         Walk only this part of [0, 1].
     n_jobs : int, optional
@@ -89,9 +89,9 @@ def quantile_path(
         of float32 stay as they are. "auto" takes this from 20 000 samples on; ``path.method`` says
         which it was.
     tol : float, default 1e-3
-        Of approximate paths: largest gap, as part of the objective at w = 0 and τ = ½.
+        For approximate paths: the largest gap, relative to the objective at w = 0 and τ = ½.
     progress : callable, optional
-        Called as ``progress(fraction, n_events)`` about ten times a second; of approximate paths
+        Called as ``progress(fraction, n_events)`` about ten times a second; for approximate paths,
         after every node, with the number of nodes. `fraction` is the share of the work that is
         done, as far as can be told: with t seconds gone, about ``t * (1 - fraction) / fraction``
         are left.
@@ -104,17 +104,18 @@ def quantile_path(
     Raises
     ------
     ValueError, TypeError
-        For arguments that make no problem; the message names argument and value.
+        For invalid arguments; the message names the argument and its value.
     WalkFailed
-        Where the walk could not be finished; this should not happen.
+        If the walk cannot be finished; this should not happen.
     ClusterFailed
-        Where a Dask cluster went away, or nothing happens there any more.
+        If a Dask cluster goes away or stops responding.
 
     Warns
     -----
     IndefiniteKernelWarning
-        For a kernel matrix with negative eigenvalues. The path is then that of the nearest matrix
-        without; what it is worth with the given kernel, the certificate says.
+        For a kernel matrix with negative eigenvalues. The path is then that of the nearest
+        positive semidefinite matrix; its certificate says how far it is from optimal with the
+        given kernel.
 
     Examples
     --------
@@ -172,7 +173,7 @@ def regularization_path(
     Returns
     -------
     SolutionPath
-        The same face as that of `quantile_path`, with C as the parameter.
+        The same interface as that of `quantile_path`, with C as the parameter.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from taupath.paths.walked import Walked
 from taupath.validation import check_features
 
 NEEDED = (
-    "this path was stored without its training data, which this takes: give them to "
+    "this needs the training data, which the path was stored without: give them to "
     "path.attach(X, y) or path.certify(X, y), or store the path with data=True"
 )
 
@@ -93,8 +93,8 @@ class FunctionsOnly(ByFunctions):
                 sums = row_sums.update(iterate.margin, smoothing, afresh=True)
                 node = DualPoint(summary, gap_bound, sums).evaluate(tau, iterate, smoothing).node
             nodes.append(node)
-        node_list = NodeList(nodes, data.constant.bias)
-        return AtNodes(self.job, data, node_list, self.counters, self.tol, gap_bound)
+        functions = NodeList(nodes, data.constant.bias)
+        return AtNodes(self.job, data, functions, self.counters, self.tol, gap_bound)
 
 
 # How the exact solutions of each job are found again.

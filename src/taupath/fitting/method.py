@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from taupath.choices import METHODS
 from taupath.validation import check_choice
 
 # From this many samples on, method="auto" is approximate: with hundreds of features, the exact path
@@ -11,7 +12,7 @@ MANY_SAMPLES = 20_000
 
 def choose_method(method: Any, kernel: Any, n_samples: int) -> str:
     """Return "exact" or "approximate", for "auto" by the number of samples."""
-    chosen = check_choice(method, "method", ("exact", "approximate", "auto"))
+    chosen = check_choice(method, "method", METHODS)
     linear = isinstance(kernel, str) and kernel == "linear"
     if chosen == "approximate" and not linear:
         raise ValueError(

@@ -28,7 +28,7 @@ from taupath.validation import (
 
 @dataclass(frozen=True)
 class Request:
-    """Users' arguments on how to find a path over τ; checked, except the options, which need X."""
+    """Users' arguments on how to find a path over τ; `options` and `method` are checked later."""
 
     options: Options
     tau_range: tuple[float, float]
@@ -42,9 +42,9 @@ class Request:
         cls, options: Options, tau_range: Any, n_jobs: Any, method: Any, tol: Any, progress: Any
     ) -> "Request":
         """Return the request with these arguments of a user."""
-        progress, together = check_progress(progress), check_n_jobs(n_jobs) > 1
+        progress, in_two_threads = check_progress(progress), check_n_jobs(n_jobs) > 1
         tol = check_positive(tol, "tol")
-        return cls(options, check_range(tau_range), together, method, tol, progress)
+        return cls(options, check_range(tau_range), in_two_threads, method, tol, progress)
 
 
 def path_over_tau(
@@ -58,8 +58,9 @@ def path_over_tau(
 ) -> SolutionPath:
     """Return the path of a job by the requested method.
 
-    `labelled` tells whether y holds labels of two classes, not numbers. `make_job` returns the job
-    for a number of samples and the classes, or None; `walk` finds its exact solutions.
+    `labelled` tells whether y holds labels of two classes, not numbers. `make_job` returns the
+    job, given the number of samples and the classes (None for numbers); `walk` finds its exact
+    solutions.
     """
     options, tau_range, tol = request.options, request.tau_range, request.tol
     to_nodes = telling(request.progress, "nodes", "τ")

@@ -45,14 +45,15 @@ def quantile_regression_path(
     n_jobs, method, tol, progress
         As in `quantile_path`.
     y : array-like of shape (n_samples,)
-        What is to be predicted.
+        The numbers to be predicted.
     C : float, default 1.0
-        Weight of the loss. As C grows, with the linear kernel, the unregularised quantiles.
+        Weight of the loss. As C grows, solutions with the linear kernel approach the unregularised
+        quantiles.
 
     Returns
     -------
     SolutionPath
-        The same face as that of `quantile_path`; `decision_function` is the quantile.
+        The same interface as that of `quantile_path`; `decision_function` is the quantile.
 
     Examples
     --------

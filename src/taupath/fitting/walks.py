@@ -40,12 +40,12 @@ def walk_classification(
     data: TrainingData,
     tau_range: tuple[float, float] = (0.0, 1.0),
     progress: Tell | None = None,
-    together: bool = False,
+    in_two_threads: bool = False,
 ) -> Walked:
-    """Return the solutions over τ; with `together`, two threads walk and meet on the way."""
+    """Return the solutions over τ; two threads, if asked for, walk and meet on the way."""
     line, (begin, end) = job.line(data).raised(RAISE), tau_range
     rows, order = data.rows_to_walk()
-    others = rows.sharing() if together else None
+    others = rows.sharing() if in_two_threads else None
     mirrored = all(1.0 - (1.0 - t) == t for t in tau_range)
     n_samples, n_features = data.shape
     linear = data.kernel is None
@@ -105,7 +105,7 @@ def walk_regression(
     data: TrainingData,
     tau_range: tuple[float, float] = (0.0, 1.0),
     progress: Tell | None = None,
-    together: bool = False,
+    in_two_threads: bool = False,
 ) -> Walked:
     """Return the solutions over τ, from walks that begin at either end and meet in the middle."""
     begin, end = tau_range
@@ -113,24 +113,27 @@ def walk_regression(
     if constant is not None:
         return Walked(job, data, [constant])
     rows, order = data.rows_to_walk()
-    others = rows.sharing() if together else None
+    others = rows.sharing() if in_two_threads else None
     unit = _unit(data)
     strength = job.C / unit * float(data.weight.max()) * float(rows.squared_norms().max())
     rise = RAISE / min(max(strength, 1.0), 1.0 / LEAST_RAISE)
     ranges = {True: (begin, min(end, 0.5)), False: (1.0 - end, min(1.0 - begin, 0.5))}
     ranges = {turned: part for turned, part in ranges.items() if part[0] < part[1]}
-    in_two = len(ranges) == 2 and others is not None
+    halves_at_once = len(ranges) == 2 and others is not None
     report = progress_of_two(progress, (0.5, 0.5))
     pieces: list[WalkedPiece] = []
 
     def walk(turned: bool, rows: Rows, meeting: Meeting | None) -> WalkedPiece:
         way = Way(backward=not turned, turned=turned, unit=unit, rise=rise)
         line = job.line_to_walk(data, way)
-        own = report(not turned) if in_two else _part_of(progress, turned, tau_range, pieces)
+        if halves_at_once:
+            own = report(not turned)
+        else:
+            own = _part_of(progress, turned, tau_range, pieces)
         raised_by, record = _walk(rows, line, ranges[turned], order, own, rise, meeting)
         return WalkedPiece(job, data, way._replace(rise=raised_by), record)
 
-    if in_two:
+    if halves_at_once:
         from_both = (lambda at: walk(True, rows, at), lambda at: walk(False, others, at))
         return Walked(job, data, walk_together(from_both))
     for turned in ranges:

@@ -9,9 +9,9 @@ from taupath.engine.problem import Line
 # A dual variable this close to its bound, relative to the width of its box, is at the bound: where
 # a sample reaches its bound, rounding leaves its θ about that far off.
 AT_BOUND = 1e-12
-# A gap is relative to the objective, but to no less than this part of the largest loss at w = 0 on
-# the line or of the ‖w‖² that moves a margin by one: the promised 1e-9 of it, 1e-15, is about the
-# rounding error of the objective.
+# Gaps are relative to the primal objective. That can vanish at an end of the line, so the divisor
+# is at least this part of the largest loss at w = 0, or of the ‖w‖² that moves a margin by one: the
+# promised 1e-9 of it, 1e-15, is about the rounding error of the objective.
 VANISHING = 1e-6
 # Rows shorter than this count as zero: the square of 1 / length would overflow.
 SHORTEST = 1e-100
@@ -101,12 +101,7 @@ def measure(
     primal = float(0.5 * squared_primal + upper @ short - lower @ beyond)
     dual = float(target @ theta - 0.5 * squared_dual)
     unit = float(np.abs(target).max()) or 1.0
-    outside = float(np.maximum(lower - theta, theta - upper).max())
-    kkt = max(
-        largest_violation(theta, lower, upper, short, beyond) / unit,
-        outside / max(float((upper - lower).max()), TINY),
-        off,
-    )
+    kkt = relative_violation(theta, margin, line, t, off)
     # at an end of the line the optimum itself can be zero
     boxes = np.maximum(line.upper0, line.upper1) - np.minimum(line.lower0, line.lower1)
     visible = float(boxes @ np.abs(target))
@@ -114,6 +109,24 @@ def measure(
         visible = max(visible, (unit / longest) ** 2)
     gap = (primal - dual) / max(primal, VANISHING * visible, TINY)
     return Measure(gap, kkt, primal, dual)
+
+
+def relative_violation(
+    theta: np.ndarray, margin: np.ndarray, line: Line, t: float, off: float
+) -> float:
+    """Return the largest violation of an optimality condition at t, in units of the largest |p|.
+
+    It is at least `off`, and as large as θ is outside its box, relative to the widest box.
+    """
+    lower, upper, target = line.lower(t), line.upper(t), line.target(t)
+    short, beyond = shortfalls(margin, target)
+    unit = float(np.abs(target).max()) or 1.0
+    outside = float(np.maximum(lower - theta, theta - upper).max())
+    return max(
+        largest_violation(theta, lower, upper, short, beyond) / unit,
+        outside / max(float((upper - lower).max()), TINY),
+        off,
+    )
 
 
 def shortfalls(margin: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

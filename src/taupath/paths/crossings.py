@@ -15,19 +15,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from taupath._core._crossings import NodeFunctions
+from taupath.paths.certificate import TINY
 
 # The functions at all nodes are kept if they take at most this many bytes, a share of memory that
 # any machine can spare. Otherwise those at about MOST_BLOCKS nodes are kept and the nodes in
 # between swept again on demand: more would take more memory, fewer longer sweeps.
 KEPT = 512e6
 MOST_BLOCKS = 2048
-# All sign changes are looked for between every 16th kept node: a longer interval is skipped less
+# All sign changes are looked for between every STEP-th kept node: a longer interval is skipped less
 # often, a shorter one costs more products.
 STEP = 16
 # Bytes that a sweep computes at a time: allocating larger blocks takes longer than filling them.
 SWEPT_BYTES = 8e6
-# Keeps divisors above zero without changing any other number.
-TINY = float(np.finfo(np.float64).tiny)
 # Travelled distances are rounded up by this factor, more than a sum of a million terms rounds.
 UPWARD = 1.0 + 1e-9
 
@@ -99,10 +98,11 @@ class Tracks:
     ) -> None:
         self.taus, self._sweep = taus, sweep
         at_a_time = max(int(SWEPT_BYTES // (8 * swept)), 2)
-        kept = 1 if 8 * width * len(taus) <= KEPT else min(at_a_time, -(-len(taus) // MOST_BLOCKS))
+        all_fit = 8 * width * len(taus) <= KEPT
+        every = 1 if all_fit else min(at_a_time, -(-len(taus) // MOST_BLOCKS))
         jumps = np.flatnonzero(np.diff(taus) == 0.0)
         self.edges = np.unique(
-            np.concatenate((np.arange(0, len(taus), kept), [len(taus) - 1], jumps, jumps + 1))
+            np.concatenate((np.arange(0, len(taus), every), [len(taus) - 1], jumps, jumps + 1))
         )
         coef, constant = np.empty((len(self.edges), width)), np.empty(len(self.edges))
         travel, drift = np.zeros(len(taus)), np.zeros(len(taus))
@@ -115,7 +115,7 @@ class Tracks:
             coef[here] = block.coef[self.edges[here] - first]
             constant[here] = block.constant[self.edges[here] - first]
         self._travel, self._drift = UPWARD * np.cumsum(travel), UPWARD * np.cumsum(drift)
-        self.complete = kept == 1
+        self.complete = every == 1
         self.kept, self.coef, self.constant = np.asarray(taus[self.edges]), coef, constant
         for array in (self.taus, self.kept, self.coef, self.constant):
             array.flags.writeable = False  # users are handed views
@@ -157,9 +157,9 @@ class Tracks:
             values[:, first : last + 1] = self._values_within(features, first, last)
         return values
 
-    def values_at(self, features: Any, kept: Any) -> np.ndarray:
+    def values_at(self, features: Any, nodes: Any) -> np.ndarray:
         """Return f_τ(x) of each row at some of the kept nodes."""
-        return np.asarray(features @ self.coef[kept].T + self.constant[kept])
+        return np.asarray(features @ self.coef[nodes].T + self.constant[nodes])
 
     def crossings(
         self, features: "np.ndarray | sp.csr_array", norm: np.ndarray, level: np.ndarray
@@ -195,9 +195,9 @@ class Tracks:
 
     def changes(self, features: Any, norm: np.ndarray) -> Changes:
         """Return all sign changes of f_τ(x) of each row; arguments as for `crossings`."""
-        kept = np.unique(np.append(np.arange(0, len(self.edges), STEP), len(self.edges) - 1))
-        edges = self.edges[kept]
-        values = self.values_at(features, kept)
+        some = np.unique(np.append(np.arange(0, len(self.edges), STEP), len(self.edges) - 1))
+        edges = self.edges[some]
+        values = self.values_at(features, some)
         left, right = values[:, :-1], values[:, 1:]
         with np.errstate(invalid="ignore"):  # if a norm is infinite, nothing is skipped
             reach = np.outer(norm, np.diff(self._travel[edges])) + np.diff(self._drift[edges])

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from taupath.choices import INTERCEPTS
 from taupath.paths.blocks import slices
 from taupath.validation import check_choice
 
@@ -47,7 +48,7 @@ def make_intercept(intercept: Any, X: "np.ndarray | sp.csr_array") -> Intercept:
 
 def fixed_intercept(intercept: Any) -> Intercept | None:
     """Return the intercept of this kind; None if it is free, since its feature depends on X."""
-    choice = check_choice(intercept, "intercept", ("augmented", "free", "none"))
+    choice = check_choice(intercept, "intercept", INTERCEPTS)
     return {"augmented": Intercept(1.0), "none": Intercept(0.0)}.get(choice)
 
 

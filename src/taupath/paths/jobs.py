@@ -4,7 +4,7 @@ Each job is a choice of boxes that are affine in t, the place on its line.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -25,6 +25,11 @@ class Boxes:
     upper0: np.ndarray
     upper1: np.ndarray
 
+    @property
+    def ends(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """All four, in the order of `Line`."""
+        return self.lower0, self.lower1, self.upper0, self.upper1
+
     def lower(self, t: float | np.ndarray) -> np.ndarray:
         """Return l at t; for a column of t, one row each."""
         return np.asarray((1.0 - t) * self.lower0 + t * self.lower1)
@@ -35,14 +40,12 @@ class Boxes:
 
     def widest(self) -> float:
         """Return the largest |l| or |h|: what one unit of slack costs at most."""
-        return float(max(np.abs(end).max() for end in vars(self).values()))
+        return float(max(np.abs(end).max() for end in self.ends))
 
     def line(self, responses: Responses) -> Line:
         """Return the line of these boxes for samples with these signs, targets and weights."""
         own = (responses.sign < 0.0).astype(np.intp)
-        lower0, lower1, upper0, upper1 = (
-            responses.weight * end[own] for end in vars(self).values()
-        )
+        lower0, lower1, upper0, upper1 = (responses.weight * end[own] for end in self.ends)
         return Line(lower0, lower1, upper0, upper1, responses.target, responses.target)
 
 
@@ -65,7 +68,7 @@ class Job(ABC):
     # whether raised targets can show in the duality gap, so that solutions of a walk are corrected
     corrects_targets: ClassVar[bool] = False
     C: float  # weight of the loss, if it is fixed
-    classes: np.ndarray | None = None  # the labels, the second one positive; None for regression
+    classes: np.ndarray | None  # the labels, the second one positive; None for regression
 
     @property
     @abstractmethod
@@ -103,9 +106,10 @@ class Job(ABC):
         """Return α / θ, which may be infinite where θ = 0."""
 
     def alpha_bounds(self, data: TrainingData, value: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lower and the upper bound of each α."""
-        line = self.line(data)
-        return line.lower(value), line.upper(value)
+        """Return the lower and the upper bound of each α, where α / θ is finite."""
+        line, t = self.line(data), self.to_t(value)
+        scale = self.alpha_scale(len(data.sign), value)
+        return scale * line.lower(t), scale * line.upper(t)
 
     def alpha(self, data: TrainingData, solution: Solution, value: float) -> np.ndarray:
         """Return α, exactly at its bound for samples of the bound sets."""
@@ -215,6 +219,7 @@ class QuantileRegression(Job):
     """Quantile regression over τ (Takeuchi et al. 2006): t = τ, C (τ - 1) ≤ θ ≤ C τ; α = θ."""
 
     C: float
+    classes: None = field(default=None, init=False, repr=False)
     kind: ClassVar[str] = "regression"
     corrects_targets: ClassVar[bool] = True
 

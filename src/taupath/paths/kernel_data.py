@@ -33,8 +33,8 @@ FEWEST_ROWS = 100
 MOST_COLUMNS = 512
 # Samples at a time if the kernel matrix is not kept: blocks of a few megabytes.
 DIAGONAL_BLOCK = 256
-# Negative eigenvalues are looked for in the kernel matrix of this many samples, which takes under a
-# second.
+# Negative eigenvalues are looked for in the kernel matrix of at most this many samples, which takes
+# under a second.
 SAMPLES_LOOKED_AT = 1000
 # Rounding error of a computed ‖Δw‖², relative to the largest that it can be.
 PRODUCT_ROUNDING = 1e-14
@@ -89,7 +89,7 @@ class KernelData(TrainingData):
                 warn_of_indefinite(eigenvalues, walked=self._in_memory)
 
     def _some(self) -> np.ndarray:
-        """Return the kernel matrix of SAMPLES_LOOKED_AT samples, or of all if there are fewer."""
+        """Return the kernel matrix of evenly spaced samples, at most SAMPLES_LOOKED_AT."""
         few = slice(None, None, -(-self.shape[0] // SAMPLES_LOOKED_AT))
         return self._between(few, few)
 
@@ -131,6 +131,13 @@ class KernelData(TrainingData):
             free,
             self._n_slots,
         )
+
+    def constant_function(self, value: float) -> tuple[np.ndarray, float]:
+        """Return w and the multiplier of f(x) = value, which is 0 unless the intercept is free."""
+        w = np.zeros(self.rows.n_cols)
+        if value and not self.rows.dual:
+            w[-1] = value / self.constant.bias
+        return w, value
 
     @property
     def most_free(self) -> int:

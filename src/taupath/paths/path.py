@@ -21,14 +21,15 @@ FEW_TAUS = 32
 
 
 class SolutionPath:
-    """Solutions for every value of a parameter, made by `quantile_path` and its like.
+    """Solutions for every value of a parameter.
 
-    The parameter is τ, or C for `regularization_path`. An exact path keeps its kinks and the index
-    sets between them; each solution is computed from these and the training data on demand, so it
-    carries no error from the walk. An approximate path keeps solutions at nodes, between which w
-    and α are interpolated linearly; its gaps are certified at all values of the parameter. If the
-    training data were Dask collections, they stay on their cluster, and whatever has one entry per
-    sample is a Dask array.
+    Returned by `quantile_path`, `regularization_path` and `quantile_regression_path`. The parameter
+    is τ, or C for the second of them. An exact path keeps its kinks and the index sets between
+    them; each solution is computed from these and the training data on demand, so it carries no
+    error from the walk. An approximate path keeps solutions at nodes, between which w and α are
+    interpolated linearly; its gaps are certified at all values of the parameter. If the training
+    data were Dask collections, they stay on their cluster, and whatever has one entry per sample is
+    a Dask array.
     """
 
     def __init__(self, solutions: Solutions) -> None:
@@ -87,7 +88,7 @@ class SolutionPath:
 
     @property
     def has_data(self) -> bool:
-        """Whether the path has its training data, so that gaps and α can be computed."""
+        """Whether the path has its training data, here or on a cluster."""
         return self.solutions.stated is None
 
     # -- what only some paths have -------------------------------------------------------------
@@ -170,7 +171,7 @@ class SolutionPath:
         return self.data.intercept(self._function(tau))
 
     def decision_function(self, X: Any, tau: Any = None, *, taus: Any = None) -> Any:
-        """Return f_τ(x); the positive class is decided for where it is ≥ 0.
+        """Return f_τ(x): x is classified as positive where it is ≥ 0.
 
         For regression f_τ(x) is the τ-quantile.
 
@@ -181,7 +182,7 @@ class SolutionPath:
         tau : float or array-like of shape (n_taus,)
             One τ, or several. For one τ per sample there is `decide_each`.
         taus : array-like of shape (n_taus,)
-            Several τ; in place of `tau`. The name means one column each in estimators, too.
+            Several τ, instead of `tau`: one column each, as in estimators.
 
         Returns
         -------
@@ -377,7 +378,7 @@ class SolutionPath:
         """Return primal minus dual objective at τ, computed from the data.
 
         Relative to the primal objective; for an approximate path, to the objective at w = 0 and
-        τ = ½ (over C: at C_max), of which no solution's objective is more than twice as much.
+        τ = ½ (over C: at C_max). No solution's objective is more than twice that.
         """
         return self.solutions.measure(self.solutions.check(tau)).gap
 

@@ -31,6 +31,10 @@ class Solutions(ABC):
         self.job, self.data, self.kinks, self.counters = job, data, kinks, counters
         self.kinks.flags.writeable = False
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.kinks.flags.writeable = False  # which NumPy does not pickle
+
     @property
     def range(self) -> tuple[float, float]:
         """The first and the last value of the parameter."""

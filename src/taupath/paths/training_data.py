@@ -1,4 +1,4 @@
-"""Training data: they make decision functions of dual solutions, and measure their optimality."""
+"""Training data: turn dual solutions into decision functions, and measure optimality."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -11,14 +11,12 @@ from taupath._core._rows import Rows
 from taupath.engine.problem import Line
 from taupath.engine.rows import make_rows, order_in_memory, with_fewer_columns
 from taupath.paths.blocks import slices
-from taupath.paths.certificate import Measure, measure
+from taupath.paths.certificate import TINY, Measure, measure
 from taupath.paths.crossings import Functions
 from taupath.paths.intercept import Intercept
 from taupath.paths.kernels import Kernel
 from taupath.validation import check_new_features
 
-# Keeps divisors above zero without changing any other number.
-TINY = float(np.finfo(np.float64).tiny)
 # With at most this many samples, and fewer samples than features, decision functions are kept as θ
 # instead of w: at all nodes, about two per sample, they then take no more than `crossings.KEPT`.
 MOST_BY_THETA = 4000
@@ -120,7 +118,7 @@ class TrainingData:
         return min(n_samples, n_features + 1)
 
     def constant_function(self, value: float) -> tuple[np.ndarray, float]:
-        """Return w and the multiplier of f(x) = value: 0 unless the intercept is free."""
+        """Return w and the multiplier of f(x) = value, which is 0 unless the intercept is free."""
         w = np.zeros(self.X.shape[1] + (self.constant.bias != 0.0))
         if value:
             w[-1] = value / self.constant.bias
@@ -161,7 +159,7 @@ class TrainingData:
 
     @property
     def by_theta(self) -> bool:
-        """Whether decision functions are kept as θ instead of w, which is longer."""
+        """Whether decision functions are kept as θ instead of w: θ is then shorter."""
         n_samples, n_features = self.X.shape
         return bool(n_samples < n_features and n_samples <= MOST_BY_THETA)
 

@@ -13,6 +13,7 @@ from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.estimators.regressor import QuantileSVR
 from taupath.estimators.selection import QuantileSVCCV
 from taupath.exceptions import ModelFileError
+from taupath.paths.jobs import QuantileClassification, QuantileRegression
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.fingerprints import pack_fingerprints, unpack_fingerprints
 from taupath.storage.frozen import pack_frozen, unpack_frozen
@@ -119,8 +120,8 @@ def _unpack_classifier(found: dict[str, Any], arrays: StoredArrays) -> QuantileS
         estimator.pos_label_ = unpack_positive(found, classes)
     members = found.get("members")
     n_paths = len(estimator._tasks())
-    right = len(paths) == n_paths and all(path.job.kind == "classification" for path in paths)
-    right = right and len({path.method for path in paths}) == 1
+    right = len(paths) == n_paths and len({path.method for path in paths}) == 1
+    right = right and all(path.job.kind == QuantileClassification.kind for path in paths)
     if not right or not isinstance(members, list) or len(members) != n_paths:
         raise ModelFileError("the paths of a classifier do not match its classes")
     estimator._members = []
@@ -130,7 +131,7 @@ def _unpack_classifier(found: dict[str, Any], arrays: StoredArrays) -> QuantileS
             raise ModelFileError("the samples of a path are not in order")
         last = 0 if own is None or estimator.kernel != "precomputed" else int(own.max())
         if last >= found.get("n_features", 0):
-            raise ModelFileError("a path has samples that are not among those of training")
+            raise ModelFileError("a path has samples that the training data do not have")
         estimator._members.append(own)
     if len({own is None for own in estimator._members}) > 1:
         raise ModelFileError("only some of the paths say what their samples are")
@@ -154,7 +155,7 @@ def _pack_regressor(
 def _unpack_regressor(found: dict[str, Any], arrays: StoredArrays) -> QuantileSVR:
     paths = [unpack_path(path, arrays) for path in found.get("paths") or ()]
     estimator = QuantileSVR(**_unpack_parameters(found.get("parameters")))
-    if len(paths) != 1 or paths[0].job.kind != "regression":
+    if len(paths) != 1 or paths[0].job.kind != QuantileRegression.kind:
         raise ModelFileError("a regressor must have a single path, of quantile regressions")
     estimator._set_paths([paths[0]])
     estimator.calibration_ = _unpack_calibration(found.get("calibration"), arrays)

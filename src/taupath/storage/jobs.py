@@ -1,4 +1,4 @@
-"""Jobs, which say what a path solves, and the training samples that it solves it for."""
+"""Jobs, which say what a path solves, and the training samples of paths."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from taupath.validation import check_C, check_real
 
 
 def pack_job(job: Job) -> dict[str, Any]:
-    """Return the description of a job; C_max is known from the walks or from the last node."""
+    """Return the description of a job without C_max: callers store it, or it is the last node."""
     found = {name: getattr(job, name) for name in ("C", "tau") if hasattr(job, name)}
     return found if job.classes is None else found | {"classes": pack_labels(job.classes)}
 

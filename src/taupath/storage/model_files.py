@@ -24,9 +24,10 @@ _KINDS = {
     ),
 }
 
-# Members that descriptions of versions 1 and 2 lack, as they are to be read. What a preparation's
-# own earlier versions lack is known to `Preparation.from_state`.
-_LACKING_BEFORE_3 = {
+# Members that a description may lack, as they are to be read: versions 1 and 2 have none of them,
+# and `training` is left out of files with data. What a preparation's own earlier versions lack is
+# known to `Preparation.from_state`.
+_IF_ABSENT = {
     "positive": 1,  # there was no choice: it was the larger label
     "training": None,  # no fingerprints of training rows
     "held_out": None,
@@ -101,7 +102,7 @@ def load(file: "str | os.PathLike[str]") -> Any:
     content, arrays = read_container(file)
     member = next((member for member in _KINDS if member in content), "estimator")
     try:
-        return _KINDS[member].unpack({**_LACKING_BEFORE_3, **content}, StoredArrays(arrays))
+        return _KINDS[member].unpack({**_IF_ABSENT, **content}, StoredArrays(arrays))
     except ModelFileError as error:
         raise ModelFileError(f"{file} is damaged: {error}") from None
     except MemoryError:

@@ -10,11 +10,13 @@ from taupath.approximate.node import Smoothing
 from taupath.approximate.simplify import AtKinks
 from taupath.approximate.solutions import AtNodes
 from taupath.approximate.training_data import AbsentData
+from taupath.choices import INTERCEPTS
 from taupath.cluster.solutions import OnCluster
 from taupath.exceptions import ModelFileError
 from taupath.fitting.detached import FunctionsOnly
 from taupath.paths.certificate import Certificate
 from taupath.paths.intercept import Intercept
+from taupath.paths.jobs import Regularization
 from taupath.paths.solutions import Solutions
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.jobs import JOBS, pack_job, pack_samples, unpack_responses
@@ -105,7 +107,7 @@ def unpack_functions(found: dict[str, Any], arrays: StoredArrays, kind: str) -> 
     w = arrays.take(found.get("w"), np.float64, len(nodes), ndim=2)
     if w.shape[1] != d + (constant.bias != 0.0) or not (np.abs(w) <= LARGEST).all():
         raise ModelFileError("the functions of a path do not fit its features")
-    over_C = kind == "regularization"
+    over_C = kind == Regularization.kind
     check_nodes(nodes, 0.0, LARGEST if over_C else 1.0)
     smoothings = _smoothings(found.get("smoothings"), arrays, len(nodes))
     if over_C and smoothings is not None:
@@ -140,7 +142,7 @@ def _attached(solutions: FunctionsOnly, found: Any, arrays: StoredArrays) -> Sol
 
 
 def _constant(found: dict[str, Any]) -> Intercept:
-    kind = check_choice(found.get("intercept"), "intercept", ("augmented", "free", "none"))
+    kind = check_choice(found.get("intercept"), "intercept", INTERCEPTS)
     bias = check_real(found.get("bias"), "bias")
     if kind == "free":
         return Intercept(check_positive(bias, "bias"), free=True)

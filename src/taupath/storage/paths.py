@@ -118,7 +118,7 @@ def _pack_exact(
     if regression:
         found |= {"range": solutions.range, "unit": pieces[0].way.unit if pieces else None}
     if isinstance(job, Regularization):
-        found["C_max"] = solutions.range[1]
+        found["C_max"] = job.C_max
     return found
 
 
