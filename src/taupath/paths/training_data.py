@@ -1,5 +1,6 @@
 """Training data: turn dual solutions into decision functions, and measure optimality."""
 
+import threading
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -75,6 +76,7 @@ class TrainingData:
 
     def __init__(self, X: Any, responses: Responses, constant: Intercept) -> None:
         self.X, self.responses, self.constant = X, responses, constant
+        self.lock = threading.Lock()  # rows have scratch space: one thread at a time reads them
 
     @property
     def sign(self) -> np.ndarray:
@@ -108,8 +110,12 @@ class TrainingData:
         return n_samples, n_features
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("rows", "sweep_rows", "matrix", "diagonal")
+        derived = ("rows", "sweep_rows", "matrix", "diagonal", "lock")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.lock = threading.Lock()
 
     @property
     def most_free(self) -> int:

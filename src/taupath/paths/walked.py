@@ -1,6 +1,5 @@
 """Exact solutions: walked pieces of a path, each solution from the data and the index sets."""
 
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -75,7 +74,7 @@ class WalkedPiece:
         self.line = line.raised(way.rise)
         self._given_target = line.target0 if job.corrects_targets else None
         self._factor = -way.unit if way.turned else way.unit
-        self._lock = threading.Lock()
+        self._lock = data.lock  # of all pieces: they share the rows
         self._last: tuple[float, Solution] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
