@@ -104,9 +104,7 @@ class TestDemo:
         certificate = SimpleNamespace(
             worst_gap=1e-12, tau_gap=0.25, worst_kkt=1e-10, tau_kkt=0.5, n_checked=7, complete=False
         )
-        assert "7 values of τ (a sample of the path)" in " ".join(
-            demo.certificate_lines(certificate)
-        )
+        assert "7 values of τ (a sample of the path)" in " ".join(demo.sentences_about(certificate))
 
 
 class TestUsage:

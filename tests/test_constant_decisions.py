@@ -97,7 +97,7 @@ def test_the_range_has_the_borders():
     X, y = overlapping()
     model = tp.QuantileSVC(C=0.01).fit(X, y)
     low, high = ConstantDecisions().range(model.path_, False)
-    step = 2 * constant_decisions.PRECISION
+    step = 2 * constant_decisions.BORDER_ACCURACY
     assert 0.0 < low < high < 1.0
     assert constant_by_hand(model, X, low) is True
     assert constant_by_hand(model, X, low + step) is None
@@ -120,7 +120,7 @@ def test_a_path_without_any_middle():
     X, y = np.zeros((20, 1)), np.arange(20) % 2
     model = tp.QuantileSVC().fit(X, y)
     low, high = ConstantDecisions().range(model.path_, False)
-    assert high - low <= constant_decisions.PRECISION
+    assert high - low <= constant_decisions.BORDER_ACCURACY
     with pytest.warns(tp.ConstantDecisionWarning):
         model.predict(X)
 
