@@ -15,10 +15,11 @@ PARALLEL   := -n auto --dist worksteal
 SLOWEST    := --durations=20 --durations-min=1
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 BENCH_ARGS ?=
+FUZZ_ARGS  ?= --minutes 10 --jobs 2
 TEST_ARGS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all checked asan double oldest lint format bench bench-growth bench-lines bench-reading bench-approximate bench-cluster figures picture docs build dist sbom clean
+.PHONY: help demo test test-all fuzz checked asan tsan double oldest lint format bench bench-growth bench-lines bench-reading bench-approximate bench-cluster figures picture docs build dist sbom clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -38,6 +39,9 @@ test-all: build $(VENV)/.test $(VENV)/.peers  ## all tests with their coverage, 
 	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) $(SLOWEST) --cov --cov-report=term $(TEST_ARGS)
 	@$(MAKE) --no-print-directory checked
 	@$(MAKE) --no-print-directory asan
+
+fuzz: build  ## random problems of many families, each answer judged in extended precision (more with TAUPATH_DATA)
+	@$(PY) tools/fuzz $(FUZZ_ARGS)
 
 bench: build $(VENV)/.bench $(VENV)/.peers  ## every question beside every peer, about half an hour, one thread (needs TAUPATH_DATA)
 	@$(ONE_THREAD) $(PY) benchmarks/run.py $(BENCH_ARGS)
@@ -178,6 +182,17 @@ asan: build $(VENV)/.test  ## the core's tests under the address sanitiser
 	$(call second_build,asan,-Db_sanitize=address -Db_lundef=false -Dbuildtype=debugoptimized)
 	@LD_PRELOAD="$(LIBASAN) $(LIBCXX)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 	  build/asan-venv/bin/python $(CORE_TESTS)
+
+LIBTSAN  = $(shell $(CC) -print-file-name=libtsan.so)
+
+# Without address space randomisation, which ThreadSanitizer does not cope with on all kernels. It
+# cannot follow a fork with threads: tests of forks are left out.
+tsan: build $(VENV)/.test  ## the tests of threads under the thread sanitiser
+	@[ -e "$(LIBTSAN)" ] || { echo "tsan: $(CC) comes without libtsan.so"; exit 1; }
+	$(call second_build,tsan,-Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized)
+	@LD_PRELOAD="$(LIBTSAN)" TSAN_OPTIONS=halt_on_error=1 $(ONE_THREAD) setarch -R \
+	  build/tsan-venv/bin/python $(PYTEST) -s -p no:cacheprovider -p no:faulthandler -k "not fork and not child" \
+	  tests/test_threads.py tests/test_together.py $(TEST_ARGS)
 
 # The same source with plain doubles: what long double is with MSVC and on Apple's processors.
 PLAIN := build/double-source

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 import taupath
 import verify
+from taupath.paths import repeated_data
 
 # No small problem may need more kinks than this: the walk would be going round in circles.
 KINKS_PER_SAMPLE, KINKS_BESIDES = 50, 1000
@@ -37,8 +40,27 @@ class Problem:
 
 
 def assert_whole_path(problem: Problem, at_most: int = 2000) -> taupath.SolutionPath:
-    """Assert that the path is exact at every kink and midpoint, and not absurdly long."""
+    """Assert that the path is exact at every kink and midpoint, and not absurdly long.
+
+    If there are copies, also that of all samples: the walk copes with any ties.
+    """
     path = problem.path()
+    _assert_whole(path, problem, at_most)
+    if path.data.distinct is not path.data:
+        with every_sample_a_point():
+            _assert_whole(problem.path(), problem, at_most)
+    return path
+
+
+@contextmanager
+def every_sample_a_point() -> Iterator[None]:
+    """Walk along all samples: copies are not merged."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(repeated_data, "find_copies", lambda *_, **__: None)
+        yield
+
+
+def _assert_whole(path: taupath.SolutionPath, problem: Problem, at_most: int) -> None:
     taus = path.taus
     assert (taus[0], taus[-1]) == (0.0, 1.0)
     assert np.all(np.diff(taus) > 0)
@@ -52,7 +74,6 @@ def assert_whole_path(problem: Problem, at_most: int = 2000) -> taupath.Solution
         sample_weight=problem.weight,
         bias=1.0 if problem.intercept == "augmented" else 0.0,
     )
-    return path
 
 
 # --- features, by kind ---------------------------------------------------------------------------

@@ -155,13 +155,13 @@ def test_complex_labels_are_refused_with_their_dtype():
 @pytest.mark.parametrize("name", ["C", "lam"])
 @pytest.mark.parametrize("value", [0.0, -0.0, -1.0, -3, INF, -INF, NAN, np.float64(-2.5)])
 def test_a_strength_that_is_not_positive_and_finite_is_refused_with_its_value(name, value):
-    assert_refused(ValueError, name, repr(value), **{name: value})
+    assert_refused(ValueError, name, str(value), **{name: value})
 
 
 @pytest.mark.parametrize("name", ["C", "lam"])
 @pytest.mark.parametrize("value", [True, np.True_, "1.0", [1.0], np.ones(1), 1j, {}])
 def test_a_strength_that_is_no_number_is_refused_with_its_value(name, value):
-    assert_refused(TypeError, name, repr(value), **{name: value})
+    assert_refused(TypeError, name, str(value), **{name: value})
 
 
 @pytest.mark.parametrize(("name", "value"), [("C", 1e300), ("C", 1e-300), ("lam", 1e300)])

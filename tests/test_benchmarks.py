@@ -283,17 +283,21 @@ def test_remarks_say_what_is_missing(module, monkeypatch, capsys):
     assert "set TAUPATH_DATA" in capsys.readouterr().out
 
 
-def test_limits_count_gaps_that_are_missed_and_walks_that_are_given_up(module):
+def test_limits_compare_gaps_that_are_missed_with_rounding(module):
     limits = module("limits")
-    outcomes = iter([1e-12, 3e-9, limits.WalkFailed("stuck", 0.5), 2e-7])
+    # gap, condition, and whether that promises the gap
+    outcomes = iter(
+        [(1e-12, 10.0, True), (3e-9, 1e3, True), (1e-12, 1e9, False), (2.2e-7, 1e9, False)]
+    )
 
     def make(rng):
-        found = next(outcomes)
-        if isinstance(found, Exception):
-            raise found
-        return SimpleNamespace(certify=lambda points: SimpleNamespace(worst_gap=found))
+        found = dict(zip(("worst_gap", "condition", "promised"), next(outcomes), strict=True))
+        return SimpleNamespace(certify=lambda points: SimpleNamespace(**found))
 
-    assert limits.count(make, 4) == "2 of 4 above 1e-09, the worst 2.0e-07; 1 gave up"
+    assert limits.count(make, 4) == (
+        "2 of 4 above 1e-09, 1 of these with a condition that promises it; the worst 2.2e-07, at "
+        "most 27272.7 times what rounding can cost"
+    )
     for kind in limits.KINDS.values():
         assert kind(np.random.default_rng(0)).n_kinks > 2
 

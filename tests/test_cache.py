@@ -74,7 +74,7 @@ def test_an_error_in_a_users_kernel_reaches_the_user(data):
 
     def kernel(A, B):
         calls.append(len(A))
-        if len(calls) > 150:
+        if len(calls) > 60:
             raise RuntimeError("no more")
         return np.exp(-((A[:, np.newaxis] - B) ** 2).sum(axis=2))
 
@@ -108,3 +108,44 @@ def test_a_row_that_failed_once_is_computed_again():
         rows.check()
     assert_array_equal(rows.combine(theta), K[2])
     rows.check()
+
+
+def test_rows_of_free_points_are_kept_however_many_they_are(monkeypatch):
+    """Every step needs them: without room for all of them, it would compute all of them again."""
+    monkeypatch.setattr(kernel_data, "FEWEST_ROWS", 8)
+    rng = np.random.default_rng(0)
+    n = 200
+    X = rng.standard_normal((n, 6))
+    y = np.sin(X[:, 0]) + 0.3 * rng.standard_normal(n)
+    given = {"C": 1.0, "kernel": "rbf", "gamma": 0.5, "tau_range": (0.45, 0.5)}
+    computed = {}
+    for kept in (40, 150):
+        size = 1.001 * kept * 8e-6 * n
+        path = taupath.quantile_regression_path(X, y, **given, cache_size=size)
+        rows, max_free = path.data.rows, path.counters["max_free"]
+        assert 80 < max_free < 120
+        assert rows.n_slots == 150 or max_free + 16 <= rows.n_slots <= 1.25 * max_free + 16
+        computed[kept] = rows.n_computed
+    # it took ten times as many when the cache had no room for the free points
+    assert computed[40] < 1.5 * computed[150]
+
+
+def test_a_scan_of_all_rows_leaves_those_of_free_points_where_they_are():
+    B = np.random.default_rng(2).standard_normal((200, 220))
+    Q, asked = B @ B.T, []
+
+    def source(i):
+        asked.append(i)
+        return Q[i]
+
+    rows = CachedRows(source, Q.diagonal().copy(), np.ones(200, dtype=np.int8), 0.0, False, 10)
+    free = np.arange(0, 120, 2, dtype=np.int32)
+    assert_allclose(rows.gram(free), np.tril(Q[np.ix_(free, free)]), rtol=1e-15)
+    assert 60 + 16 <= rows.n_slots < 200
+    theta = np.random.default_rng(3).standard_normal(200)
+    asked.clear()
+    assert_allclose(rows.combine(theta), Q @ theta, atol=1e-9)
+    assert sorted(asked) == sorted(set(range(200)) - set(free.tolist()))
+    asked.clear()
+    rows.combine(theta[:60], free)
+    assert asked == []

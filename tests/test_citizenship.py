@@ -106,7 +106,7 @@ def test_columns_without_numbers_are_named(model):
         clone(model).fit(X, y).predict(words)
     # numbers written as text are numbers, here as in scikit-learn; other errors stay as they are
     clone(model).fit(X.astype(str).to_numpy().astype(object), y)
-    with pytest.raises(ValueError, match="Input X contains NaN"):
+    with pytest.raises(ValueError, match="X contains NaN"):
         clone(model).fit(X.assign(height=np.nan), y)
     with pytest.raises(ValueError, match="2D array"):
         clone(model).fit(X["age"].to_numpy(), y)

@@ -1,6 +1,7 @@
 """The installed command on real files: its numbers are those of the Python interface."""
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -263,13 +264,22 @@ def test_a_cost_matrix_of_other_classes_is_refused(tmp_path):
 
 
 @pytest.mark.filterwarnings("always::taupath.IndefiniteKernelWarning")
+@pytest.mark.filterwarnings("always:the certificate does not hold")
 def test_a_certificate_that_does_not_hold_is_an_error(folder, tmp_path, capsys):
     model, data = tmp_path / "m.tau", folder / "cancer.svm"
     kernel = ("--kernel", "sigmoid", "--coef0", "-3", "--C", "10")
-    assert run("fit", data, "-o", model, *kernel) == 0  # a path of the nearest kernel that is one
+    # the path is that of the nearest kernel that is one
+    assert run("fit", data, "-o", model, *kernel) == 1
+    out, err = capsys.readouterr()
+    assert out == "" and "positive semidefinite" in err
+    (said,) = (line for line in err.splitlines() if "does not hold" in line)
+    assert re.search(r"duality gap ≤ [0-9.]+e[+-]\d\d", said)
+    assert "m.tau was not written: add --allow-inexact" in said
+    assert list(tmp_path.iterdir()) == []
+    assert run("fit", data, "-o", model, *kernel, "--allow-inexact") == 0
     said = capsys.readouterr()
     assert "DOES NOT HOLD" in said.out
-    assert "positive semidefinite" in said.err
+    assert "warning: the certificate does not hold: " in said.err
     assert run("certify", model, data, "--points", "20") == 1
     said = capsys.readouterr()
     assert "DOES NOT HOLD" in said.out

@@ -74,6 +74,12 @@ def test_a_model_of_other_data_is_not_certified(folder, tmp_path, capsys):
     assert "149 rows" in refusal(capsys, "certify", folder / "cancer.tau", other)
 
 
+def test_more_folds_than_rows(folder, tmp_path, capsys):
+    for option in ("--cv", "--folds"):
+        said = refusal(capsys, "fit", folder / "iris.csv", "-o", tmp_path / "m", option, "999")
+        assert "must be between 2 and the number of rows, 150; got 999" in said
+
+
 def test_wrong_usage_ends_with_status_2(folder, capsys):
     for arguments in (
         (),
@@ -87,14 +93,17 @@ def test_wrong_usage_ends_with_status_2(folder, capsys):
         with pytest.raises(SystemExit) as stopped:
             run(*arguments)
         assert stopped.value.code == 2
-        assert "usage: taupath" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "usage: taupath" in said and said.count("\n") == 2
 
 
-def test_debug_shows_where_an_error_comes_from(folder):
-    from taupath.tables import TableError
-
-    with pytest.raises(TableError):
-        run("predict", folder / "cancer.tau", "nowhere.svm", "--debug")
+def test_debug_shows_where_an_error_comes_from(folder, capsys):
+    output = "no\x1b[31mwhere/p.csv"
+    command = ("predict", folder / "cancer.tau", folder / "cancer.svm", "-o", output)
+    assert run(*command, "--debug") == 1
+    said = capsys.readouterr().err
+    assert "Traceback" in said and "files.py" in said and "no\\x1b[31mwhere/p.csv" in said
+    assert "\x1b" not in said
 
 
 def test_a_full_disk_leaves_nothing_behind(folder, tmp_path, monkeypatch, capsys):

@@ -270,7 +270,9 @@ def test_a_score_of_several_classes_and_a_kernel_matrix():
 def test_scores_that_are_none_are_refused(tmp_path):
     with pytest.raises(ValueError, match="nonsense"):
         QuantileSVCCV(CS, scoring="nonsense").fit(X, Y)
-    for wrong in (lambda *_: np.nan, lambda *_: "good", ["accuracy", "roc_auc"]):
+    with pytest.raises(ValueError, match="scoring must be a function or a name"):
+        QuantileSVCCV(CS, scoring=["accuracy", "roc_auc"]).fit(X, Y)
+    for wrong in (lambda *_: np.nan, lambda *_: "good"):
         with pytest.raises(ValueError, match="scoring must return a finite number"):
             QuantileSVCCV([1.0], cv=3, scoring=wrong).fit(X, Y)
     # a file holds what was chosen, not by what

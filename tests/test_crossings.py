@@ -1,5 +1,6 @@
 """Sign changes of f_τ(x): the search against a look at every step of the path."""
 
+import tracemalloc
 from contextlib import suppress
 
 import numpy as np
@@ -13,7 +14,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 import taupath
 from platforms import needs_extended_sums
 from taupath.engine.rows import with_fewer_columns
-from taupath.paths import crossings
+from taupath.paths import crossings, training_data
+from taupath.paths.path import SolutionPath
 from taupath.paths.walked import WalkedPiece
 
 pytestmark = pytest.mark.core
@@ -107,7 +109,6 @@ def test_all_changes_of_sign_are_found(case, kept):
     if not kept:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(crossings, "KEPT", 0)
-            patch.setattr(crossings, "MOST_BLOCKS", 3)
             assert path._tracks.edges[-1] == len(path._tracks.taus) - 1
     found = path.changes(new)
     taus, values = path.values_at_nodes(new)
@@ -184,10 +185,9 @@ def test_a_kink_is_there_twice_only_where_a_free_intercept_may_jump(kernel, d):
     assert jumped > 3
 
 
-@pytest.mark.parametrize("kept", [1e9, 0])
+@pytest.mark.parametrize("kept", [1e9, 8 * 3 * 40])
 def test_arrays_that_a_path_hands_out_cannot_change_it(kept, monkeypatch):
     monkeypatch.setattr(crossings, "KEPT", kept)
-    monkeypatch.setattr(crossings, "MOST_BLOCKS", 40)
     path = taupath.quantile_path(*blobs(), C=1.0)
     new = np.random.default_rng(1).normal(size=(9, 3))
 
@@ -206,14 +206,14 @@ def test_arrays_that_a_path_hands_out_cannot_change_it(kept, monkeypatch):
 
 
 @pytest.mark.parametrize("given", [{}, {"kernel": "rbf"}, {"intercept": "free"}])
-@pytest.mark.parametrize("kept", [1e9, 0])
+@pytest.mark.parametrize("kept", [1000, 40])
 def test_values_at_kept_nodes_and_between_are_those_of_the_path(given, kept, monkeypatch):
-    monkeypatch.setattr(crossings, "KEPT", kept)
-    monkeypatch.setattr(crossings, "MOST_BLOCKS", 40)
+    width = 120 if given.get("kernel") else 3
+    monkeypatch.setattr(crossings, "KEPT", 8 * width * kept)
     path = taupath.quantile_path(*blobs(), C=1.0, **given)
     new = np.random.default_rng(1).normal(size=(9, 3))
     nodes, functions = path.kept_nodes, path.kept_functions(new)
-    assert len(nodes) == len(path._tracks.taus) if kept else len(nodes) < 60
+    assert len(nodes) == len(path._tracks.taus) if kept > 40 else len(nodes) == 40
     which = np.arange(3, len(nodes) - 3, 11)
     near = np.nextafter(nodes[which], 0.0)
     exact = path.decision_function(new, near)
@@ -225,7 +225,7 @@ def test_values_at_kept_nodes_and_between_are_those_of_the_path(given, kept, mon
         assert_allclose(path.coefficients_at_kept(which), coef, rtol=0, atol=1e-8)
         some = path.coefficients_at_kept(which, np.array([2, 0]))
         assert_allclose(some, coef[:, [2, 0]], rtol=0, atol=1e-8)
-    if kept:
+    if kept > 40:
         taus = np.random.default_rng(2).uniform(size=20)
         exact = path.decision_function(new, taus)
         assert_allclose(functions.between(taus), exact, rtol=0, atol=1e-8)
@@ -250,13 +250,42 @@ def test_functions_that_are_not_kept_are_made_again(given, monkeypatch):
     new = np.random.default_rng(1).normal(size=(20, 3))
     kept = path.crossings(new)
     del path._tracks
-    monkeypatch.setattr(crossings, "KEPT", 0)
-    monkeypatch.setattr(crossings, "MOST_BLOCKS", 10)
+    monkeypatch.setattr(crossings, "KEPT", 8 * 10 * (120 if given.get("kernel") else 3))
     monkeypatch.setattr(crossings, "SWEPT_BYTES", 8 * 120 * 7)
     again = path.crossings(new)
-    assert len(path._tracks.edges) < len(path._tracks.taus)
+    assert len(path._tracks.edges) == 10
     for name in ("length", "first", "last"):
         assert_allclose(getattr(again, name), getattr(kept, name), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("intercept", ["augmented", "free"])
+def test_memory_stays_within_its_bound(intercept, monkeypatch):
+    """However many nodes and features there are, and whatever is read."""
+    rng = np.random.default_rng(3)
+    X = sparse.random_array((80, 5000), density=0.01, rng=rng, format="csr")
+    y = np.arange(80) % 2
+    path = taupath.quantile_path(X, y, C=100.0, intercept=intercept)
+    reads = [
+        lambda path: path.crossings(X).length,
+        lambda path: path.changes(X).when,
+        lambda path: path.decide_each(X, np.linspace(0.01, 0.99, 80)),
+        lambda path: path.values_at_nodes(X[:5])[1],
+    ]
+    monkeypatch.setattr(training_data, "MOST_BY_THETA", 0)
+    function = 8 * 5000
+    assert len(path.taus) * function > 3e6
+    wanted = [read(SolutionPath(path.solutions)) for read in reads]
+    monkeypatch.setattr(crossings, "KEPT", 20 * function)
+    monkeypatch.setattr(crossings, "SWEPT_BYTES", 2 * function)
+    for read, one in zip(reads, wanted, strict=True):
+        path = SolutionPath(path.solutions)
+        tracemalloc.start()
+        found = read(path)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert_allclose(found, one, rtol=0, atol=1e-9)
+        # as many functions as are kept, and those of a few sweeps
+        assert most < 20 * function + 20 * function
 
 
 def test_sparse_samples_are_searched_as_dense_ones_are():

@@ -361,7 +361,7 @@ def test_a_bad_value_is_found_with_its_partition(client):
     X, y = in_chunks(job, 100)
     bad = job.X.copy()
     bad[203, 1] = np.nan
-    where = r"X contains nan \(first at \[3, 1\]\), in partition 2, which begins at row 200"
+    where = r"X contains nan \(first at \[3, 1\]\).*, in partition 2, which begins at row 200"
     refuse(where, da.from_array(bad, chunks=(100, 5)), y)
     weight = np.ones(300)
     weight[150] = -1.0
@@ -370,7 +370,7 @@ def test_a_bad_value_is_found_with_its_partition(client):
     refuse("X must hold real numbers, got dtype <U.*in partition 0", words, y, TypeError)
     labels = job.y.astype(float)
     labels[299] = np.inf
-    refuse(r"y contains inf \(first at \[99\]\), in partition 2", X, labels)
+    refuse(r"y contains inf \(first at \[99\]\).*, in partition 2", X, labels)
     with pytest.raises(ValueError, match=r"y contains inf .* in partition 2"):
         taupath.quantile_regression_path(X, da.from_array(labels, chunks=100), method="auto")
     wrong = da.Array(X.__dask_graph__(), X.name, ((100, 100, 90), (5,)), dtype=float)

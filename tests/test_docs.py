@@ -304,6 +304,11 @@ def test_the_reference_has_every_public_name():
     assert public - described == {"taupath.__version__"}
 
 
+# Options of several commands, which the page explains once.
+SHARED_OPTIONS = {"--help", "--json", "--debug", "--format", "--delimiter"}
+SHARED_OPTIONS |= {"--max-bytes", "--max-features"}
+
+
 def test_the_page_of_the_command_line_has_every_command_and_option():
     text = (DOCS / "command_line.md").read_text("utf-8")
     parser = cli._parser()
@@ -313,5 +318,5 @@ def test_the_page_of_the_command_line_has_every_command_and_option():
         assert section, command
         for action in its_parser._actions:
             for option in action.option_strings[-1:]:
-                shared = option in ("--help", "--json", "--debug", "--format", "--delimiter")
+                shared = option in SHARED_OPTIONS
                 assert f"`{option}" in (text if shared else section[1]), (command, option)

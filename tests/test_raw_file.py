@@ -298,7 +298,9 @@ def test_identifiers_that_look_like_numbers_stay_as_they_are(run, folder, cells,
     rows = json.loads((folder / "two.json").read_text(encoding="utf-8"))
     assert [row["customer"] for row in rows] == written
     out, _ = run("predict", "model.tau", "two.csv")
-    assert list(columns_of(out)["customer"]) == [cell.replace("NA", "") for cell in cells]
+    # what begins with a minus and is no number would be a formula in a spreadsheet
+    safe = [cell.replace("NA", "").replace("--", "'--") for cell in cells]
+    assert list(columns_of(out)["customer"]) == safe
 
 
 def test_identifiers_that_are_not_there_are_said(run, folder):
@@ -374,7 +376,7 @@ def test_no_command_replaces_what_it_reads(run, folder):
         ("report", "model.tau", "test.csv", "-o", "model.tau"),
         ("simplify", "model.tau", "-o", "model.tau"),
     ):
-        assert "would replace what this command reads" in run(*command, status=1)
+        assert "is the same file as" in run(*command, status=1)
     assert {name: (folder / name).read_bytes() for name in before} == before
 
 

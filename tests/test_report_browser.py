@@ -204,6 +204,7 @@ def test_fans_over_any_feature_are_drawn(folder, open_page):
     chart = page.tab.locator("figure", has_text="Predicted quantiles")
     assert chart.locator("path.range").count() == 1
     page.tab.select_option("#fan", "2")
+    chart.locator("path.quantile").first.wait_for(state="attached")
     assert chart.locator("path.quantile").count() >= 4
     assert (
         "b (the others at their medians)"

@@ -221,6 +221,18 @@ def test_a_file_of_this_version_is_stored():
     assert any(file.name.startswith(f"v{VERSION}-") for file in STORED.glob("*.tau"))
 
 
+def test_stored_files_have_all_that_only_some_paths_have():
+    """Namely merged copies, a shift, a centre, nodes: what readers before version 4 ignore."""
+    copies = tp.load(STORED / "v4-copies.tau")
+    assert copies.data.distinct.shape[0] < copies.data.shape[0]
+    centred = tp.load(STORED / "v4-centred-quantiles.tau")
+    assert centred.data.shift is not None
+    assert all(piece.way.centre != 0.0 for piece in centred.solutions.pieces)
+    nodes = tp.load(STORED / "v4-nodes.tau").solutions.pieces[0].record.nodes
+    taus = json.loads((STORED / "v4-nodes.json").read_text())["taus"]
+    assert [nodes.around(tau) is not None for tau in taus] == [False, True, True, False]
+
+
 # -- files that are not what they should be ----------------------------------------------------
 
 

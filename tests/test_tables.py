@@ -170,7 +170,7 @@ def test_the_first_line_is_a_header_unless_it_looks_like_data(tmp_path, text, na
 
 
 def test_text_that_begins_late_in_a_column_brings_back_its_numbers_as_written(tmp_path):
-    n = 3 * delimited.ROWS_PER_BLOCK
+    n = 3 * delimited.CELLS_PER_BLOCK // 2
     cells = [f"{i}.50" for i in range(n)]
     cells[-2] = "late"
     table = read_table(put(tmp_path, "t.csv", "a,b\n" + "\n".join(f"{c},{c}1" for c in cells)))
@@ -179,7 +179,7 @@ def test_text_that_begins_late_in_a_column_brings_back_its_numbers_as_written(tm
 
 
 def test_a_column_that_is_blank_at_first_may_be_text(tmp_path):
-    n = delimited.ROWS_PER_BLOCK
+    n = delimited.CELLS_PER_BLOCK // 2 + 1
     table = read_table(put(tmp_path, "t.csv", "a,b\n" + "1,\n" * n + "1,x\n"))
     assert table.take([n]).column("b").tolist() == ["x"]
     assert table.take(slice(0, n)).is_blank("b")
@@ -270,7 +270,7 @@ def test_a_column_that_is_not_there_is_named_beside_those_that_are(tmp_path):
 
 
 def test_progress_is_told_while_text_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "ROWS_PER_BLOCK", 10)
+    monkeypatch.setattr(delimited, "CELLS_PER_BLOCK", 20)
     monkeypatch.setattr(libsvm, "PIECE", 100)
     for name, text in (("t.csv", "a,b\n" + "1,2\n" * 95), ("t.svm", "1 1:1\n" * 95)):
         told: list[tuple[float, int]] = []
@@ -312,7 +312,13 @@ def test_libsvm_rows_have_labels_features_and_lines(tmp_path):
         ("1 0:1 1:1", "'0:1': features are counted from one; add one to every index"),
         ("1 3:1 2:1", "'2:1': the index comes after 3; indices must increase"),
         ("1 3:1 3:1", "'3:1': the index comes after 3; indices must increase"),
-        ("1 99999999999:1", "'99999999999:1': the index is above 2147483647"),
+        ("1 99999999999:1", "'99999999999:1': the index is above 2147483647, the last possible"),
+        ("1 2147483648:1", "feature 2147483648 is above 2147483647, the last one possible"),
+        (
+            "1 10000001:1",
+            "feature 10000001 is above 10000000, the last one allowed; if it is no mistake, allow "
+            "more: --max-features 10000001, or max_features in Python",
+        ),
         ("1,2 3:1", "there are several labels, '1,2', where there must be one"),
         ("yes 3:1", "the label 'yes' is not a number"),
         ("nan 3:1", "the label 'nan' is not a number"),

@@ -11,7 +11,6 @@ import shlex
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
-from taupath.tables import TableError, read_table
+from taupath.tables import TableError, opening, read_table
 
 CSV = b"a,b\n1,x\n2,y\n"
 LIBSVM = b"1 1:5 2:6\n-1 2:7\n"
@@ -137,7 +136,7 @@ def test_a_file_without_permission_is_an_error(tmp_path, monkeypatch):
     def refuse(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(opening, "open", refuse, raising=False)
     assert said(tmp_path / "t.csv") == "the file cannot be read: Permission denied"
 
 

@@ -17,9 +17,12 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import taupath
+from taupath.engine.record import Nodes
 from taupath.storage.container import VERSION
 
 FOLDER = Path(__file__).parent.parent / "tests" / "stored"
+# What is added to columns so that a free intercept centres one of them.
+FAR = np.array([0.0, 100.0, 0.0])
 
 
 def main() -> None:
@@ -43,6 +46,11 @@ def main() -> None:
         "approximate-quantiles": taupath.quantile_regression_path(X, z, method="approximate"),
         "approximate-classifier": taupath.QuantileSVC(method="approximate").fit(X, y),
         "positive": taupath.QuantileSVC(C=0.5, pos_label="no").fit(X, y),
+        "copies": taupath.quantile_path(np.round(X), y, C=0.7),
+        "centred-quantiles": taupath.quantile_regression_path(
+            X + FAR, z + 100.0, C=3.0, intercept="free"
+        ),
+        "nodes": path_with_nodes(),
     }
     # and a file with training data of float32
     with_data = {
@@ -54,6 +62,9 @@ def main() -> None:
         file = FOLDER / f"v{VERSION}-{name}.tau"
         model.save(file, data=True if name in with_data else None)
         truth = {"X": X[:5].tolist(), "taus": [0.1, 0.4, 0.9]}
+        if name == "nodes":  # at a node, and between two
+            first, second = nodes_of(model).t[:2].tolist()
+            truth["taus"] = [0.1, first, 0.5 * (first + second), 0.9]
         truth["trained"] = {"X": X.tolist(), "y": (z if "quantiles" in name else y).tolist()}
         if isinstance(model, taupath.SolutionPath):
             values = model.decision_function(X[:5], truth["taus"])
@@ -65,6 +76,25 @@ def main() -> None:
         truth["values"] = values.tolist()
         file.with_suffix(".json").write_text(json.dumps(truth) + "\n")
     store_pipelines(X, y, z)
+
+
+def path_with_nodes() -> taupath.SolutionPath:
+    """Return the path of the first of some hard problems that has nodes, and is exact all along."""
+    for seed in range(1000):
+        rng = np.random.default_rng(seed)
+        X = np.round(rng.normal(size=(14, 3)), 1)
+        X[:, 2] = 1.0
+        X[7:] = X[:7] + [1e-9, 1e-9, 0.0] * rng.normal(size=(7, 3))
+        path = taupath.quantile_path(X, np.arange(14) % 2, C=10.0 ** rng.uniform(4.0, 8.0))
+        if nodes_of(path) is not None and path.certify().holds():
+            return path
+    raise RuntimeError("no problem has nodes")
+
+
+def nodes_of(path: taupath.SolutionPath) -> Nodes | None:
+    """Return the nodes of the first walk of a path."""
+    nodes: Nodes | None = path.solutions.pieces[0].record.nodes
+    return nodes
 
 
 def store_pipelines(X: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:

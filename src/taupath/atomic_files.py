@@ -2,10 +2,14 @@
 
 import contextlib
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
+
+# Characters of the name of a file that are part of that of its temporary file: with four bytes
+# each, the latter is within the 255 bytes that file systems allow.
+LONGEST_NAME = 50
 
 
 @contextlib.contextmanager
@@ -23,24 +27,31 @@ def replacing(file: str | os.PathLike[str], mode: str = "wb", **options: Any) ->
         with open(target, mode, **options) as stream:
             yield stream
         return
+    # The name is known before there is a file, so that a signal at any moment finds it to remove.
+    name = target.parent / f".{target.name[:LONGEST_NAME]}.{secrets.token_hex(6)}"
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"there is no folder {target.parent} to write {file} in") from None
-    except OSError as error:
-        raise type(error)(f"cannot write {file}: {error.strerror}") from None
-    try:
-        with open(handle, mode, **options) as stream:
+        with open(_new_file(name, file), mode, **options) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
         os.chmod(name, _permissions(target))
         os.replace(name, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
+    except BaseException as error:
+        name.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.strerror and error.filename in (None, str(name)):
+            raise OSError(error.errno, error.strerror, os.fspath(file)) from error
         raise
     _sync_folder(target.parent)
+
+
+def _new_file(name: Path, file: str | os.PathLike[str]) -> int:
+    """Create a file that only its owner may read; `file` is what an error calls it."""
+    try:
+        return os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no folder {name.parent} to write {file} in") from None
+    except OSError as error:
+        raise type(error)(f"cannot write {file}: {error.strerror}") from None
 
 
 def _permissions(target: Path) -> int:

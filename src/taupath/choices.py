@@ -17,3 +17,6 @@ MISSING = ("error", "impute", "drop")
 UNSEEN = ("ignore", "error")
 # Parts of the paper that `taupath reproduce` computes again.
 REPRODUCED = ("table1", "table2", "figure1", "figure2", "lemma", "kinks", "all")
+# Columns that a sparse matrix in a file may have by default: a model holds numbers for each of
+# them, even if one row alone has a value there.
+SPARSE_COLUMNS = 10_000_000

@@ -10,7 +10,7 @@ def install_command(*packages: str) -> str:
 
 
 class WalkFailed(RuntimeError):
-    """The walk could not be finished.
+    """The path could not be finished.
 
     Parameters
     ----------

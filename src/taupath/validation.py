@@ -13,9 +13,15 @@ import scipy.sparse as sp
 
 # Samples and features are numbered by int32, and their number plus one must also fit.
 MAX_ROWS = 2**31 - 2
-# Bound on features, weights and C. C · weight · feature² is then at most 1e240, and sums of such
+# Bounds on features, weights and C. C · weight · feature² is then at most 1e240, and sums of such
 # products over all samples and features stay below the largest double, 1.8e308.
 LARGEST = 1e60
+SMALLEST_C = 1e-60
+# Smaller features count as 0: their squares, 1e-200, still are normal numbers, which smaller ones
+# are not, and they change no margin that anybody can see.
+NO_FEATURE = 1e-100
+# Characters of a user's value that a message shows, and entries of an array.
+SHOWN, ENTRIES_SHOWN = 60, 5
 # The default of C: an object of its own, so that it differs from a 1.0 that the user wrote.
 DEFAULT_C = float("1.0")
 # If C and 1 / (n λ) differ by less than this, relatively, only rounding sets them apart.
@@ -37,6 +43,38 @@ class Checked:
 
     def __getitem__(self, which: Any) -> "Checked":
         return Checked(self.features[which])
+
+
+def shown(value: Any) -> str:
+    """Return how an error shows a user's value: in one line, and cut where it is long."""
+    if isinstance(value, np.ndarray) and value.size > ENTRIES_SHOWN:
+        return f"an array of shape {value.shape} and dtype {value.dtype}"
+    value = value.item() if isinstance(value, np.generic) else value
+    try:
+        text = " ".join(_SHORT.repr(value).split())
+    except Exception:  # of a class of the user's
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = SHOWN
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Raise if some entries are masked: NumPy would silently use what is behind the mask."""
+    if isinstance(values, (list, tuple)):
+        for part in values:
+            if isinstance(part, np.ma.MaskedArray):
+                refuse_masked(part, name)
+    elif isinstance(values, np.ma.MaskedArray):
+        at = _first(np.ma.getmaskarray(values))
+        if at is not None:
+            place = ", ".join(map(str, at))
+            raise ValueError(
+                f"{name} has masked entries (first at [{place}]): leave out or fill in what is "
+                "missing"
+            )
 
 
 def is_dask(*values: Any) -> bool:
@@ -62,7 +100,9 @@ def check_features(X: Any, single: bool = False) -> "np.ndarray | sp.csr_array":
     with np.errstate(over="ignore"):  # a long double may become infinite, which is found below
         array = np.ascontiguousarray(array, dtype=_precision(array.dtype, single))
     if not known:
-        _check_size(array, "X")
+        tiny = _check_size(array, "X") < NO_FEATURE
+        if array[tiny].any():
+            array = np.where(tiny, 0.0, array)
     return array
 
 
@@ -81,7 +121,11 @@ def _check_sparse(X: Any, single: bool, known: bool) -> "sp.csr_array":
         csr = csr.copy()  # the caller's matrix stays as it is
         csr.sum_duplicates()
     if not known:
-        _check_size(csr.data, "X", lambda k: _place_in_csr(csr, k))
+        size = _check_size(csr.data, "X", lambda k: _place_in_csr(csr, k))
+        if (size < NO_FEATURE).any():
+            data = np.where(size < NO_FEATURE, 0.0, csr.data)
+            csr = sp.csr_array((data, csr.indices, csr.indptr), shape=csr.shape, copy=True)
+            csr.eliminate_zeros()
     return csr
 
 
@@ -114,18 +158,25 @@ def check_new_features(
 
 def check_numbers(value: Any, name: str) -> np.ndarray:
     """Return a number (no dimension) or an array of numbers, finite or not, as float64."""
+    refuse_masked(value, name)
     try:
-        if value is not None:  # which NumPy would take for NaN
-            return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = np.asarray(value)
+        flag = array.dtype.kind == "b" and array.ndim == 0
+        if value is not None and array.dtype.kind in "biufO" and not flag:  # None would become NaN
+            return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
         pass
-    shown = reprlib.repr(value)
-    raise TypeError(f"{name} must be a number or an array of numbers, got {shown}")
+    raise TypeError(f"{name} must be a number or an array of numbers, got {shown(value)}")
 
 
 def _as_real(values: Any, name: str) -> np.ndarray:
+    refuse_masked(values, name)
     try:
         array = np.asarray(values)
+        columns = values.dtypes if hasattr(values, "columns") else [array.dtype]
+        if array.dtype.kind == "O" and all(getattr(c, "kind", "O") in "fiub" for c in columns):
+            # a data frame whose columns may have missing numbers, which NumPy takes for objects
+            array = values.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} is not an array of numbers: {error}") from None
     _check_real_dtype(array.dtype, name)
@@ -134,25 +185,30 @@ def _as_real(values: Any, name: str) -> np.ndarray:
 
 def _check_real_dtype(dtype: np.dtype, name: str) -> None:
     if dtype.kind not in "fiub":
-        raise TypeError(f"{name} must hold real numbers, got dtype {dtype}")
+        advice = ""
+        if dtype.kind == "O":
+            advice = ": turn text, missing values and numbers of other kinds into floats first"
+        raise TypeError(f"{name} must hold real numbers, got dtype {dtype}{advice}")
 
 
 def _check_size(
     values: np.ndarray, name: str, place_of: Callable[[int], tuple[int, ...]] | None = None
-) -> None:
-    """Refuse NaN, infinity and numbers too large to be squared and summed.
+) -> np.ndarray:
+    """Return absolute values; refuse NaN, infinity and numbers too large to be squared and summed.
 
     `place_of` turns the position of an entry into one that the user knows.
     """
+    size = np.abs(values)
     # the comparison is false for NaN; no finite float32 is too large
-    fine = np.isfinite(values) if values.dtype == np.float32 else np.abs(values) <= LARGEST
-    at = _first(~fine)
+    at = _first(~(np.isfinite(size) if size.dtype == np.float32 else size <= LARGEST))
     if at is None:
-        return
+        return np.asarray(size)
     value = float(values[at])
-    why = f", larger than {LARGEST:g} in absolute value" if math.isfinite(value) else ""
+    why, advice = f", larger than {LARGEST:g} in absolute value", "divide it by a constant"
+    if not math.isfinite(value):
+        why, advice = "", "leave out or fill in what is missing"
     place = ", ".join(map(str, at if place_of is None else place_of(at[0])))
-    raise ValueError(f"{name} contains {value}{why} (first at [{place}])")
+    raise ValueError(f"{name} contains {value}{why} (first at [{place}]): {advice}")
 
 
 def first_not_finite(values: np.ndarray) -> tuple[int, ...] | None:
@@ -176,7 +232,12 @@ def check_labels(y: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
 
 def find_labels(y: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels of all samples, and each label once, sorted."""
-    labels = one_column(np.asarray(y), n_samples, "labels")
+    refuse_masked(y, "y")
+    try:
+        array = np.asarray(y)
+    except ValueError as error:
+        raise ValueError(f"y is not an array of labels: {error}") from None
+    labels = one_column(array, n_samples, "labels")
     if labels.dtype.kind == "c":
         raise TypeError(f"y must hold labels, got dtype {labels.dtype}")
     at = first_not_finite(labels) if labels.dtype.kind == "f" else None
@@ -191,18 +252,17 @@ def find_labels(y: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
 def check_two_classes(classes: np.ndarray) -> None:
     """Raise unless there are exactly two classes."""
     if len(classes) != 2:
-        shown = ", ".join(repr(c) for c in classes[:5].tolist())
+        some = ", ".join(shown(c) for c in classes[:5].tolist())
         more = ", ..." if len(classes) > 5 else ""
-        raise ValueError(f"y must have exactly two classes, got {len(classes)}: {shown}{more}")
+        raise ValueError(f"y must have exactly two classes, got {len(classes)}: {some}{more}")
 
 
 def check_known_labels(present: np.ndarray, classes: np.ndarray) -> None:
     """Raise if some of these labels are not among the classes that an estimator was fitted with."""
     unknown = np.unique(present[~np.isin(present, classes)]).tolist()
     if unknown:
-        raise ValueError(
-            f"y has labels that the estimator was not fitted with: {', '.join(map(repr, unknown))}"
-        )
+        some = ", ".join(map(shown, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
+        raise ValueError(f"y has labels that the estimator was not fitted with: {some}")
 
 
 def check_targets(y: Any, n_samples: int) -> np.ndarray:
@@ -249,7 +309,7 @@ def check_weighted_classes(weight: np.ndarray, classes: np.ndarray, positive: np
     """Raise if one of the classes has samples of weight 0 only: weight 0 means absence."""
     for label, members in zip(classes.tolist(), (~positive, positive), strict=True):
         if not (weight[members] > 0).any():
-            raise ValueError(f"sample_weight is zero for every sample of class {label!r}")
+            raise ValueError(f"sample_weight is zero for every sample of class {shown(label)}")
 
 
 def check_real(value: Any, name: str) -> float:
@@ -257,15 +317,18 @@ def check_real(value: Any, name: str) -> float:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a real number, got {value!r}")
-    return float(value)
+        raise TypeError(f"{name} must be a real number, got {shown(value)}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is too large for a float: {shown(value)}") from None
 
 
 def check_positive(value: Any, name: str) -> float:
     """Return a finite number above zero."""
     number = check_real(value, name)
     if not (math.isfinite(number) and number > 0):
-        raise ValueError(f"{name} must be finite and above 0, got {value!r}")
+        raise ValueError(f"{name} must be finite and above 0, got {shown(value)}")
     return number
 
 
@@ -274,7 +337,7 @@ def check_integer(value: Any, name: str, least: int, or_else: str | None = None)
     integral = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not integral or value < least:
         expected = f"an integer of at least {least}" + (f" or {or_else}" if or_else else "")
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
+        raise ValueError(f"{name} must be {expected}, got {shown(value)}")
     return int(value)
 
 
@@ -286,14 +349,14 @@ def check_choice(
         return value
     expected = ", ".join(map(repr, choices)) + (f" or {or_else}" if or_else else "")
     wrong = ValueError if isinstance(value, str) else TypeError
-    raise wrong(f"{name} must be one of {expected}, got {value!r}")
+    raise wrong(f"{name} must be one of {expected}, got {shown(value)}")
 
 
 def check_C(C: Any, name: str = "C") -> float:
     """Return a C that does not overflow in products with features and weights."""
     number = check_positive(C, name)
-    if not 1.0 / LARGEST <= number <= LARGEST:
-        raise ValueError(f"{name} must lie between {1.0 / LARGEST:g} and {LARGEST:g}, got {C!r}")
+    if not SMALLEST_C <= number <= LARGEST:
+        raise ValueError(f"{name} must lie between {SMALLEST_C:g} and {LARGEST:g}, got {shown(C)}")
     return number
 
 
@@ -321,10 +384,10 @@ def check_range(tau_range: Any, name: str = "tau_range") -> tuple[float, float]:
     try:
         begin, end = tau_range
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a pair of numbers, got {tau_range!r}") from None
+        raise TypeError(f"{name} must be a pair of numbers, got {shown(tau_range)}") from None
     begin, end = check_real(begin, name), check_real(end, name)
     if not 0.0 <= begin < end <= 1.0:
-        raise ValueError(f"{name} must satisfy 0 <= a < b <= 1, got {tau_range!r}")
+        raise ValueError(f"{name} must satisfy 0 <= a < b <= 1, got {shown(tau_range)}")
     return begin, end
 
 
@@ -347,7 +410,7 @@ def check_all_within(values: np.ndarray, name: str, walked: tuple[float, float])
 def _outside(name: str, walked: tuple[float, float], value: Any) -> ValueError:
     bounds = f"[{walked[0]:g}, {walked[1]:g}]"
     where = bounds if walked == UNIT_INTERVAL else f"the walked range {bounds}"
-    return ValueError(f"{name} must lie in {where}, got {value!r}")
+    return ValueError(f"{name} must lie in {where}, got {shown(value)}")
 
 
 def one_or_several(value: Any, several: Any, name: str) -> Any:
@@ -357,17 +420,21 @@ def one_or_several(value: Any, several: Any, name: str) -> Any:
     if value is not None and several is not None:
         raise TypeError("give tau or taus, not both")
     if several is not None:
-        if np.ndim(several) != 1:
+        array = check_numbers(several, "taus")
+        if array.ndim != 1:
             raise ValueError(
-                f"taus must be one-dimensional, one value per column, got shape {np.shape(several)}"
+                f"taus must be one-dimensional, one value per column, got shape {array.shape}"
             )
-        return np.asarray(several)
-    if np.ndim(value) > 1:
+        return array
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
+        return value
+    array = check_numbers(value, name)
+    if array.ndim > 1:
         raise ValueError(
             f"{name} must be a number or have one dimension, one value per column, got shape "
-            f"{np.shape(value)}; for one value per row use decide_each"
+            f"{array.shape}; for one value per row use decide_each"
         )
-    return value if np.ndim(value) == 0 else np.asarray(value)
+    return value if array.ndim == 0 else array
 
 
 def check_levels(level: Any, n_samples: int) -> np.ndarray:
@@ -385,14 +452,14 @@ def check_levels(level: Any, n_samples: int) -> np.ndarray:
 def check_verbose(verbose: Any) -> bool:
     """Return whether progress is to be shown."""
     if not isinstance(verbose, (int, np.integer, np.bool_)) or verbose < 0:
-        raise ValueError(f"verbose must be 0 or 1, got {verbose!r}")
+        raise ValueError(f"verbose must be 0 or 1, got {shown(verbose)}")
     return bool(verbose)
 
 
 def check_progress(progress: Any) -> Any:
     """Return a callable, or None."""
     if progress is not None and not callable(progress):
-        raise TypeError(f"progress must be callable or None, got {progress!r}")
+        raise TypeError(f"progress must be callable or None, got {shown(progress)}")
     return progress
 
 
@@ -400,6 +467,7 @@ def check_n_jobs(n_jobs: Any) -> int:
     """Return how many jobs may run at a time; -1 means one for each processor."""
     if n_jobs is None:
         return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
-        raise ValueError(f"n_jobs must be None, -1 or a number of jobs, got {n_jobs!r}")
+    integral = isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, bool)
+    if not integral or n_jobs == 0 or abs(n_jobs) > MAX_ROWS:
+        raise ValueError(f"n_jobs must be None, -1 or a number of jobs, got {shown(n_jobs)}")
     return int(n_jobs) if n_jobs > 0 else max((os.cpu_count() or 1) + 1 + int(n_jobs), 1)

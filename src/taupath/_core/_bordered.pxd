@@ -32,6 +32,8 @@ cdef class BalancedSystem(FreeSystem):
     cdef double[::1] level
 
     cdef double _set_level(self) noexcept nogil
+    cdef const double* _meet_one(self, double rhs, long double* coef, long double* exact,
+                                 long double total, long double* multiplier) noexcept nogil
 
 
 # The system of these rows, without free points.

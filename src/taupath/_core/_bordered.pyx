@@ -71,10 +71,13 @@ cdef class BalancedSystem(FreeSystem):
     cdef const double* meet(self, const double* rhs, long double* coef, long double* exact,
                             long double total, long double* multiplier) noexcept nogil:
         cdef Py_ssize_t a, m = self.factor.size
-        cdef const double* v = self.factor.meet(rhs, coef, exact)
+        cdef const double* v
         cdef double weight
         cdef long double lack, terms, change
         cdef int _attempt
+        if m == 1:
+            return self._meet_one(rhs[0], coef, exact, total, multiplier)
+        v = self.factor.meet(rhs, coef, exact)
         if m == 0:
             return v
         weight = self._set_level()
@@ -94,6 +97,26 @@ cdef class BalancedSystem(FreeSystem):
                 coef[a] = coef[a] - change * self.level[a]
                 self.rows.axpy_long(self.factor.members[a], -change * self.level[a], exact)
             v = self.factor.meet(rhs, coef, exact)
+        return v
+
+    cdef const double* _meet_one(self, double rhs, long double* coef, long double* exact,
+                                 long double total, long double* multiplier) noexcept nogil:
+        # the balance says what the only coefficient is, and the multiplier puts it on its margin
+        cdef int i = self.factor.members[0]
+        cdef double sign = self.rows.sign[i]
+        cdef long double change = sign * total - coef[0]
+        cdef Py_ssize_t k
+        cdef int _attempt
+        cdef double* v = &self.factor.vector[0]
+        coef[0] = sign * total
+        self.rows.axpy_long(i, change, exact)
+        for _attempt in range(2):
+            change = sign * (rhs - self.rows.dot_long(i, exact))
+            multiplier[0] = multiplier[0] + change
+            self.shift(change, exact)
+        for k in range(self.rows.n_cols):
+            v[k] = <double> exact[k]
+        self.factor.unsolved = 0.0
         return v
 
     cdef double column(self, Py_ssize_t a, double* u, double* multiplier) noexcept nogil:

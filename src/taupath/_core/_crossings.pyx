@@ -41,7 +41,7 @@ cdef class NodeFunctions:
         Features are stored like a CSR matrix; without `indices`, rows are dense. Steps between
         neighbouring nodes whose inside is not known are marked as undecided.
         """
-        cdef Py_ssize_t k, begin, size
+        cdef Py_ssize_t k, begin, size, n_values = 0
         cdef const double* x
         cdef const int* where
         cdef int i
@@ -53,13 +53,14 @@ cdef class NodeFunctions:
                 x = &data[begin] if size else NULL
                 where = &indices[begin] if size and indices is not None else NULL
                 self._search(i, x, where, size, norm[i], level[i], &length[i], &first[i],
-                             &last[i], undecided)
+                             &last[i], undecided, &n_values)
+        self.n_values += n_values               # here, where one thread at a time is
 
     cdef double _value(self, Py_ssize_t node, const double* x, const int* where,
-                       Py_ssize_t size) noexcept nogil:
+                       Py_ssize_t size, Py_ssize_t* n_values) noexcept nogil:
         cdef Py_ssize_t k
         cdef double total = 0.0
-        self.n_values += 1
+        n_values[0] += 1
         if where == NULL:
             return self.constant[node] + dot(size, x, &self.coef[node, 0])
         for k in range(size):
@@ -68,15 +69,15 @@ cdef class NodeFunctions:
 
     cdef void _search(self, int i, const double* x, const int* where, Py_ssize_t size,
                       double norm, double level, double* length, double* first, double* last,
-                      unsigned char[:, ::1] undecided) noexcept nogil:
+                      unsigned char[:, ::1] undecided, Py_ssize_t* n_values) noexcept nogil:
         # depth first, left half first: the right ends of later halves wait on a stack
         cdef Py_ssize_t ends[64]
         cdef double values[64]
         cdef Py_ssize_t waiting = 1, a = 0, b, middle
         cdef double at_a, at_b, width, part, reach
         ends[0] = self.taus.shape[0] - 1
-        at_a = self._value(0, x, where, size) - level
-        values[0] = self._value(ends[0], x, where, size) - level
+        at_a = self._value(0, x, where, size, n_values) - level
+        values[0] = self._value(ends[0], x, where, size, n_values) - level
         while waiting > 0:
             b = ends[waiting - 1]
             at_b = values[waiting - 1]
@@ -93,7 +94,7 @@ cdef class NodeFunctions:
             elif b > a + 1:
                 middle = (a + b) // 2
                 ends[waiting] = middle
-                values[waiting] = self._value(middle, x, where, size) - level
+                values[waiting] = self._value(middle, x, where, size, n_values) - level
                 waiting += 1
                 continue
             elif not self.linear:

@@ -14,6 +14,7 @@ cdef class Factor:
     cdef double[::1] cosine, sine            # rotations of the last removal
     cdef double[::1] work, vector
     cdef bint stale                          # a solve gained few digits: factor anew
+    cdef double unsolved                     # what the last solve left, relative to its terms
     cdef int[::1] order
 
     # Take row i in as last member; returns its distance to the span of the members,

@@ -252,6 +252,7 @@ cdef class Factor:
         cdef int attempt
         for k in range(n):
             v[k] = <double> exact[k]
+        self.unsolved = 0.0
         for attempt in range(MOST_REFINEMENTS):
             length = self.rows.length(v, 1)
             worst = 0.0
@@ -261,6 +262,7 @@ cdef class Factor:
                 size = sqrt(self.squared_norm[self.members[a]])
                 worst = max(worst, fabs(x[a]) / (fabs(rhs[a]) + length * size + 1e-300))
                 lack = max(lack, fabs(x[a]) / (size + 1e-300))
+            self.unsolved = worst
             if attempt == 1 and lack > STALE * before and lack > STALE_VISIBLE * terms:
                 self.stale = True
             if worst <= SOLVED or lack > 0.5 * before:

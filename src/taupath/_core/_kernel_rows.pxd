@@ -14,12 +14,18 @@ cdef class MatrixRows(KernelRows):
 
 cdef class CachedRows(KernelRows):
     cdef object source
-    cdef double[:, ::1] slots                # cached rows
+    cdef list blocks                         # own the memory of the slots
+    cdef Py_ssize_t[::1] address             # of each slot
+    cdef readonly Py_ssize_t n_slots
     cdef int[::1] slot_of                    # slot of row i; -1: not cached
     cdef int[::1] owner                      # row in a slot; -1: none
     cdef signed char[::1] recent             # whether a slot was used since the hand passed it
+    cdef Py_ssize_t[::1] held                # the `turn` that a slot was last held in
+    cdef Py_ssize_t turn                     # slots held in this one keep their rows
     cdef Py_ssize_t hand                     # slot that is considered next for a new row
     cdef readonly Py_ssize_t n_computed
 
     cdef Py_ssize_t _vacate(self) noexcept nogil
     cdef void _compute(self, Py_ssize_t i, Py_ssize_t slot) noexcept
+    cdef void _hold(self, Py_ssize_t i, const int* members, Py_ssize_t m) noexcept nogil
+    cdef int _grow(self, Py_ssize_t n_slots) except -1

@@ -5,6 +5,7 @@ and a row is a row of the Gram matrix.
 """
 
 from libc.math cimport fabs
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from taupath._core._rows cimport Rows
 # Squared lengths are differences of entries of the Gram matrix, so their error is about eps ‖z‖²:
 # several times eps is rounding.
 cdef double GRAM_RESOLUTION = 1e-15
+
+cdef enum:
+    SPARE_SLOTS = 16    # rows that a cache has room for beyond those of the free points
 
 
 cdef class KernelRows(Rows):
@@ -34,6 +38,9 @@ cdef class KernelRows(Rows):
         return NULL
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
+        return v[i]
+
+    cdef long double dot_long(self, Py_ssize_t i, const long double* v) noexcept nogil:
         return v[i]
 
     cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
@@ -114,18 +121,24 @@ cdef class MatrixRows(KernelRows):
 cdef class CachedRows(KernelRows):
     """Rows of a Gram matrix that are computed when needed; recent ones are kept.
 
+    There are slots for `n_slots` rows, and for more if `inner` is asked for products with more:
+    its members are the free points, whose rows every step needs. These rows stay in their slots
+    until `inner` is asked for products with others.
+
     `source(i)` returns row i. If it raises, the row is zero and `check` raises the error.
     """
 
     def __init__(self, source, const double[::1] squared_norms, sign, double bias, bint balanced,
                  Py_ssize_t n_slots):
         super().__init__(squared_norms, sign, bias, balanced)
-        n_slots = min(n_slots, self.n_rows)
         self.source = source
-        self.slots = np.zeros((n_slots, self.n_rows))
+        self.blocks = []
         self.slot_of = np.full(self.n_rows, -1, dtype=np.int32)
-        self.owner = np.full(n_slots, -1, dtype=np.int32)
-        self.recent = np.zeros(n_slots, dtype=np.int8)
+        self.address, self.held = np.zeros((2, self.n_rows), dtype=np.intp)
+        self.owner = np.full(self.n_rows, -1, dtype=np.int32)
+        self.recent = np.zeros(self.n_rows, dtype=np.int8)
+        self.turn = 1
+        self._grow(n_slots)
 
     cdef const double* row(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t slot = self.slot_of[i]
@@ -139,27 +152,65 @@ cdef class CachedRows(KernelRows):
             if known:
                 self.slot_of[i] = <int> slot
         self.recent[slot] = 1
-        return &self.slots[slot, 0]
+        return <const double*> self.address[slot]
+
+    cdef void inner(self, Py_ssize_t i, const int* members, Py_ssize_t m,
+                    double* out) noexcept nogil:
+        self._hold(i, members, m)
+        KernelRows.inner(self, i, members, m, out)
+
+    cdef void _hold(self, Py_ssize_t i, const int* members, Py_ssize_t m) noexcept nogil:
+        """Have slots for the members and i, and keep their rows there until the next call."""
+        cdef Py_ssize_t k, slot
+        if m + SPARE_SLOTS > self.n_slots and self.n_slots < self.n_rows:
+            with gil:
+                try:
+                    self._grow(m + m // 4 + SPARE_SLOTS)
+                except MemoryError:
+                    pass                        # rows are computed again and again, but right
+        self.turn += 1
+        if m + SPARE_SLOTS > self.n_slots and self.n_slots < self.n_rows:
+            return
+        for k in range(m):
+            slot = self.slot_of[members[k]]
+            if slot >= 0:
+                self.held[slot] = self.turn
+        self.row(i)
+        slot = self.slot_of[i]
+        if slot >= 0:
+            self.held[slot] = self.turn
 
     cdef Py_ssize_t _vacate(self) noexcept nogil:
-        """Return a slot that was not used since the clock hand last passed it."""
+        """Return a slot that is not held and was not used since the clock hand last passed it."""
         cdef Py_ssize_t slot
-        while self.recent[self.hand]:
+        while self.recent[self.hand] or self.held[self.hand] == self.turn:
             self.recent[self.hand] = 0
-            self.hand = (self.hand + 1) % self.owner.shape[0]
+            self.hand = (self.hand + 1) % self.n_slots
         slot = self.hand
-        self.hand = (self.hand + 1) % self.owner.shape[0]
+        self.hand = (self.hand + 1) % self.n_slots
         if self.owner[slot] >= 0:
             self.slot_of[self.owner[slot]] = -1
         return slot
 
+    cdef int _grow(self, Py_ssize_t n_slots) except -1:
+        """Have so many slots, or one for each row if these are fewer."""
+        cdef Py_ssize_t k, more = min(n_slots, self.n_rows) - self.n_slots
+        cdef double[:, ::1] block = np.zeros((more, self.n_rows))
+        self.blocks.append(block)
+        for k in range(more):
+            self.address[self.n_slots + k] = <Py_ssize_t> &block[k, 0]
+        self.n_slots += more
+        return 0
+
     cdef void _compute(self, Py_ssize_t i, Py_ssize_t slot) noexcept:
-        cdef double[::1] target = self.slots[slot]
+        cdef double* target = <double*> self.address[slot]
         cdef const double[::1] fresh
         self.n_computed += 1
         try:
             fresh = np.ascontiguousarray(self.source(i), dtype=np.float64)
-            target[:] = fresh
+            if fresh.shape[0] != self.n_rows:
+                raise ValueError(f"a row has {fresh.shape[0]} entries, not {self.n_rows}")
+            memcpy(target, &fresh[0], self.n_rows * sizeof(double))
         except BaseException as error:
             self.error = error
-            target[:] = 0.0
+            memset(target, 0, self.n_rows * sizeof(double))

@@ -37,6 +37,7 @@ cdef class Motion:
     cdef double[::1] row_norm
     cdef double longest                      # the largest of them
     cdef double[::1] length                  # |ġ_i| ≤ length_i speed: row_norm, more if p_i moves
+    cdef double unsolved                     # what the last solve for w left of the free slacks
     cdef bint broken                         # the free rows turned out to be dependent
     cdef Py_ssize_t n_refactorizations
     # workspace: one entry per free point, and a vector like w while it is summed
@@ -68,6 +69,8 @@ cdef class Motion:
     cdef void take_s(self) noexcept nogil
     # Sum w from the statuses and θ, then polish; returns by how much w had drifted.
     cdef double take_w(self) noexcept nogil
+    # About the rounding of the longest row's margin.
+    cdef double noise(self) noexcept nogil
     # How far the worst free θ is beyond its bounds.
     cdef double farthest_beyond(self) noexcept nogil
 

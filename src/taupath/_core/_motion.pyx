@@ -341,6 +341,7 @@ cdef class Motion:
                              -(self.now.to_one * self.system.bound_total0
                                + self.now.from_zero * self.system.bound_total1),
                              &self.multiplier)
+        self.unsolved = self.factor.unsolved
         for k in range(self.rows.n_cols):
             self.pairs[2 * k] = v[k]
 
@@ -382,6 +383,9 @@ cdef class Motion:
         self.rounding.usual_step = self.rounding.longest_step
         self.rounding.longest_step = 0.0
         return drift
+
+    cdef double noise(self) noexcept nogil:
+        return PRECISION * self.longest * self.rows.length(&self.pairs[0], 2)
 
     cdef double farthest_beyond(self) noexcept nogil:
         cdef Py_ssize_t a

@@ -18,6 +18,7 @@ from taupath._core._tolerances cimport WELL_CONDITIONED
 cdef enum:
     BLOCKED_FROM = 32   # free points from which on a blocked Cholesky beats appending one by one
     SPARE = 8           # members that there is room for beyond those that are there
+    ANCHORS = 16        # events between positions at which the factor is made anew
 
 
 cdef inline double between(double at0, double at1, double t) noexcept nogil:
@@ -70,11 +71,23 @@ cdef class Replay:
     # -- index sets -----------------------------------------------------------------------------
 
     def seek(self, Py_ssize_t position):
-        """Go to the index sets after `position` events."""
-        cdef Py_ssize_t k, distance = abs(position - self.position)
-        if self.built and 3 * distance <= self.factor.size:
-            self._step_to(position)
-            return
+        """Go to the index sets after `position` events.
+
+        The factor is made anew at every ANCHORS-th position and updated from there, so what is read
+        does not depend on what was read before.
+        """
+        cdef Py_ssize_t anchor = position - position % ANCHORS
+        if not self.built or not anchor <= self.position <= position:
+            self._set_sets(anchor)
+            self._build()
+        self._step_to(position)
+        if self.factor.size != self.n_free:
+            self._build()
+            self.built = False          # for other positions
+
+    cdef _set_sets(self, Py_ssize_t position):
+        """Set the statuses to those after `position` events."""
+        cdef Py_ssize_t k
         if position < self.position - position:
             self.status[:] = self.first_status
             self.position = 0
@@ -83,7 +96,6 @@ cdef class Replay:
         for k in range(self.position - 1, position - 1, -1):
             self.status[self.index[k]] = <signed char> status_before(self.move[k])
         self.position = position
-        self._build()
 
     cdef _empty_factor(self, Py_ssize_t n_free):
         """Begin with no members, and room for so many."""
@@ -151,12 +163,11 @@ cdef class Replay:
 
     # -- solutions ------------------------------------------------------------------------------
 
-    def solution(self, double t, const double[::1] target, double outside=-1.0):
+    def solution(self, double t, const double[::1] target):
         """Return status, θ, w and the multiplier at t, with the free margins met at `target`.
 
         Rounding of t itself can put a free θ beyond a bound that it reaches at this very t. Such
-        a point is taken as bound, and the others are solved for again. With `outside` given,
-        instead, returns None if a free θ is beyond its bounds by more than this part of its box.
+        a point is taken as bound, and the others are solved for again.
         """
         cdef Py_ssize_t i, a, m, worst
         cdef double excess, most
@@ -166,7 +177,6 @@ cdef class Replay:
         cdef long double[::1] exact = np.zeros(self.rows.n_cols, dtype=np.longdouble)
         cdef long double[::1] coef = np.zeros(self.factor.size + 1, dtype=np.longdouble)
         cdef double[::1] rhs = np.empty(self.factor.size + 1)
-        set_aside = []
         with nogil:
             for i in range(self.rows.n_rows):
                 if status[i] == FREE:
@@ -194,20 +204,14 @@ cdef class Replay:
             if worst < 0 or m == self.system.fewest:
                 break
             i = self.factor.members[worst]
-            if outside >= 0.0:
-                if most > outside * (self._bound(i, UPPER, t) - self._bound(i, LOWER, t)):
-                    return None
-                break
             status[i] = LOWER if theta[i] < self._bound(i, LOWER, t) else UPPER
             theta[i] = self._bound(i, status[i], t)
             self.rows.axpy_long(i, theta[i] - coef[worst], &exact[0])
             bound_total = bound_total + self.rows.sign[i] * theta[i]
             self.factor.remove(worst)
+            self.built = False          # this factor is no longer that of the free points
             for a in range(worst, self.factor.size):
                 coef[a] = coef[a + 1]
-            set_aside.append(i)
-        for i in set_aside:
-            self.factor.append(<int> i)
         self._check_rows()
         return (np.asarray(status), np.asarray(theta), np.asarray(exact, dtype=float),
                 float(multiplier))
@@ -228,7 +232,8 @@ cdef class Replay:
                 self.carrying = False
             else:
                 self._step_to(positions[k])
-            if self.n_free != self.factor.size:
+            if self.n_free != self.factor.size or not self.built:
+                self.seek(positions[k])
                 target = (np.multiply(self.line.target0, 1.0 - t[k])
                           + np.multiply(self.line.target1, t[k]))
                 _, theta_k, w_k, multiplier[k] = self.solution(t[k], target)
@@ -248,6 +253,7 @@ cdef class Replay:
             self._go_on(t[k], w[k], None if theta is None else theta[k], &shift)
             self.carrying = True
             multiplier[k] = <double> shift
+        self.built = False              # its rounding depends on where the sweep began
         self._check_rows()
 
     cdef _check_rows(self):

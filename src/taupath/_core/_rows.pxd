@@ -34,6 +34,8 @@ cdef class Rows:
 
     # <z_i, v>
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil
+    # the same in extended precision
+    cdef long double dot_long(self, Py_ssize_t i, const long double* v) noexcept nogil
     # <z_i, u> and <z_i, v> for every i among the m members; pair = u_0 v_0 u_1 v_1 ...
     cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
                         double* out) noexcept nogil

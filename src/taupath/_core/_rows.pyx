@@ -55,6 +55,9 @@ cdef class Rows:
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         return 0.0
 
+    cdef long double dot_long(self, Py_ssize_t i, const long double* v) noexcept nogil:
+        return 0.0
+
     cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
                         double* out) noexcept nogil:
         pass
@@ -149,6 +152,35 @@ cdef class Rows:
         self.visits += touched
         return out
 
+    def exact_combination(self, const long double[::1] theta):
+        """Return Σ theta_i z_i in extended precision."""
+        out = np.zeros(self.n_cols, dtype=np.longdouble)
+        cdef long double[::1] view = out
+        cdef Py_ssize_t i
+        with nogil:
+            for i in range(self.n_rows):
+                if theta[i] != 0.0:
+                    self.axpy_long(i, theta[i], &view[0])
+        return out
+
+    def shifted(self, v, long double multiplier):
+        """Return v, in extended precision, as a multiplier of Σ sign_i θ_i = 0 shifts it."""
+        out = np.array(v, dtype=np.longdouble)
+        cdef long double[::1] view = out
+        if self.balanced:
+            self.shift_long(multiplier, &view[0])
+        return out
+
+    def exact_products(self, const long double[::1] v):
+        """Return <z_i, v> for every row, in extended precision."""
+        out = np.empty(self.n_rows, dtype=np.longdouble)
+        cdef long double[::1] view = out
+        cdef Py_ssize_t i
+        with nogil:
+            for i in range(self.n_rows):
+                view[i] = self.dot_long(i, &v[0])
+        return out
+
     def add_outer_products(self, const double[::1] factor, const int[::1] members,
                            double[:, ::1] out):
         """Add Σ factor[k] z zᵀ, z = z_members[k], to out; only its lower triangle is right then."""
@@ -222,6 +254,9 @@ cdef class DenseRows(Rows):
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         return _dot[double](self, i, v, _bias_term[double](self, v))
+
+    cdef long double dot_long(self, Py_ssize_t i, const long double* v) noexcept nogil:
+        return _dot[extended](self, i, v, _bias_term[extended](self, v))
 
     cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
                         double* out) noexcept nogil:

@@ -68,6 +68,9 @@ cdef class SparseRows(Rows):
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         return _dot[double](self, i, v, _bias_term[double](self, v))
 
+    cdef long double dot_long(self, Py_ssize_t i, const long double* v) noexcept nogil:
+        return _dot[extended](self, i, v, _bias_term[extended](self, v))
+
     cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
                         double* out) noexcept nogil:
         cdef Py_ssize_t k

@@ -66,9 +66,16 @@ cdef extern from *:
     /* Newton's step on the time of an event is made up to this length: a hundred units of rounding
        in t. A longer one is no correction of rounding. */
     #define LONGEST_CORRECTION 1e-14
-    /* A slack, or a θ as part of the widest box, on the wrong side by more than this calls for a
-       repair: ten times what the targets are raised by. */
+    /* A slack, or a θ as part of the widest box, on the wrong side by more than this is wrong:
+       ten times what the targets are raised by. */
     #define WRONG_SIDE 1e-9
+    /* What makes a stretch doubtful, so that it is looked at again: a free row that is closer to
+       the span of the others than this part of its length; a solve that leaves this part of its
+       terms; a margin of the longest row that may round by this much, or has drifted by this. */
+    #define DOUBTFUL_PIVOT 1e-5
+    #define DOUBTFUL_SOLVE 1e-13
+    #define DOUBTFUL_NOISE 1e-12
+    #define DOUBTFUL_DRIFT 1e-7
     /* At distance d from the span of the free rows, no slack has a rate above d ‖ẇ‖. One above this
        multiple of it is rounding. */
     #define IMPOSSIBLE_RATE 1.01
@@ -85,4 +92,5 @@ cdef extern from *:
     const double PRECISION, FLAT, SPEED_CANCELLED, DIRECTION_CANCELLED, NEARLY_DEPENDENT
     const double MARGIN_DRIFT, ROUNDED_UP
     const double STILL, STILL_SUMMED, RESTING, EARLY, FARTHER
+    const double DOUBTFUL_PIVOT, DOUBTFUL_SOLVE, DOUBTFUL_NOISE, DOUBTFUL_DRIFT
     const double LONGEST_CORRECTION, WRONG_SIDE, IMPOSSIBLE_RATE, NOT_INVOLVED, DRIFTED, STEADY

@@ -25,7 +25,8 @@ from taupath._core._rows cimport Rows
 from taupath._core._search cimport NO_EVENT, Event, Search
 from taupath._core._status cimport FREE, LOWER, UPPER, move_between
 from taupath._core._tolerances cimport (
-    DRIFTED, IMPOSSIBLE_RATE, LONGEST_CORRECTION, STEADY, WRONG_SIDE
+    DOUBTFUL_DRIFT, DOUBTFUL_NOISE, DOUBTFUL_PIVOT, DOUBTFUL_SOLVE, DRIFTED, IMPOSSIBLE_RATE,
+    LONGEST_CORRECTION, STEADY, WRONG_SIDE
 )
 
 cdef enum Outcome:
@@ -63,6 +64,30 @@ cdef class Log:
         self.index[self.size] = i
         self.move[self.size] = <signed char> move_between(before, after)
         self.size += 1
+
+
+cdef class Doubts:
+    """Intervals of t in which something went less well than usual: they are looked at again."""
+
+    cdef double[:, ::1] interval
+    cdef Py_ssize_t size
+    cdef bint raised                         # since the last full check
+
+    def __init__(self):
+        self.interval = np.zeros((16, 2))
+
+    cdef void settle(self, double begin, double end) noexcept nogil:
+        """Note this interval if a doubt was raised in it; without room, the last one grows."""
+        if not self.raised:
+            return
+        self.raised = False
+        if self.size > 0 and (self.interval[self.size - 1, 1] >= begin
+                              or self.size == self.interval.shape[0]):
+            self.interval[self.size - 1, 1] = end
+        else:
+            self.interval[self.size, 0] = begin
+            self.interval[self.size, 1] = end
+            self.size += 1
 
 
 cdef class Checkpoint:
@@ -128,10 +153,12 @@ cdef class Walk:
     cdef Search search
     cdef Log log
     cdef Checkpoint checkpoint
+    cdef Doubts doubts
     cdef Schedule schedule
     cdef Counts counts
     cdef double box_scale                    # largest width of a box
     cdef Py_ssize_t zero_run                 # steps of length zero in a row
+    cdef readonly bint right                 # whether all points begin on their right sides
 
     def __init__(self, Rows rows, line, state, double end, metric=None, bint careful=False):
         cdef Py_ssize_t n = rows.n_rows
@@ -141,13 +168,16 @@ cdef class Walk:
         self.search = Search(self.motion, end, metric)
         self.log = Log()
         self.checkpoint = Checkpoint(n)
+        self.doubts = Doubts()
         self.checkpoint.keep(self.motion, 0)
         self.box_scale = max(np.abs([line.width(state.t), line.width(end)]).max(), 1e-300)
         schedule.polish_every = 1 if careful else 20 if keeps_basis(rows) else 100
         schedule.refresh_at_most = 32 if careful else max(512, n // 2)
         schedule.refresh_at_least = min(max(16, n // 64), schedule.refresh_at_most)
         schedule.refresh_every = min(max(64, n // 64), schedule.refresh_at_most)
-        self._refresh()
+        self.right = self._refresh()
+        self.doubts.raised = False      # before, w had not been summed: it had not drifted
+        self.doubts.size = 0
 
     def run(self, Py_ssize_t n_events):
         """Walk for at most `n_events` events; returns the outcome."""
@@ -249,6 +279,8 @@ cdef class Walk:
             self.search.leave_out(i)
             self.counts.left_out += 1
             return
+        if distance < DOUBTFUL_PIVOT * self.motion.row_norm[i]:
+            self.doubts.raised = True
         self._record(i, self.motion.status[i], FREE)
         self.search.variation = (self.search.variation
                                  + self.motion.release(i, distance, event.rate))
@@ -332,6 +364,8 @@ cdef class Walk:
             return self._refresh()
         if self.schedule.since_polish >= self.schedule.polish_every:
             self.motion.polish()
+            if self.motion.unsolved > DOUBTFUL_SOLVE:
+                self.doubts.raised = True
             self.schedule.since_polish = 0
         elif self.motion.needs_care():
             self.motion.straighten()
@@ -341,6 +375,10 @@ cdef class Walk:
         """Sum w anew, check all points and set their deadlines; returns whether all are right."""
         cdef Schedule* schedule = &self.schedule
         cdef double drift = self.motion.longest * self.motion.take_w()
+        if (drift > DOUBTFUL_DRIFT or self.motion.unsolved > DOUBTFUL_SOLVE
+                or self.motion.noise() > DOUBTFUL_NOISE
+                or self.motion.factor.smallest_pivot() < DOUBTFUL_PIVOT):
+            self.doubts.raised = True
         if drift > DRIFTED and schedule.refresh_every > schedule.refresh_at_least:
             schedule.refresh_every = schedule.refresh_every // 2
         elif drift < STEADY and schedule.refresh_every < schedule.refresh_at_most:
@@ -349,6 +387,7 @@ cdef class Walk:
         schedule.since_refresh = 0
         if max(self.motion.farthest_beyond() / self.box_scale, self.search.restart()) > WRONG_SIDE:
             return False
+        self.doubts.settle(self.checkpoint.t, self.motion.now.t)
         self.checkpoint.keep(self.motion, self.log.size)
         return True
 
@@ -361,7 +400,7 @@ cdef class Walk:
                 np.array(self.motion.theta[:m]))
 
     def rewind(self):
-        """Go back to where all points were last found on their sides; returns the state there."""
+        """Go back to the last full check that found all points right; returns the state there."""
         last = self.checkpoint
         self.log.size = last.n_events
         return (last.t, np.array(last.status), np.array(last.members[:last.size]),
@@ -378,13 +417,18 @@ cdef class Walk:
         return np.array(self.motion.status)
 
     @property
+    def doubtful(self):
+        """Intervals of t that should be looked at again, up to the last full check."""
+        return np.array(self.doubts.interval[:self.doubts.size])
+
+    @property
     def n_events(self):
         """Number of events in the record."""
         return self.log.size
 
     @property
     def n_checked_events(self):
-        """Number of events up to where all points were last found on their sides."""
+        """Number of events up to the last full check that found all points right."""
         return self.checkpoint.n_events
 
     @property

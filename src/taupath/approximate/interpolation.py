@@ -83,7 +83,10 @@ class NodeList(Interpolation):
     @property
     def smoothings(self) -> list[Smoothing]:
         """The smoothing of each node: it makes θ from w, up to the balance of a free intercept."""
-        return [self[k].smoothing for k in range(len(self))]
+        return [
+            Smoothing(width, centre)
+            for width, centre in zip(self._width.tolist(), self._centre, strict=True)
+        ]
 
     def beside(self, value: float) -> tuple[list[Node], float]:
         """Return the one or two nodes that a solution is made of, and its s between them."""

@@ -5,7 +5,6 @@ lie on several machines. Margins <z_i, w> and fractions of boxes stay with the r
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from taupath._core._rows import Rows
 from taupath.approximate.gap_bound import SampleLosses
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.rounding import Rounding, summation_depth
+from taupath.engine.readers import made_once
 from taupath.paths.jobs import Boxes
 
 
@@ -80,12 +80,12 @@ class RowSums(SampleLosses):
         self.rows = rows
         self._fraction: np.ndarray | None = None
 
-    @cached_property
+    @made_once
     def _class(self) -> np.ndarray:
         """0 for samples with sign +1, 1 for those with sign -1."""
         return (self.sign < 0).astype(np.int8)
 
-    @cached_property
+    @made_once
     def one_class(self) -> bool:
         """Whether all signs are +1."""
         return not self._class.any()

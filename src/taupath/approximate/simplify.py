@@ -1,7 +1,6 @@
 """The fewest nodes of a path that keep its duality gap within a tolerance everywhere."""
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from taupath.approximate.interpolation import interpolate, interval_of
 from taupath.approximate.node_search import check_tol
 from taupath.approximate.rounding import Rounding, summation_depth
 from taupath.approximate.solutions import Certified
+from taupath.engine.readers import made_once
 from taupath.engine.status import FREE
 from taupath.paths.certificate import Measure, relative_violation
 from taupath.paths.jobs import Job
@@ -50,7 +50,7 @@ class AtKinks(Certified):
         """Bytes of the nodes and of the record of the exact path."""
         return self.kinks.nbytes + self.source.nbytes
 
-    @cached_property
+    @made_once
     def gap_bound(self) -> GapBound:
         """The bound on gaps between nodes."""
         return _gap_bound_with_kernel(self.job, self.data)

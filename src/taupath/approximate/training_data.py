@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from taupath.approximate.row_sums import RowSums
-from taupath.engine.problem import Line
 from taupath.engine.rows import make_rows
-from taupath.paths.certificate import TINY, Measure, measure
+from taupath.paths.evaluation import Evaluation, LinearEvaluation
 from taupath.paths.intercept import Intercept
 from taupath.paths.training_data import Responses, Solution, TrainingData
 from taupath.validation import check_new_features
@@ -39,19 +38,25 @@ class StoredData(TrainingData):
         """Return ‖x‖ of each row."""
         return np.asarray(make_rows(X, np.ones(X.shape[0]), 0.0).norms())
 
-    def measure(self, solution: Solution, line: Line, t: float) -> Measure:
-        """Measure w and θ independently, and how well w = Σ θ_i z_i holds."""
-        theta, w, rows = solution.theta, solution.w, self.rows
-        summed, margin = rows.combine(theta), rows.products(w)
-        terms = float(np.abs(theta) @ rows.norms())
-        if self.constant.free:
-            w, summed = w[:-1], summed[:-1]
-        longest = max(float(abs(self.X).max()), self.constant.bias, TINY)
-        unit = (float(np.abs(line.target0).max()) or 1.0) / longest
-        off = float(np.linalg.norm(w - summed)) / max(terms, unit)
-        off = max(off, self.imbalance(theta, line, t))
-        squared = float(w @ w), float(summed @ summed)
-        return measure(theta, margin, line, t, *squared, off, longest)
+    def evaluation(self, solution: Solution) -> Evaluation:
+        """Return the primal and the dual point of a solution, to be measured."""
+        n_features = self.X.shape[1]
+        unsigned = make_rows(self.X, np.ones(self.X.shape[0]), 0.0)
+        return LinearEvaluation(
+            solution.theta,
+            self.sign,
+            self.target,
+            solution.w[:n_features],
+            self.intercept(solution),
+            self.constant.bias,
+            self.constant.free,
+            self.shift,
+            self.most_terms,
+            self.lengths,
+            unsigned.products,
+            unsigned.combine,
+            self.X.__getitem__,
+        )
 
 
 class AbsentData(StoredData):

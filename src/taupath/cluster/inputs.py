@@ -20,6 +20,7 @@ from taupath.validation import (
     check_targets,
     check_two_classes,
     find_labels,
+    refuse_masked,
 )
 
 
@@ -59,6 +60,7 @@ class PartitionedData:
     def _beside(self, values: Any, name: str, client: "distributed.Client") -> Any:
         """Return values, one for each row, in the partitions of X."""
         lazy = is_dask_collection(values)
+        refuse_masked(values, name)
         array = as_array(values, name, client) if lazy else np.asarray(values)
         if array.ndim == 2 and array.shape[1] == 1:
             array = array[:, 0]

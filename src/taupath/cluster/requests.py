@@ -13,9 +13,10 @@ import numpy as np
 from taupath.approximate.interpolation import dual_between
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.row_sums import RowSummary, RowSums
+from taupath.engine.problem import largest_violation
 from taupath.engine.rows import make_rows
 from taupath.engine.status import FREE, UPPER
-from taupath.paths.certificate import largest_violation, shortfalls
+from taupath.paths.certificate import shortfalls
 from taupath.paths.jobs import Boxes
 
 # Bytes that a partition keeps for each row besides X, typically: sign and target, six arrays of

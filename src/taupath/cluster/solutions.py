@@ -11,6 +11,7 @@ from taupath.approximate.interpolation import NodeList
 from taupath.approximate.solutions import ByFunctions
 from taupath.approximate.training_data import AbsentData, StoredData
 from taupath.cluster.requests import Objectives
+from taupath.engine.readers import ReadersLock
 from taupath.engine.status import FREE, LOWER, UPPER
 from taupath.paths.certificate import Measure
 from taupath.paths.jobs import Job
@@ -45,9 +46,15 @@ class OnCluster(ByFunctions):
         super().__init__(job, data, functions, counters, tol)
         self._rows: ClusterRows | None = rows
         self._remote: RemoteRows | None = None  # within a session
+        self._lock = ReadersLock()  # of the session: one thread at a time has one
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_rows": None, "_remote": None}
+        state = {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        return {**state, "_rows": None, "_remote": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._lock = ReadersLock()
 
     @property
     def rows(self) -> "ClusterRows":
@@ -80,14 +87,15 @@ class OnCluster(ByFunctions):
     @contextmanager
     def session(self) -> Iterator[None]:
         """Keep the rows on the cluster for a while."""
-        if self._remote is not None:
-            yield
-            return
-        self._remote = self.rows.gather()
-        try:
-            yield
-        finally:
-            self._remote = None
+        with self._lock:
+            if self._remote is not None:
+                yield
+                return
+            self._remote = self.rows.gather()
+            try:
+                yield
+            finally:
+                self._remote = None
 
     @property
     def _there(self) -> "RemoteRows":

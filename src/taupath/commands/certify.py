@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
     from taupath.models.certifying import certificate_of, differences, has_data
     from taupath.models.evaluation import truth_of
 
-    model = load_model(arguments.model, arguments.target)
+    model = load_model(arguments)
     table = read_rows(arguments, model, arguments.train)
     with bar("checking", arguments):
         found = differences(model, table)

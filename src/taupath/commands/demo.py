@@ -1,18 +1,21 @@
 """``taupath demo``: a whole path on data that ships with scikit-learn."""
 
 import argparse
+import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from taupath.commands.files import check_output
 from taupath.commands.options import NewCommand
-from taupath.commands.printing import print_json
+from taupath.commands.printing import print_json, print_lines
 
 if TYPE_CHECKING:
     from taupath.commands.breast_cancer import BreastCancer
     from taupath.paths.certificate import Certificate
 
+# What `--data` writes.
+HALVES = ("train.csv", "test.csv")
 # Names in the table for true positives, false negatives, true negatives and false positives.
 CANCER_NAMES = ("cancers found", "missed", "healthy cleared", "false alarms")
 
@@ -41,7 +44,10 @@ def add(new_command: NewCommand) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the lines as they become known."""
-    check_output(arguments.output)
+    data = arguments.data
+    check_output(
+        *(() if data is None else (os.path.join(data, half) for half in HALVES)), arguments.output
+    )
     from taupath.commands.breast_cancer import BreastCancer, write_halves
 
     if arguments.data is not None:
@@ -49,7 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
     demo = BreastCancer()
     if not arguments.json:
         for line in lines(demo, arguments.output):
-            print(line, flush=True)
+            print_lines(line)
         return
     demo.write_report(arguments.output)
     print_json(

@@ -81,11 +81,15 @@ def add(new_command: NewCommand) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate, print, write."""
-    check_output(arguments.output, arguments.picture, inputs=(arguments.model, arguments.data))
+    check_output(
+        arguments.output,
+        arguments.picture,
+        inputs=(arguments.model, arguments.data, arguments.cost_matrix),
+    )
     check_table_output(arguments.output)
     from taupath.tables import write_table
 
-    model = load_model(arguments.model, arguments.target)
+    model = load_model(arguments)
     if model.task == "classify" and len(model.labels) > 2:
         for option, file in (("-o", arguments.output), ("--picture", arguments.picture)):
             if file is not None:
@@ -157,6 +161,7 @@ def _two_classes(
 ) -> _Evaluation:
     from taupath.models.evaluation import at_taus, pieces_of, scores_of, usual_taus
     from taupath.outcomes.cost_table import amount, cost_table
+    from taupath.tables.messages import shown
 
     if not 0 < outcomes.truth.sum() < outcomes.n_rows:
         raise Failed(f"{source} has rows of one class only; some of each are needed")
@@ -182,8 +187,8 @@ def _two_classes(
         **scores,
     }
     lines = [
-        f"{model.labels[1]} is positive: {rates.n_positive:.0f} rows; "
-        f"{model.labels[0]}: {rates.n_negative:.0f}",
+        f"{shown(model.labels[1])} is positive: {rates.n_positive:.0f} rows; "
+        f"{shown(model.labels[0])}: {rates.n_negative:.0f}",
         "",
         *cost_table(columns, costs is None, None if asked is None else columns["tau"] == asked),
         "",
@@ -203,7 +208,8 @@ def _two_classes(
             "cost: of all misses and false alarms, at your costs in every line",
             f"at {costs[0]:g} for a false alarm and {costs[1]:g} for a miss: {found['cost']:.5g} "
             f"per row, {amount(columns['cost'][k])} for all; without the model "
-            f"{amount(columns['cost_without_model'][k])} ({model.labels[int(alarms)]} for all)",
+            f"{amount(columns['cost_without_model'][k])} "
+            f"({shown(model.labels[int(alarms)])} for all)",
         ]
     if (columns["fn"][1:] < columns["fn"][:-1]).any():
         lines.append(
@@ -230,14 +236,15 @@ def _constant_at(model: "Model", columns: dict[str, Any]) -> list[Any]:
 def _constant_lines(constant: list[Any], taus: Any) -> list[str]:
     """Return lines about the costs at which the model decides the same for all rows."""
     from taupath.outcomes.cost_table import ratio_of
+    from taupath.tables.messages import shown
 
     lines = []
     for label in dict.fromkeys(label for label in constant if label is not None):
         own = [float(tau) for tau, each in zip(taus, constant, strict=True) if each == label]
         ratios = ratio_of(own[0]) if len(own) == 1 else f"{ratio_of(own[0])} to {ratio_of(own[-1])}"
         lines.append(
-            f"at {ratios} the model decides {label} for every row, including those of training: "
-            "it does not tell cases apart there"
+            f"at {ratios} the model decides {shown(label)} for every row, including those of "
+            "training: it does not tell cases apart there"
         )
     return lines
 
@@ -247,6 +254,7 @@ def _several_classes(
 ) -> _Evaluation:
     from taupath.models.evaluation import of_classes, scores_of
     from taupath.outcomes.cost_table import table_lines
+    from taupath.tables.messages import shown
 
     if taus_of(arguments) is not None:
         raise Failed(f"{arguments.model} has {len(model.labels)} classes: give a --cost-matrix")
@@ -254,7 +262,7 @@ def _several_classes(
     if arguments.cost_matrix is not None:
         costs = read_cost_matrix(arguments.cost_matrix, model.labels)
     found = of_classes(outcomes, costs) | scores_of(outcomes)
-    labels = [str(label) for label in model.labels]
+    labels = [shown(label) for label in model.labels]
     columns = {
         "true \\ predicted": (labels, "{}"),
         **{name: (found["confusion"][:, k], "{}") for k, name in enumerate(labels)},

@@ -2,6 +2,8 @@
 
 import argparse
 import os
+import stat
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from taupath.models.model import Model
+    from taupath.paths.certificate import Certificate
     from taupath.tables import Table
 
 
@@ -28,6 +31,8 @@ def read_data(arguments: argparse.Namespace, file: str, as_text: Sequence[str] =
             format=arguments.format,
             delimiter=arguments.delimiter,
             as_text=as_text,
+            max_bytes=arguments.max_bytes,
+            max_features=arguments.max_features,
             progress=progress,
         )
 
@@ -48,18 +53,22 @@ def read_rows(arguments: argparse.Namespace, model: "Model", file: str) -> "Tabl
     return rows
 
 
-def load_model(file: str, target: str | None = None) -> "Model":
-    """Return the model in a file; `target` is the column of the truth.
+def load_model(arguments: argparse.Namespace) -> "Model":
+    """Return the model in the file that is asked for, with the column of the truth if it is named.
 
     The file was written by ``taupath fit``, or in Python from a pipeline or an estimator. A path
     alone cannot read raw files.
     """
+    file, target = arguments.model, getattr(arguments, "target", None)
     from taupath.estimators.classifier import QuantileSVC
     from taupath.estimators.regressor import QuantileSVR
     from taupath.models.model import Model
     from taupath.storage import load
 
-    model = load(file)
+    limit: dict[str, Any] = (
+        {} if arguments.max_bytes is None else {"max_bytes": arguments.max_bytes}
+    )
+    model = load(file, **limit)
     if not isinstance(model, Model | QuantileSVC | QuantileSVR):
         raise Failed(
             f"{file} holds a {type(model).__name__} without the preparation of raw files; use "
@@ -123,10 +132,23 @@ def _in_order(costs: "np.ndarray", names: list[str], wanted: list[str]) -> "np.n
 def check_output(*files: str | None, inputs: Sequence[str | None] = ()) -> None:
     """Refuse a file that cannot be written, before any long work is done for it.
 
-    It must not be one of the `inputs` either, whose content would be lost.
+    It must not be one of the `inputs`, whose content would be lost, nor may two be the same.
     """
-    for file in files:
-        if file is None or file == "-":
+    taken = {_identity(other, 0): other for other in filter(None, inputs)}
+    taken.pop(None, None)
+    for file in filter(None, files):
+        identity = _identity(file, 1)
+        if identity in taken:
+            what = "standard output" if file == "-" else file
+            raise Failed(
+                f"{what} is the same file as {taken[identity]}, which this command needs: writing "
+                "would replace it; give another name"
+            )
+        if identity is not None:
+            taken[identity] = file
+        if file == "-":
+            if sys.stdout is None:
+                raise Failed("standard output is closed; give the name of a file: -o FILE")
             continue
         folder = Path(file).resolve().parent
         if Path(file).is_dir():
@@ -135,9 +157,38 @@ def check_output(*files: str | None, inputs: Sequence[str | None] = ()) -> None:
             raise Failed(f"cannot write {file}: there is no folder {folder}")
         if not os.access(folder, os.W_OK):
             raise Failed(f"cannot write {file}: the folder {folder} may not be written to")
-        for other in filter(None, inputs):
-            if Path(file).exists() and Path(other).exists() and Path(file).samefile(other):
-                raise Failed(f"{file} would replace what this command reads; give another name")
+
+
+def _identity(file: str, stream: int) -> tuple[int, int] | str | None:
+    """Return what all names of a file have in common, None if it cannot be replaced.
+
+    "-" stands for the standard stream of this number, which may be a file, too. A device or a pipe
+    is not replaced by writing to it.
+    """
+    try:
+        found = os.fstat(stream) if file == "-" else os.stat(file)
+    except FileNotFoundError:
+        return os.path.realpath(file)
+    except (OSError, ValueError):  # whoever opens it says what is wrong with it
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
+def check_certificate(
+    certificate: "Certificate", output: str, arguments: argparse.Namespace
+) -> None:
+    """Refuse to write a model whose certificate does not hold, unless that is asked for."""
+    from taupath.commands.printing import certificate_lines
+
+    if certificate.holds():
+        return
+    found = " ".join(line.strip() for line in certificate_lines(certificate))
+    found = found.replace("certificate DOES NOT HOLD", "the certificate does not hold")
+    if not arguments.allow_inexact:
+        raise Failed(
+            f"{found}; {output} was not written: add --allow-inexact if this is exact enough"
+        )
+    warnings.warn(found, stacklevel=2)
 
 
 def check_table_output(file: str | None) -> None:

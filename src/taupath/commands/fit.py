@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from taupath.choices import INTERCEPTS, METHODS, MISSING, TASKS, UNSEEN
 from taupath.commands import Failed
-from taupath.commands.files import check_output, read_data
+from taupath.commands.files import check_certificate, check_output, read_data
 from taupath.commands.options import PREDICTION, NewCommand, add_data_options
-from taupath.commands.printing import bar, certificate_lines, print_json, print_lines, readable_size
+from taupath.commands.printing import bar, certificate_lines, print_json, print_lines
 from taupath.progress import duration
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ EXAMPLES = """examples:
   zcat big.csv.gz | taupath fit - -o model.tau --method auto --tol 1e-4
 """
 
+# Classes that are listed by name.
+MOST_LISTED_CLASSES = 30
 # Options that `Preparation.learn` and the estimator take under the same name, unchanged.
 OF_PREPARATION = ("target", "task", "positive", "drop", "missing", "flag_missing", "unseen")
 OF_ESTIMATOR = ("C", "lam", "kernel", "degree", "coef0", "intercept", "method", "tol")
@@ -175,6 +177,12 @@ def add(new_command: NewCommand) -> None:
         help="check the result against the data at this many values of τ (default 100)",
     )
     parser.add_argument(
+        "--allow-inexact",
+        action="store_true",
+        help="write the model even if its certificate does not hold; without this, "
+        "nothing is written, and the exit status is 1",
+    )
+    parser.add_argument(
         "--n-jobs", type=int, metavar="N", help="number of processes, if there are several paths"
     )
 
@@ -185,6 +193,7 @@ def run(arguments: argparse.Namespace) -> None:
     _check_options(arguments)
     from taupath.models.training import train
     from taupath.preparation import Preparation
+    from taupath.tables.messages import quoted, readable_size
 
     table = read_data(arguments, arguments.train)
     named = table.names is not None
@@ -202,6 +211,7 @@ def run(arguments: argparse.Namespace) -> None:
             points=arguments.points,
             progress=progress,
         )
+    check_certificate(certificate, arguments.output, arguments)
     if arguments.folds is not None or arguments.holdout is not None:
         model = _with_held_out(arguments, model, preparation.usable(table), asked)
     model.save(arguments.output)
@@ -215,7 +225,7 @@ def run(arguments: argparse.Namespace) -> None:
         }
         print_json({"model": arguments.output, "bytes": size, **about, **trained})
         return
-    target = f", to predict {preparation.target!r}" if preparation.target else ""
+    target = f", to predict {quoted(preparation.target)}" if preparation.target else ""
     chosen = trained["cross-validation"]
     how = f" (cross-validated in {duration(chosen['seconds'])})" if chosen else ""
     print_lines(
@@ -297,9 +307,15 @@ def _classes_in_words(preparation: "Preparation") -> list[str]:
     classes = preparation.classes
     if classes is None:
         return []
-    if len(classes) > 2:
-        return [f"classes: {', '.join(map(str, classes[:-1]))} and {classes[-1]}"]
-    return [f"positive class: {classes[1]} ({preparation.why_positive}); negative: {classes[0]}"]
+    from taupath.tables.messages import shown
+
+    names = [shown(label) for label in classes]
+    if len(names) > MOST_LISTED_CLASSES:
+        more = len(names) - MOST_LISTED_CLASSES
+        return [f"classes: {', '.join(names[:MOST_LISTED_CLASSES])} and {more} more"]
+    if len(names) > 2:
+        return [f"classes: {', '.join(names[:-1])} and {names[-1]}"]
+    return [f"positive class: {names[1]} ({preparation.why_positive}); negative: {names[0]}"]
 
 
 def _scaling_in_words(arguments: argparse.Namespace, preparation: "Preparation") -> list[str]:
@@ -320,6 +336,8 @@ def _scaling_in_words(arguments: argparse.Namespace, preparation: "Preparation")
 
 def paths_in_words(trained: dict[str, Any]) -> str:
     """Return how long the path is, and how long it took."""
+    from taupath.tables.messages import readable_size
+
     kind = "exact path: {} kinks" if trained["method"] == "exact" else "approximate path: {} nodes"
     return (
         f"{kind.format(trained['kinks'])} in {duration(trained['seconds'])}, "

@@ -1,12 +1,13 @@
 """Options that several commands share, and what they ask for."""
 
 import argparse
+import re
 import shutil
 import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from taupath.choices import FORMATS
+from taupath.choices import FORMATS, SPARSE_COLUMNS
 from taupath.commands import Failed
 
 if TYPE_CHECKING:
@@ -56,6 +57,36 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         help="what separates the cells of a text file: a character, or tab, comma, semicolon, "
         "pipe or space; recognised if not given",
     )
+    parser.add_argument(
+        "--max-features",
+        type=int,
+        default=SPARSE_COLUMNS,
+        metavar="N",
+        help="most columns of a sparse matrix (LIBSVM, .npz), that is, its highest index (default "
+        f"{SPARSE_COLUMNS})",
+    )
+    add_limit(parser)
+
+
+def add_limit(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the memory that a file may ask for."""
+    parser.add_argument(
+        "--max-bytes",
+        type=size,
+        metavar="SIZE",
+        help="largest table or model to read, such as 20GB; by default one that fits the size of "
+        "its file, so that no small file fills the memory",
+    )
+
+
+def size(text: str) -> int:
+    """Return the bytes that a size such as 500MB or 20GB stands for."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) *([kMGT]?)i?B?", text, re.ASCII | re.IGNORECASE)
+    bytes_of = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+    number = round(float(found[1]) * bytes_of[found[2].upper()]) if found else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 500MB or 20GB")
+    return number
 
 
 def add_target_option(parser: argparse.ArgumentParser) -> None:
@@ -106,8 +137,10 @@ def _number_or_column(text: str, option: str, table: "Table | None") -> Any:
         return float(text)
     except ValueError:
         pass
+    from taupath.tables.messages import quoted
+
     if table is None:
-        raise Failed(f"{option} must be a number, got {text!r}")
+        raise Failed(f"{option} must be a number, got {quoted(text)}")
     if text not in (table.names or ()):
-        raise Failed(f"{option} must be a number or a column of {table.source}, got {text!r}")
+        raise Failed(f"{option} must be a number or a column of {table.source}, got {quoted(text)}")
     return table.numbers(text)

@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_output(arguments.output, inputs=(arguments.model, arguments.data, arguments.cost_matrix))
     check_table_output(arguments.output)
 
-    model = load_model(arguments.model)
+    model = load_model(arguments)
     keep = model.preparation.keep if arguments.keep_id is None else arguments.keep_id
     used = model.preparation.column_names or []
     table = read_data(arguments, arguments.data, [name for name in keep if name not in used])
@@ -122,7 +122,11 @@ def run(arguments: argparse.Namespace) -> None:
             columns = _quantiles(arguments, model, X)
     both = [name for name in kept if name in columns]
     if both:
-        raise Failed(f"column {both[0]!r} cannot be kept: a column of the output has that name")
+        from taupath.tables.messages import quoted
+
+        raise Failed(
+            f"column {quoted(both[0])} cannot be kept: a column of the output has that name"
+        )
     columns = kept | {name: _spread(values, blank) for name, values in columns.items()}
     _write(arguments, model, columns, table.n_rows, int(blank.sum()))
 
@@ -136,7 +140,7 @@ def _write(
 ) -> None:
     """Write the predictions, and print which class is positive."""
     from taupath.tables import write_table
-    from taupath.tables.messages import printable
+    from taupath.tables.messages import shown
 
     positive = getattr(model, "pos_label_", None)
     found = {"rows": n_rows, "without prediction": n_blank, "positive": positive}
@@ -144,14 +148,14 @@ def _write(
         print_json({**found, "columns": columns})
         return
     if positive is not None and arguments.output == "-":
-        print(printable(f"positive class: {positive}"), file=sys.stderr)
+        print(f"positive class: {shown(positive)}", file=sys.stderr)
     write_table(arguments.output, columns)
     if arguments.output == "-":
         return
     if arguments.json:
         print_json({**found, "output": arguments.output})
         return
-    about = "" if positive is None else f" (positive class: {positive})"
+    about = "" if positive is None else f" (positive class: {shown(positive)})"
     print_lines(f"{n_rows} rows written to {arguments.output}{about}")
 
 

@@ -1,7 +1,6 @@
 """What commands print: text, JSON for programs, and progress."""
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +12,17 @@ if TYPE_CHECKING:
 
 def bar(what: str, arguments: argparse.Namespace, unit: str = "") -> Display:
     """Return a display of progress, which shows nothing with ``--json``."""
-    return Display(what, unit, quiet=arguments.json)
+    from taupath.tables.messages import printable
+
+    return Display(printable(what), unit, quiet=arguments.json)
 
 
 def print_json(found: dict[str, Any]) -> None:
     """Print JSON, for other programs."""
+    from taupath.tables.messages import to_json
+
     # arrays and numbers of numpy are the only other types
-    text = json.dumps(found, ensure_ascii=False, indent=1, default=lambda value: value.tolist())
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(to_json(found, indent=1, default=lambda value: value.tolist()) + "\n")
 
 
 def print_lines(*lines: str) -> None:
@@ -28,7 +30,7 @@ def print_lines(*lines: str) -> None:
     from taupath.tables.messages import printable
 
     for line in lines:
-        print(printable(line))
+        print(printable(line), flush=True)
 
 
 def certificate_lines(certificate: "Certificate") -> list[str]:
@@ -40,18 +42,17 @@ def certificate_lines(certificate: "Certificate") -> list[str]:
             f"  duality gap ≤ {certificate.worst_gap:.1e} of the objective at w = 0 "
             f"(near {certificate.tau_gap:.4f}), asked for was {certificate.tol:g}",
         ]
+    # so ill-conditioned that rounding alone may explain it
+    condition = getattr(certificate, "condition", None)
+    beyond = (
+        ""
+        if getattr(certificate, "promised", None) is not False
+        else (f"; condition {condition:.1e}, beyond that for which exactness is promised")
+    )
     extent = "every kink and every midpoint" if certificate.complete else "evenly along the path"
     return [
         f"certificate {verdict}: at {certificate.n_checked} values ({extent}),",
         f"  relative duality gap ≤ {certificate.worst_gap:.1e} (at {certificate.tau_gap:.4f}), "
         f"optimality conditions within {certificate.worst_kkt:.1e} "
-        f"(at {certificate.tau_kkt:.4f})",
+        f"(at {certificate.tau_kkt:.4f}){beyond}",
     ]
-
-
-def readable_size(n_bytes: float) -> str:
-    """Return a readable size: 3.2 kB, 15 MB."""
-    for unit, one in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if n_bytes >= one:
-            return f"{n_bytes / one:.3g} {unit}"
-    return f"{n_bytes:.0f} bytes"

@@ -2,15 +2,20 @@
 
 import argparse
 import os
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from taupath.commands import Failed
 from taupath.commands.files import check_output, load_model, read_rows
 from taupath.commands.options import NewCommand, add_data_options, add_model, add_target_option
-from taupath.commands.printing import bar, print_json, print_lines, readable_size
+from taupath.commands.printing import bar, certificate_lines, print_json, print_lines
 
 if TYPE_CHECKING:
+    from taupath.paths.certificate import Certificate
     from taupath.tables import Table
+
+# Values of τ at which the certificate is computed again, as many as `fit` checks by default.
+POINTS = 100
 
 
 def add(new_command: NewCommand) -> None:
@@ -55,7 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Evaluate and write the page."""
     check_output(arguments.output, inputs=(arguments.model, arguments.data))
 
-    model = load_model(arguments.model, arguments.target)
+    model = load_model(arguments)
     if model.task == "classify" and model.estimator.paths_[0].tau_range != (0.0, 1.0):
         raise Failed(f"{arguments.model} covers only a part of [0, 1]; a report needs all costs")
     if arguments.data is None:
@@ -65,12 +70,14 @@ def run(arguments: argparse.Namespace) -> None:
         rows = table.n_rows
         with bar("computing", arguments):
             _write(arguments, model, table)
+    from taupath.tables.messages import readable_size, shown
+
     size, positive = os.path.getsize(arguments.output), getattr(model, "pos_label_", None)
     if arguments.json:
         print_json({"output": arguments.output, "bytes": size, "rows": rows, "positive": positive})
         return
     if positive is not None:
-        print_lines(f"positive class: {positive}")
+        print_lines(f"positive class: {shown(positive)}")
     print_lines(f"{arguments.output} ({readable_size(size)}): open it in a browser")
 
 
@@ -78,14 +85,14 @@ def _write(arguments: argparse.Namespace, model: Any, table: "Table") -> None:
     """Write the page of the rows of a table."""
     from taupath.models.evaluation import truth_of
     from taupath.models.training import name_of
-    from taupath.models.training_record import certificate_in, provenance
     from taupath.report import write_report
 
     X, y = truth_of(model, table)
     preparation = model.preparation
     if model.task == "classify" and len(set(y.tolist())) < 2:
         raise Failed(f"{table.source} has rows of one class only; a report needs some of each")
-    columns = {name: cells for name, cells in table.to_show().items() if name != preparation.target}
+    hidden = {preparation.target, *preparation.drop}
+    columns = {name: cells for name, cells in table.to_show().items() if name not in hidden}
     write_report(
         arguments.output,
         model.estimator,
@@ -95,18 +102,15 @@ def _write(arguments: argparse.Namespace, model: Any, table: "Table") -> None:
         feature_names=preparation.feature_names,
         columns=columns or None,
         title=arguments.title or f"{os.path.basename(arguments.model)} on {name_of(table)}",
-        provenance=provenance(model.trained),
-        certificate=certificate_in(model.trained),
         target_name=preparation.target,
         cases=not arguments.no_cases,
         compare=_others(arguments, model),
-        files=_files(arguments),
+        **_origin(arguments, model),
     )
 
 
 def _write_held_out(arguments: argparse.Namespace, model: Any) -> int:
     """Write the page of the rows that were held out in training, and return how many."""
-    from taupath.models.training_record import certificate_in, provenance
     from taupath.report.writing import write_outcomes
 
     held_out = model.held_out
@@ -128,11 +132,39 @@ def _write_held_out(arguments: argparse.Namespace, model: Any) -> int:
         title=arguments.title or f"{os.path.basename(arguments.model)}: held-out results",
         about=held_out.in_words().capitalize() + ".",
         target_name=model.preparation.target,
-        files=_files(arguments),
-        provenance=provenance(model.trained),
-        certificate=certificate_in(model.trained),
+        **_origin(arguments, model),
     )
     return int(outcomes.n_rows)
+
+
+def _origin(arguments: argparse.Namespace, model: Any) -> dict[str, Any]:
+    """Return where the model comes from: what the page can know of it, and what its file says.
+
+    The certificate is computed again if the file holds the training data.
+    """
+    from taupath.models.certifying import certificate_of, has_data
+    from taupath.models.training_record import (
+        about_estimator,
+        about_paths,
+        certificate_in,
+        provenance,
+    )
+
+    with_data = has_data(model)
+    if with_data:
+        certificate: Certificate | None = certificate_of(model.estimator, POINTS)
+    else:
+        certificate = certificate_in(model.trained)
+    if certificate is not None and not certificate.holds():
+        found = " ".join(line.strip() for line in certificate_lines(certificate))
+        warnings.warn(f"{arguments.model}: {found}", stacklevel=2)
+    known = {**about_estimator(model.estimator), **about_paths(model.estimator)}
+    return {
+        "files": _files(arguments),
+        "provenance": provenance({**model.trained, **known}),
+        "certificate": certificate,
+        "stored_certificate": not with_data,
+    }
 
 
 def _files(arguments: argparse.Namespace) -> tuple[str, str]:

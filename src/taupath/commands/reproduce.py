@@ -6,7 +6,7 @@ from pathlib import Path
 
 from taupath.choices import REPRODUCED
 from taupath.commands.options import NewCommand
-from taupath.commands.printing import print_json
+from taupath.commands.printing import print_json, print_lines
 
 
 def add(new_command: NewCommand) -> None:
@@ -34,11 +34,15 @@ def add(new_command: NewCommand) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Compute, print, write."""
     from taupath.reproduce import run as reproduce
+    from taupath.tables.messages import printable_lines
 
     output = Path(arguments.output)
 
     def say(line: str) -> None:
-        print(line, file=sys.stderr if arguments.json else sys.stdout, flush=True)
+        if arguments.json:
+            print(printable_lines(line), file=sys.stderr, flush=True)
+        else:
+            print_lines(*line.split("\n"))
 
     reproduce(arguments.what, data=arguments.data, output=output, say=say)
     if arguments.json:

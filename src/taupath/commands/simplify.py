@@ -4,9 +4,9 @@ import argparse
 import os
 
 from taupath.commands import Failed
-from taupath.commands.files import check_output, load_model
-from taupath.commands.options import NewCommand, add_model
-from taupath.commands.printing import bar, certificate_lines, print_json, print_lines, readable_size
+from taupath.commands.files import check_certificate, check_output, load_model
+from taupath.commands.options import NewCommand, add_limit, add_model
+from taupath.commands.printing import bar, certificate_lines, print_json, print_lines
 
 
 def add(new_command: NewCommand) -> None:
@@ -32,18 +32,26 @@ def add(new_command: NewCommand) -> None:
         help="largest duality gap allowed, as a fraction of the objective at w = 0 and τ = ½ "
         "(default 1e-6)",
     )
+    parser.add_argument(
+        "--allow-inexact",
+        action="store_true",
+        help="write the model even if its certificate does not hold",
+    )
+    add_limit(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Simplify, write the model, print what came out."""
     check_output(arguments.output, inputs=(arguments.model,))
     from taupath.models.certifying import has_data, simplified
+    from taupath.tables.messages import readable_size
 
-    model = load_model(arguments.model)
+    model = load_model(arguments)
     if not has_data(model):
         raise Failed(f"{arguments.model} holds no training data: simplify the exact model instead")
     with bar("simplifying", arguments):
         small, certificate = simplified(model, arguments.tol)
+    check_certificate(certificate, arguments.output, arguments)
     small.save(arguments.output)
     before, after = (os.path.getsize(file) for file in (arguments.model, arguments.output))
     kinks, nodes = model.trained.get("kinks"), small.trained["kinks"]

@@ -6,13 +6,25 @@ with l, h and p affine in t. Every job is a choice of rows z_i and of one such l
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
+from taupath.engine.readers import made_once
 from taupath.engine.status import FREE, LOWER, UPPER
 from taupath.engine.tolerances import BEYOND_MARGIN
 
+# Gaps are relative to the primal objective. That can vanish at an end of the line, so the divisor
+# is at least this part of the objective in the middle, or of an estimate of it: the promised 1e-9
+# of it, 1e-15, is about its rounding error. Since objectives are concave in t, only the outermost
+# millionth of a line is affected.
+VANISHING = 1e-6
+TINY = float(np.finfo(np.float64).tiny)
+# A θ this close to its bound, relative to the width of its box, is at the bound: where a sample
+# reaches its bound, rounding leaves its θ about that far off.
+AT_BOUND = 1e-12
+# A slack of so many typical ones is an outlier's: no more of its loss counts in what gaps are
+# relative to, so that one outlier cannot hide errors of all others.
+OUTLYING = 10.0
 # Of the random u_i by which targets are raised. Stored records depend on it: it must not change.
 RAISE_SEED = 20090618
 
@@ -44,17 +56,17 @@ class Line:
         """Return h(t) - l(t)."""
         return np.asarray(self.upper(t) - self.lower(t))
 
-    @cached_property
+    @made_once
     def lower_rate(self) -> np.ndarray:
         """Rate of l."""
         return np.asarray(self.lower1 - self.lower0)
 
-    @cached_property
+    @made_once
     def upper_rate(self) -> np.ndarray:
         """Rate of h."""
         return np.asarray(self.upper1 - self.upper0)
 
-    @cached_property
+    @made_once
     def target_rate(self) -> np.ndarray:
         """Rate of p."""
         return np.asarray(self.target1 - self.target0)
@@ -77,6 +89,52 @@ class Line:
 def _between(begin: np.ndarray, end: np.ndarray, t: float) -> np.ndarray:
     """Return the value at t, from both ends: values that go to zero there keep their digits."""
     return begin * (1.0 - t) + end * t
+
+
+def relative_gap(
+    line: Line, t: float, theta: np.ndarray, margin: np.ndarray, squared: float
+) -> float:
+    """Return the duality gap at t of θ and w = Σ θ_i z_i, relative to a typical primal objective.
+
+    `margin` are the <z_i, w> and `squared` is ‖w‖². Each θ counts as within its box. The objective
+    in the middle is estimated by what the slacks would cost with the widest boxes.
+    """
+    lower, upper = line.lower(t), line.upper(t)
+    theta, short = np.clip(theta, lower, upper), line.target(t) - margin
+    gap = float(np.maximum((upper - theta) * short, (lower - theta) * short).sum())
+    usual = usual_slacks(short)
+    loss = float(np.maximum(upper * usual, lower * usual).sum())
+    widest = np.maximum(line.upper0, line.upper1) - np.minimum(line.lower0, line.lower1)
+    return gap / max(loss + 0.5 * squared, VANISHING * float(widest @ np.abs(usual)), TINY)
+
+
+def largest_violation(
+    theta: np.ndarray, lower: np.ndarray, upper: np.ndarray, short: np.ndarray, beyond: np.ndarray
+) -> float:
+    """Return the largest distance from its target of a sample whose θ has room to close it.
+
+    `short` and `beyond` say how far each margin is below and above its target.
+    """
+    width = AT_BOUND * (upper - lower)
+    off = np.maximum((theta < upper - width) * short, (theta > lower + width) * beyond)
+    return float(off.max(initial=0.0))
+
+
+def violation_at(line: Line, t: float, theta: np.ndarray, margin: np.ndarray) -> float:
+    """Return the largest violation at t, each in units of its target, or of 1 if that is larger."""
+    target = line.target(t)
+    short = (target - margin) / np.maximum(np.abs(target), 1.0)
+    return largest_violation(theta, line.lower(t), line.upper(t), short, -short)
+
+
+def usual_slacks(short: np.ndarray, typical: float = 1.0) -> np.ndarray:
+    """Return the slacks, those of outliers cut to OUTLYING typical ones."""
+    size = np.abs(short)
+    most = OUTLYING * typical
+    if not size.max(initial=0.0) > most:
+        return short
+    most = max(most, OUTLYING * float(np.median(size)))
+    return np.asarray(np.clip(short, -most, most))
 
 
 def rising_targets(line: Line, t: float, first: np.ndarray) -> Line:

@@ -1,4 +1,4 @@
-"""From a problem to the record of its path: start, walk, repair. Only this file drives the walk.
+"""From a problem to the record of its path: start, walk, step over what cannot be walked.
 
 Degeneracy (several events at once) is the normal case: a whole class can lie on the margin near
 t = 0. Callers therefore raise the targets to p_i + δ u_i with fixed random u_i in [½, 1), so that
@@ -11,7 +11,7 @@ the certificate says what is promised.)
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,10 +19,15 @@ import numpy as np
 from taupath._core._factor import independent_rows, keeps_basis
 from taupath._core._rows import Rows
 from taupath._core._walk import Walk
+from taupath.engine.audit import events_at, mend, wrong_intervals
+from taupath.engine.box_solver import BoxSolver
 from taupath.engine.metric import Metric, natural_metric
 from taupath.engine.problem import Line, correction, rising_targets
-from taupath.engine.status import FREE, FREE_TO_LOWER, FREE_TO_UPPER, LOWER, UPPER, Outcome
-from taupath.engine.tolerances import ABSURD_MARGIN, OUTWEIGHED
+from taupath.engine.readers import made_once
+from taupath.engine.record import Events, Node, Nodes, Record, State
+from taupath.engine.status import FREE, LOWER, UPPER, Outcome
+from taupath.engine.stepping import Stepper, status_of
+from taupath.engine.tolerances import ABSURD_MARGIN, OUTWEIGHED, RAISE
 from taupath.engine.work import WorkDone
 from taupath.exceptions import WalkFailed
 from taupath.progress import Tell
@@ -35,11 +40,12 @@ EVENTS_PER_SAMPLE = 1000
 # Events walked with all precautions after something went wrong, before walking as usual again: far
 # more than it takes to get past the difficulty.
 CAREFUL_EVENTS = 256
-# A walk fails after so many repairs in a row without progress, or so many rewinds and repairs in
-# all: the hardest known cases need one or two.
-REPAIRS_IN_A_ROW = 5
-REWINDS_AND_REPAIRS = 200
-# With up to this many points, the walks of a start or a repair are too short for a metric to pay.
+# Nodes of a stretch that is stepped over, at least; twice as many each time that the walk then
+# fails again before it has come as far as CAREFUL_EVENTS.
+FEWEST_NODES = 4
+# Nodes keep w unless it has more columns than this.
+MOST_STORED_COLUMNS = 4096
+# With up to this many points, walks of rising targets are too short for a metric to pay.
 FEW_FOR_A_METRIC = 1000
 # From GUESSED_FROM points on, the start is guessed from the solution of GUESSED_BY of them: that is
 # quick, and enough to tell which points matter.
@@ -65,55 +71,15 @@ COUNTED = (
 )
 
 
+# Free points and θ of a state of which only t and the index sets matter.
+EMPTY = np.zeros(0, dtype=np.int32), np.zeros(0)
+
+
 class Guess(NamedTuple):
     """An approximate solution: the status and θ of each sample."""
 
     status: np.ndarray
     theta: np.ndarray
-
-
-class State(NamedTuple):
-    """A solution at t: the status of every point, the free points and their θ."""
-
-    t: float
-    status: np.ndarray
-    free: np.ndarray
-    theta: np.ndarray
-
-
-class Events(NamedTuple):
-    """Some of the events of a walk: at which t, which point, from what to what."""
-
-    t: np.ndarray
-    point: np.ndarray
-    move: np.ndarray
-
-
-@dataclass
-class Record:
-    """The record of a walk from `begin` to `end`: index sets only."""
-
-    begin: float
-    end: float
-    status: np.ndarray  # index sets at the beginning, int8
-    free: np.ndarray  # the free points at the beginning, int32
-    t: np.ndarray  # of each event
-    index: np.ndarray  # the point of each event
-    move: np.ndarray  # from which set to which
-    counters: dict[str, int] = field(default_factory=dict)  # see COUNTED
-
-    def until(self, end: float) -> "Record":
-        """Return the part of the record up to an earlier end."""
-        kept = np.searchsorted(self.t, end, side="right")
-        parts = {name: getattr(self, name)[:kept] for name in ("t", "index", "move")}
-        return replace(self, end=end, **parts)
-
-    def in_order(self, order: np.ndarray) -> "Record":
-        """Return the same record where point k is called `order[k]`."""
-        order = order.astype(np.int32)
-        status = np.empty_like(self.status)
-        status[order] = self.status
-        return replace(self, status=status, free=order[self.free], index=order[self.index])
 
 
 def solve_path(
@@ -125,8 +91,9 @@ def solve_path(
     progress: Tell | None = None,
     met: Callable[[float], bool] | None = None,
     guess: Guess | None = None,
+    rise: float = RAISE,
 ) -> Record:
-    """Return the record of a walk on `line`, whose targets are raised, from `begin` to `end`.
+    """Return the record of a walk on `line`, with targets raised by `rise`, from `begin` to `end`.
 
     With `order`, row k stands for sample `order[k]` of the line. About ten times a second,
     ``progress(fraction, n_events, t)`` is called with the estimated share of the work that is done,
@@ -137,12 +104,13 @@ def solve_path(
     Raises
     ------
     WalkFailed
-        If repairs do not help or the event budget is used up.
+        If there are more than EVENTS_PER_SAMPLE events and nodes per sample.
     """
+    raised = line.raised(rise)
     if order is not None:
-        line = line.take(order)
+        line, raised = line.take(order), raised.take(order)
         guess = guess and Guess(guess.status[order], guess.theta[order])
-    record = _Solver(rows, line, begin, end, progress, met).solve(guess)
+    record = _Solver(rows, line, raised, begin, end, progress, met).solve(guess)
     return record if order is None else record.in_order(order)
 
 
@@ -152,18 +120,28 @@ class _Solver:
     def __init__(
         self,
         rows: Rows,
-        line: Line,
+        given: Line,
+        raised: Line,
         begin: float,
         end: float,
         progress: Tell | None = None,
         met: Callable[[float], bool] | None = None,
     ) -> None:
-        self.rows, self.line = rows, line
+        self.rows = rows
+        self.line, self.given = raised, given  # what is walked, and what nodes are solved for
         self.begin, self.end = begin, end
         self.progress, self.met = progress, met
+        self.has_met = False
         self.budget = EVENTS_PER_SAMPLE * rows.n_rows + 1000
         self.counters = dict.fromkeys(COUNTED, 0)
-        self.done = WorkDone(line, begin, end)
+        self.done = WorkDone(raised, begin, end)
+        self.nodes: list[Node] = []
+        self.doubtful: list[tuple[float, float]] = []
+
+    @made_once
+    def box_solver(self) -> BoxSolver:
+        """Solves single problems; few walks need it."""
+        return BoxSolver(self.rows)
 
     def solve(self, guess: Guess | None = None) -> Record:
         state = self._start_from(guess) if guess else None
@@ -171,9 +149,27 @@ class _Solver:
         events: list[Events] = []
         end = self._walk(self.line, state, self.end, events, "kinks").t
         times, index, move = (np.concatenate(parts) for parts in zip(*events, strict=True))
-        # a repair may begin slightly before the last event, and a correction may pass an end
+        # the t of an event is corrected by rounding errors, also beyond the last one or an end
         times = np.clip(np.maximum.accumulate(times), self.begin, end)
-        return Record(self.begin, end, state.status, state.free, times, index, move, self.counters)
+        record = Record(self.begin, end, state.status, state.free, times, index, move)
+        record.counters, record.doubtful = self.counters, np.array(self.doubtful).reshape(-1, 2)
+        return self._audited(record)
+
+    def _audited(self, record: Record) -> Record:
+        """Return the record with its doubtful intervals mended where they are wrong."""
+        if len(self.doubtful):
+            wrong = wrong_intervals(self.rows, self.line, record, self.nodes)
+            if len(wrong):
+                self.counters["repairs"] += len(wrong)
+                stepper = Stepper(self.box_solver, self.given)
+                number = 1 + max((node.stretch for node in self.nodes), default=-1)
+                mended = mend(self.rows, self.line, record, wrong, stepper, number)
+                (record.t, record.index, record.move), nodes = mended
+                self.nodes += nodes
+        if self.nodes:
+            with_w = not self.rows.dual and self.rows.n_cols <= MOST_STORED_COLUMNS
+            record.nodes = Nodes.of(self.nodes, with_w)
+        return record
 
     # -- the start ------------------------------------------------------------------------------
 
@@ -181,8 +177,7 @@ class _Solver:
         """Return the solution at the beginning, corrected from a guess; None if that is too far."""
         free = np.flatnonzero(guess.status == FREE).astype(np.int32)
         near = State(self.begin, guess.status, free, guess.theta[free])
-        outcome, state = self._correct(self.line, self._independent(self.line, near, []), [])
-        return state if outcome == Outcome.DONE else None
+        return self._correct(self.line, self._independent(self.line, near))
 
     def _start(self) -> State:
         """Return the solution at the beginning.
@@ -209,8 +204,8 @@ class _Solver:
             return self._balanced_at_zero(line)
         state = self._guess_at_zero(line) or self._rise_from_nothing(line)
         # an empty box does not tell the side of its point; the slack does
-        w = self.rows.combine(self._theta(line, state))
-        slack = self.rows.products(w) - line.target(0.0)
+        w = self.rows.exact_combination(self._theta(line, state))
+        slack = self.rows.exact_products(w) - line.target(0.0)
         empty = (line.width(0.0) <= 0.0) & (state.status != FREE)
         state.status[empty] = np.where(slack[empty] < 0.0, UPPER, LOWER)
         return state
@@ -243,8 +238,7 @@ class _Solver:
         if (guess.status[some] == UPPER).any():
             return None
         near = guess._replace(theta=np.minimum(guess.theta, width[guess.free]))
-        outcome, state = self._correct(line, near, [])
-        return state if outcome == Outcome.DONE else None
+        return self._correct(line, near)
 
     def _balanced_at_zero(self, line: Line) -> State:
         """Return the solution at t = 0 with Σ sign_i θ_i = 0, where all θ are zero.
@@ -277,63 +271,96 @@ class _Solver:
 
     def _walk(self, line: Line, state: State, end: float, events: list[Events], name: str) -> State:
         """Walk to `end`, adding to `events` and to counter `name`; returns the solution there."""
-        repairs, careful, metric = 0, False, self._metric(line)
+        careful, fewest, metric = False, FEWEST_NODES, self._metric(line)
         while True:
             walk = Walk(self.rows, line, state, end, metric, careful)
             limit = CAREFUL_EVENTS if careful else None
-            outcome = self._run(walk, report=name == "kinks", limit=limit)
-            if outcome == Outcome.DONE:
-                self._count(walk, name)
-                events.append(Events(*walk.events))
-                return State(*walk.state())
-            if careful and outcome != Outcome.MORE and walk.n_checked_events == 0:
-                # it failed even with all precautions: repair the index sets where it ended
-                repairs = repairs + 1 if walk.t <= state.t else 1
-                if repairs > REPAIRS_IN_A_ROW:
-                    raise WalkFailed("repairs did not bring the walk ahead", walk.t)
-                events.append(Events(*walk.events))
-                state = self._repair(line, State(*walk.state()), events)
-                if state.t >= end:
-                    self._count(walk, name)
-                    return state
-            else:
-                # go back to where all points were last found on their right sides, and on from
-                # there: with all precautions if something went wrong, else as usual
-                self.counters["rewinds"] += outcome != Outcome.MORE
-                careful = outcome != Outcome.MORE
+            outcome = Outcome.WRONG
+            if walk.right:
+                outcome = self._run(walk, report=name == "kinks", limit=limit)
+            failed_at = walk.t
+            if outcome != Outcome.DONE:
+                # back to where all points were last found on their right sides
                 state = State(*walk.rewind())
-                events.append(Events(*walk.events))
             self._count(walk, name)
-            if self.counters["rewinds"] + self.counters["repairs"] > REWINDS_AND_REPAIRS:
-                raise WalkFailed("rewinds and repairs without end", state.t)
+            events.append(Events(*walk.events))
+            if name == "kinks":
+                self.doubtful += walk.doubtful.tolist()
+            if outcome == Outcome.DONE:
+                return State(*walk.state())
+            if outcome == Outcome.MORE:  # far enough with all precautions: on as usual
+                careful, fewest = False, FEWEST_NODES
+                continue
+            self.counters["rewinds"] += 1
+            if name != "kinks":
+                return self._solved(line, end, state)
+            self.doubtful.append((state.t, failed_at))
+            if careful and walk.n_checked_events == 0:  # precautions do not help
+                state = self._step_over(state, failed_at, end, fewest, events)
+                fewest *= 2
+                if state.t >= end or self.has_met:
+                    return state
+            careful = True
 
-    def _repair(self, line: Line, state: State, events: list[Events]) -> State:
-        """Return the exact solution at t, from an approximate one.
+    def _step_over(
+        self, state: State, failed_at: float, end: float, fewest: int, events: list[Events]
+    ) -> State:
+        """Solve node by node until the walk can perhaps go on; returns the solution there."""
+        self.counters["repairs"] += 1
+        stepper = Stepper(self.box_solver, self.given)
+        first, status = state.t, state.status
+        joins = bool(self.nodes) and self.nodes[-1].t == first
+        stretch = self.nodes[-1].stretch + (not joins) if self.nodes else 0
+        theta = self._theta(self.line, state)
+        for count, (t, found) in enumerate(stepper.nodes(first, theta, end)):
+            if count == 0 and joins:
+                continue
+            sets = status_of(found, stepper.box(t))
+            self._note(t, status, sets, events)
+            self.nodes.append(Node(t, stretch, sets, found))
+            status, theta = sets, found.theta
+            self._spend(1, t)
+            if self.progress is not None:
+                kinks = self.counters["kinks"]
+                self.progress(self.done.share(State(t, sets, *EMPTY), kinks), kinks, t)
+            self.has_met = self.met is not None and self.met(t)
+            if self.has_met or (count >= fewest and t > failed_at):
+                break
+        self.doubtful.append((first, t))
+        state = self._solved(
+            self.line, t, State(t, status, np.flatnonzero(status == FREE), theta[status == FREE])
+        )
+        self._note(t, status, state.status, events)
+        return state
+
+    def _note(self, t: float, before: np.ndarray, after: np.ndarray, events: list[Events]) -> None:
+        """Add what changes from some index sets to others as events at t."""
+        events.append(events_at(t, before, after))
+        self.counters["kinks"] += len(events[-1].t)
+
+    def _solved(self, line: Line, t: float, near: State) -> State:
+        """Return the solution at t, solved on its own from a state nearby."""
+        stepper = Stepper(self.box_solver, line)
+        found = stepper.solve(t, self._theta(line, near._replace(t=t)))
+        status = status_of(found, stepper.box(t))
+        free = np.flatnonzero(status == FREE).astype(np.int32)
+        return self._independent(line, State(t, status, free, found.theta[free]))
+
+    def _correct(self, line: Line, state: State) -> State | None:
+        """Return the exact solution at t from an approximate one; None if it is too far off.
 
         Its index sets are made optimal by moving the targets, which are then walked back.
         """
-        for _ in range(REPAIRS_IN_A_ROW):
-            self.counters["repairs"] += 1
-            state = self._independent(line, state, events)
-            outcome, state = self._correct(line, state, events)
-            if outcome == Outcome.DONE:
-                return state
-        raise WalkFailed("a repair did not come to its end", state.t)
-
-    def _correct(self, line: Line, state: State, events: list[Events]) -> tuple[Outcome, State]:
-        """Move the targets to where a state is optimal, and walk them back as far as possible."""
-        margin = self.rows.products(self.rows.combine(self._theta(line, state)))
+        margin = self.rows.exact_products(self.rows.exact_combination(self._theta(line, state)))
         if not (np.abs(margin) < ABSURD_MARGIN).all():
-            raise WalkFailed("margins are out of all proportion", state.t)
-        back = correction(line, state.t, margin, state.status)
+            return None
+        back = correction(line, state.t, margin.astype(float), state.status)
         walk = Walk(self.rows, back, state._replace(t=0.0), 1.0, self._metric(back))
-        outcome = self._run(walk)
+        outcome = self._run(walk) if walk.right else Outcome.WRONG
         self._count(walk, "start_events")
-        found = Events(*walk.events)
-        events.append(found._replace(t=np.full_like(found.t, state.t)))
-        return outcome, State(*walk.state())._replace(t=state.t)
+        return State(*walk.state())._replace(t=state.t) if outcome == Outcome.DONE else None
 
-    def _independent(self, line: Line, state: State, events: list[Events]) -> State:
+    def _independent(self, line: Line, state: State) -> State:
         """Return the state with its dependent free points put to a bound, the others clipped."""
         kept = independent_rows(self.rows, state.free)
         lower, upper = line.lower(state.t), line.upper(state.t)
@@ -341,8 +368,6 @@ class _Solver:
         to_upper = state.theta[~kept] > 0.5 * (lower[dropped] + upper[dropped])
         status = state.status.copy()
         status[dropped] = np.where(to_upper, UPPER, LOWER)
-        moves = np.where(to_upper, FREE_TO_UPPER, FREE_TO_LOWER).astype(np.int8)
-        events.append(Events(np.full(len(dropped), state.t), dropped, moves))
         free = state.free[kept]
         return State(state.t, status, free, np.clip(state.theta[kept], lower[free], upper[free]))
 
@@ -352,8 +377,9 @@ class _Solver:
         return natural_metric(self.rows, line) if keeps_basis(self.rows) and not brief else None
 
     def _theta(self, line: Line, state: State) -> np.ndarray:
-        """Return θ of all points."""
+        """Return θ of all points, in extended precision."""
         theta = np.where(state.status == UPPER, line.upper(state.t), line.lower(state.t))
+        theta = theta.astype(np.longdouble)
         theta[state.free] = state.theta
         return theta
 
@@ -376,13 +402,17 @@ class _Solver:
                 return outcome
             if limit is not None and walk.n_events >= limit:
                 return Outcome.MORE
-            self.budget -= walk.n_events - before
-            if self.budget < 0:
-                raise WalkFailed(f"more than {EVENTS_PER_SAMPLE} events per sample", walk.t)
+            self._spend(walk.n_events - before, walk.t)
             if spent < 0.5 * pause:
                 portion = min(2 * portion, 1 << 16)
             elif spent > pause:
                 portion = max(portion // 2, 1)
+
+    def _spend(self, n_events: int, t: float) -> None:
+        """Take events from the budget; fail if it is used up."""
+        self.budget -= n_events
+        if self.budget < 0:
+            raise WalkFailed(f"more than {EVENTS_PER_SAMPLE} events per sample", t)
 
     def _count(self, walk: Walk, events: str) -> None:
         """Add what a walk counted, its events under the given name."""

@@ -12,7 +12,7 @@ UPPER = 2  # θ = h, slack ≤ 0: in error, L
 FREE_TO_LOWER = 2
 FREE_TO_UPPER = 3
 # The sets before and after each recorded move. The last two, from bound to bound, are not made by
-# walks: they occur in records that keep only some of the index sets.
+# the walk: they occur between nodes, and in records that keep only some of the index sets.
 BEFORE = np.array([LOWER, UPPER, FREE, FREE, LOWER, UPPER], dtype=np.int8)
 AFTER = np.array([FREE, FREE, LOWER, UPPER, UPPER, LOWER], dtype=np.int8)
 

@@ -8,9 +8,13 @@ import numpy as np
 
 from taupath._core._rows import Rows
 from taupath.engine.problem import Line
-from taupath.engine.solver import Guess, Record, solve_path
+from taupath.engine.record import Record
+from taupath.engine.solver import Guess, solve_path
 from taupath.progress import Tell
 
+# Each of two walks covers at least this much of the line at its own end: there the other one, which
+# counts t from the far end, would lose digits of a small t.
+OWN_PART = 2.0**-12
 # Where two walks meet, t is rounded to a multiple of one over this, so that 1 - t is exact.
 SEAM = 2.0**50
 
@@ -125,19 +129,23 @@ def walk_in_two(
     back = line.reversed()
     middle = _rounded(0.5 * (begin + end))
 
+    last = {"forward": min(end, 1.0 - OWN_PART), "backward": min(1.0 - begin, 1.0 - OWN_PART)}
+    if begin >= last["forward"] or 1.0 - end >= last["backward"]:
+        last = {"forward": end, "backward": 1.0 - begin}
+
     def first(meeting: Meeting) -> Record:
-        return solve_path(rows, line, begin, end, order, report(0), meeting.reached)
+        return solve_path(rows, line, begin, last["forward"], order, report(0), meeting.reached)
 
     def second(meeting: Meeting) -> list[Leg]:
         own, met = report(1), meeting.reached
         if guess_at is None:
-            return [Leg(True, solve_path(others, back, 1 - end, 1 - begin, order, own, met))]
+            return [Leg(True, solve_path(others, back, 1 - end, last["backward"], order, own, met))]
         guess = guess_at(middle)
         meeting.at = 1.0 - middle  # up to there is this thread's part
         away = solve_path(others, line, middle, end, order, own, meeting.passing, guess)
         if meeting.other.at >= middle:
             return [Leg(False, away)]
-        towards = solve_path(others, back, 1 - middle, 1 - begin, order, own, met, guess)
+        towards = solve_path(others, back, 1 - middle, last["backward"], order, own, met, guess)
         return [Leg(True, towards), Leg(False, away)]
 
     forward, walked = walk_together((first, second))

@@ -12,6 +12,7 @@ import numpy as np
 
 from taupath._core._walk import Walk
 from taupath.engine.problem import Line
+from taupath.engine.record import State
 from taupath.engine.status import FREE, LOWER, UPPER
 
 # Distance of t from 0 and 1 below which kinks and nodes are no longer dense on the scale of odds.
@@ -57,7 +58,7 @@ class WorkDone:
         self._at_half = 0.0
         self._latest = 0.0
 
-    def share(self, walk: Walk, kinks: int) -> float:
+    def share(self, walk: Walk | State, kinks: int) -> float:
         """Return the share of the work that is done; it never falls."""
         if walk.t >= self._end:
             return 1.0
@@ -70,13 +71,13 @@ class WorkDone:
         self._latest = max(self._latest, done)
         return self._latest
 
-    def _early(self, walk: Walk, kinks: int) -> float:
+    def _early(self, walk: Walk | State, kinks: int) -> float:
         """Return the share of kinks, where most are before the middle."""
         if walk.t < 0.5 or not self._at_half:
             self._at_half = KINKS_BY_MOVES * self._moved(walk.status) / max(kinks, 1)
         return self._at_half * kinks
 
-    def _late(self, walk: Walk) -> float:
+    def _late(self, walk: Walk | State) -> float:
         """Return the share of kinks, where most are after the middle."""
         if walk.t < 0.5:
             self._at_half = self._moved(walk.status)

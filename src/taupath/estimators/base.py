@@ -3,7 +3,7 @@
 import copy
 import functools
 import os
-import warnings
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self, TypeVar
@@ -11,14 +11,26 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from taupath import upward
+from taupath.choices import METHODS
+from taupath.paths.kernels import check_kernel
 from taupath.paths.path import SolutionPath
 from taupath.progress import Display
-from taupath.validation import Checked, check_features, check_verbose
+from taupath.validation import (
+    Checked,
+    check_choice,
+    check_features,
+    check_verbose,
+    refuse_masked,
+    shown,
+)
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
+# Characters of scikit-learn's messages that are passed on; some show whole arrays.
+MOST_PASSED_ON = 240
 
 
 def all_or_nothing(fit: Fit) -> Fit:
@@ -106,11 +118,13 @@ class PathEstimator(BaseEstimator):
         check_is_fitted(self)
         if self.kernel != "linear":
             raise AttributeError(
-                f'{name} exists for kernel="linear" only, not for kernel={self.kernel!r}'
+                f'{name} exists for kernel="linear" only, not for kernel={shown(self.kernel)}'
             )
 
     def _check_training(self, X: Any, y: Any, **how: Any) -> tuple[Checked, np.ndarray]:
         """Return samples to train on, and y."""
+        check_kernel(self.kernel)
+        check_choice(self.method, "method", METHODS)
         self._training_rows = None
         if isinstance(X, Checked):  # some rows of what another estimator has checked
             self.n_features_in_ = X.shape[1]
@@ -129,25 +143,43 @@ def check_samples(
     estimator: Any, X: Any, y: Any = "no_validation", *, exact: bool, **how: Any
 ) -> tuple[Checked, Any]:
     """Return X, and y if there is one, checked. Only exact paths turn float32 into float64."""
+    refuse_masked(X, "X")
+    refuse_masked(y, "y")
     how |= {"accept_sparse": "csr", "dtype": np.float64 if exact else [np.float64, np.float32]}
     try:
         # scikit-learn checks the form; `check_features` is the only one to check the values
         found = validate_data(estimator, X, y, ensure_all_finite=False, **how)
-    except (TypeError, ValueError) as error:
-        column = _column_without_numbers(X)
-        if column is None:
-            raise
-        raise type(error)(
-            f"X must hold numbers only, its column {column!r} does not: {error}"
-        ) from None
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(_in_short(error, X)) from None
     features, response = found if isinstance(found, tuple) else (found, None)
     try:
         return Checked(check_features(features, single=not exact)), response
-    except (TypeError, ValueError):
-        with warnings.catch_warnings():  # they were issued above
-            warnings.simplefilter("ignore")
-            validate_data(estimator, X, y, **how)  # raises scikit-learn's error for NaN
-        raise
+    except ValueError as error:  # scikit-learn's spelling, which its tests look for
+        raise ValueError(str(error).replace("X contains nan", "X contains NaN")) from None
+
+
+def check_labels_of_classes(y: np.ndarray) -> None:
+    """Refuse numbers that are no labels, and labels that cannot be sorted."""
+    try:
+        check_classification_targets(y)
+        np.unique(y)
+    except TypeError:
+        raise TypeError(
+            "y mixes labels that cannot be sorted, such as numbers, text and None"
+        ) from None
+
+
+def _in_short(error: Exception, X: Any) -> str:
+    """Return scikit-learn's message in one line that names the argument, or the column of X."""
+    message = " ".join(str(error).split())
+    message = message if len(message) <= MOST_PASSED_ON else f"{message[: MOST_PASSED_ON - 3]}..."
+    column = _column_without_numbers(X)
+    if column is not None:
+        return f"X must hold numbers only, its column {shown(column)} does not: {message}"
+    if re.search(r"\b[Xy]\b", message):
+        return message
+    return f"{'X and y' if 'inconsistent' in message else 'X or y'} cannot be used: {message}"
 
 
 def _column_without_numbers(X: Any) -> Any:
@@ -156,13 +188,13 @@ def _column_without_numbers(X: Any) -> Any:
         return None
     try:
         table = np.asarray(X, dtype=object)
-    except ValueError:  # rows of different lengths
+    except (ValueError, OverflowError):  # rows of different lengths
         return None
     if table.ndim != 2:
         return None
     for name, column in zip(getattr(X, "columns", range(table.shape[1])), table.T, strict=True):
         try:
             column.astype(np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return name
     return None

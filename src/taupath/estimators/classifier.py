@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 
-from taupath.estimators.base import all_or_nothing
+from taupath.estimators.base import all_or_nothing, check_labels_of_classes
 from taupath.estimators.constant_decisions import ConstantDecisions
 from taupath.estimators.costs import check_tau
 from taupath.estimators.decisions import PathClassifier
@@ -19,12 +18,15 @@ from taupath.fitting.method import choose_method
 from taupath.paths.path import SolutionPath
 from taupath.validation import (
     DEFAULT_C,
+    LARGEST,
     Checked,
     check_choice,
     check_range,
+    check_real,
     check_weight,
     check_within,
     regularization_to_C,
+    shown,
 )
 
 # Parameters that `quantile_path` takes unchanged.
@@ -79,7 +81,7 @@ class QuantileSVC(PathClassifier):
         For three classes or more: a path for each pair of classes, whose probabilities are
         coupled, or one for each class against the rest.
     cache_size : float, default=1000.0
-        Memory for a kernel matrix, in megabytes.
+        Memory for a kernel matrix, in megabytes; `quantile_path` says what happens beyond it.
     method : {"exact", "approximate", "auto"}, default="exact"
         "approximate", for the linear kernel and large data: a path whose duality gaps are at most
         `tol` at every τ, certified. Features of float32 stay as they are. "auto" chooses it from
@@ -201,25 +203,27 @@ class QuantileSVC(PathClassifier):
 
     def _follow(self, X: Checked, y: np.ndarray, sample_weight: Any, progress: Any) -> None:
         """Follow the paths of checked samples."""
-        check_classification_targets(y)
+        check_labels_of_classes(y)
         check_choice(self.multi_class, "multi_class", ("ovo", "ovr"))
         weight = check_weight(sample_weight, X.shape[0])
         self.classes_ = np.unique(y[weight > 0.0])
         n_classes = len(self.classes_)
         if n_classes < 2:
             raise ValueError(
-                f"y has one class only: {self.classes_.tolist()[0]!r}, of samples with a weight "
-                "above 0; give samples of at least two classes"
+                f"y has one class only: {shown(self.classes_.tolist()[0])}, of samples with a "
+                "weight above 0; give samples of at least two classes"
             )
         if self.class_weight is not None:
-            weight = weight * compute_sample_weight(self.class_weight, y)
+            weight = weight * self._class_weights(y)
+        if not isinstance(self.monotone, (bool, np.bool_)):
+            raise TypeError(f"monotone must be True or False, got {shown(self.monotone)}")
         self._set_positive()
         tau, walked = check_tau(self.tau), check_range(self.tau_range)
         if n_classes == 2:
             check_within(tau, "tau", walked)
         elif tau != 0.5:
             raise ValueError(
-                f"tau={self.tau!r} is for two classes, y has {n_classes}; "
+                f"tau={tau:g} is for two classes, y has {n_classes}; "
                 "give predict a cost_matrix instead"
             )
         method = choose_method(self.method, self.kernel, X.shape[0])
@@ -233,24 +237,42 @@ class QuantileSVC(PathClassifier):
             jobs[0] |= {"n_jobs": self.n_jobs}
         self._set_paths(run_all(quantile_path, jobs, self.n_jobs, progress))
 
+    def _class_weights(self, y: np.ndarray) -> np.ndarray:
+        """Return the factor of each sample that `class_weight` stands for."""
+        given = self.class_weight
+        if not isinstance(given, dict) and not (isinstance(given, str) and given == "balanced"):
+            raise ValueError(
+                'class_weight must be None, "balanced", or a dictionary of a factor for each '
+                f"class, got {shown(given)}"
+            )
+        for factor in () if isinstance(given, str) else given.values():
+            if not 0.0 <= check_real(factor, "class_weight") <= LARGEST:
+                raise ValueError(
+                    f"class_weight must hold factors from 0 to {LARGEST:g}, got {shown(factor)}"
+                )
+        try:
+            return np.asarray(compute_sample_weight(given, y))
+        except ValueError as error:
+            raise ValueError(f"class_weight cannot be used: {shown(str(error))}") from None
+
     def _set_positive(self) -> None:
         """Find the positive class among two."""
         classes = self.classes_.tolist()
         if len(classes) > 2:
             if self.pos_label is not None:
                 raise ValueError(
-                    f"pos_label={self.pos_label!r} is for two classes, y has {len(classes)}; leave "
-                    "it out and give predict a cost_matrix"
+                    f"pos_label={shown(self.pos_label)} is for two classes, y has {len(classes)}; "
+                    "leave it out and give predict a cost_matrix"
                 )
             self.__dict__.pop("pos_label_", None)
         elif self.pos_label is None:
             self.pos_label_ = classes[1]
-        elif np.ndim(self.pos_label) == 0 and self.pos_label in classes:
+        elif np.isscalar(self.pos_label) and self.pos_label in classes:
             self.pos_label_ = classes[classes.index(self.pos_label)]
         else:
             raise ValueError(
-                f"pos_label={self.pos_label!r} is not a label of y, which has {classes[0]!r} and "
-                f"{classes[1]!r}"
+                f"pos_label={shown(self.pos_label)} is not a label of y, which has "
+                f"{shown(classes[0])} and {shown(classes[1])}"
             )
 
     def _all_paths(self) -> list[SolutionPath]:

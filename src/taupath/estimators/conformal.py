@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold, check_cv
 
 from taupath.estimators.rearrangement import rearranged_quantiles
 from taupath.paths.path import SolutionPath
-from taupath.validation import Checked, check_integer
+from taupath.validation import Checked, check_integer, shown
 
 # Levels of intervals that are tried. With few samples, one for each rank. With many, EVEN_LEVELS
 # evenly spaced ones, 0.3 % of coverage apart, and TAIL_LEVELS within TAIL of 1 that get ever closer
@@ -60,17 +60,18 @@ def make_folds(conformal: Any, weight: np.ndarray) -> list[tuple[np.ndarray, np.
         n_folds = check_integer(conformal, "conformal", least=2, or_else="None")
         if n_folds > len(present):
             raise ValueError(
-                f"conformal={conformal!r} asks for more folds than there are samples, n_samples="
-                f"{len(present)} (of a weight above 0); use fewer folds"
+                f"conformal={shown(conformal)} asks for more folds than there are samples, "
+                f"n_samples={len(present)} (of a weight above 0); use fewer folds"
             )
-        drawn = KFold(n_folds, shuffle=True, random_state=0)
-        return [(present[train], present[test]) for train, test in drawn.split(present)]
+        shuffled = KFold(n_folds, shuffle=True, random_state=0)
+        return [(present[train], present[test]) for train, test in shuffled.split(present)]
     try:
-        given = list(check_cv(conformal).split(np.empty((len(weight), 1))))
-    except (TypeError, ValueError) as error:
+        drawn = check_cv(conformal).split(np.empty((len(weight), 1)))
+        given = [(_members(train, weight), _members(test, weight)) for train, test in drawn]
+    except (TypeError, ValueError, IndexError) as error:
         raise ValueError(
             "conformal must be None, a number of folds, or the training and the held-out samples "
-            f"of each fold, as cv in scikit-learn, got {conformal!r}: {error}"
+            f"of each fold, as cv in scikit-learn, got {shown(conformal)}: {shown(str(error))}"
         ) from None
     folds = [tuple(np.intersect1d(part, present) for part in fold) for fold in given]
     if not folds or any(len(part) == 0 for fold in folds for part in fold):
@@ -79,6 +80,12 @@ def make_folds(conformal: Any, weight: np.ndarray) -> list[tuple[np.ndarray, np.
             f"hold out, got {len(folds)} folds, not all of them with both"
         )
     return [(train, test) for train, test in folds]
+
+
+def _members(part: Any, weight: np.ndarray) -> np.ndarray:
+    """Return the numbers of samples that are given by these, or by a mask."""
+    array = np.asarray(part)
+    return np.asarray(np.arange(len(weight))[array] if array.size else array.astype(np.intp))
 
 
 def calibrate(

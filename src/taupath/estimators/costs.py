@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 
 from taupath.validation import (
     UNIT_INTERVAL,
@@ -29,7 +30,7 @@ def check_taus(
 ) -> np.ndarray:
     """Return a τ for all samples (no dimension), or one for each."""
     advice = f"; for one column per value use {name}s="
-    return check_all_within(_one_or_each(tau, name, n_samples, advice), name, walked)
+    return check_all_within(check_each(tau, name, n_samples, advice), name, walked)
 
 
 def check_tau_columns(
@@ -44,7 +45,7 @@ def check_tau_columns(
     return check_all_within(several, name, walked)
 
 
-def _one_or_each(value: Any, name: str, n_samples: int, advice: str = "") -> np.ndarray:
+def check_each(value: Any, name: str, n_samples: int, advice: str = "") -> np.ndarray:
     """Return a number for all samples (no dimension), or one for each."""
     array = check_numbers(value, name)
     if array.ndim > 1 or (array.ndim == 1 and len(array) != n_samples):
@@ -69,7 +70,7 @@ def check_costs(cost_fp: Any, cost_fn: Any, n_samples: int) -> tuple[np.ndarray,
         raise ValueError(f"cost_fp and cost_fn go together, {missing} is missing")
     costs = []
     for name, cost in (("cost_fp", cost_fp), ("cost_fn", cost_fn)):
-        costs.append(_check_finite(_one_or_each(cost, name, n_samples), name))
+        costs.append(_check_finite(check_each(cost, name, n_samples), name))
         if (costs[-1] < 0.0).any():
             raise ValueError(f"{name} must not be negative, got {float(costs[-1].min())!r}")
     return costs[0], costs[1]
@@ -154,7 +155,10 @@ class CostScoreMixin(ClassifierMixin):
         float
         """
         if cost_fp is None and cost_fn is None:
-            return float(super().score(X, y, sample_weight))
+            predicted = self.predict(X)
+            y, _ = find_labels(y, len(predicted))
+            weight = None if sample_weight is None else check_weight(sample_weight, len(predicted))
+            return float(accuracy_score(y, predicted, sample_weight=weight))
         predicted = self._predict_to_score(X, cost_fp, cost_fn)
         classes, positive = self.classes_, self.pos_label_
         return negative_cost(y, predicted, classes, positive, cost_fp, cost_fn, sample_weight)

@@ -6,6 +6,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from taupath.validation import shown
+
 
 def last_step(estimator: Any) -> tuple[Any, list[Any]]:
     """Return the estimator inside pipelines and searches, and the steps that transform X for it."""
@@ -34,7 +36,8 @@ def pos_label_of(estimator: Any, pos_label: Any = None) -> Any:
         return classes[1] if own is None else own
     if pos_label not in classes:
         raise ValueError(
-            f"pos_label={pos_label!r} is not a label of the estimator, which has {classes}"
+            f"pos_label={shown(pos_label)} is not a label of the estimator, which has "
+            f"{', '.join(map(shown, classes[:5]))}"
         )
     if own is not None and pos_label != own:
         raise ValueError(

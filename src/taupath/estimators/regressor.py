@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from taupath.estimators.base import PathEstimator, all_or_nothing
 from taupath.estimators.conformal import Calibration, calibrate, make_folds
+from taupath.estimators.costs import check_each, check_tau
 from taupath.estimators.fit_time import advise
 from taupath.estimators.rearrangement import ROWS_REARRANGED_AT_ONCE, rearranged_quantiles
 from taupath.fitting.method import choose_method
@@ -19,13 +20,16 @@ from taupath.paths.blocks import slices
 from taupath.paths.path import SolutionPath
 from taupath.progress import share_of
 from taupath.validation import (
+    MAX_ROWS,
     UNIT_INTERVAL,
     Checked,
     check_all_within,
     check_integer,
     check_numbers,
     check_real,
+    check_targets,
     check_weight,
+    shown,
 )
 
 # Up to this many draws per sample, solving for each τ is cheaper than values at all kinks.
@@ -67,7 +71,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         scikit-learn. None: intervals are those of the path. Quantiles, `cdf`, `sample` and
         `score` are those of the path in any case.
     cache_size : float, default=1000.0
-        Memory for a kernel matrix, in megabytes.
+        Memory for a kernel matrix, in megabytes; `quantile_path` says what happens beyond it.
     method, tol, verbose
         As in `QuantileSVC`.
 
@@ -146,7 +150,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         self
         """
         X, y = self._check_training(X, y, y_numeric=True)
-        _check_quantiles(self.quantile)
+        check_tau(self.quantile, "quantile")
         weight = check_weight(sample_weight, X.shape[0])
         method = choose_method(self.method, self.kernel, X.shape[0])
         self.calibration_: Calibration | None = None
@@ -249,7 +253,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         """
         number = check_real(coverage, "coverage")
         if not 0.0 < number < 1.0:
-            raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}")
+            raise ValueError(f"coverage must lie between 0 and 1, got {shown(coverage)}")
         check_is_fitted(self)
         level, step = number, 0.0
         if self.calibration_ is not None:
@@ -273,7 +277,9 @@ class QuantileSVR(RegressorMixin, PathEstimator):
             The length of {τ : f_τ(x) ≤ y}, exactly.
         """
         X = self._check_new(X)
-        levels = np.nextafter(np.asarray(y, dtype=np.float64), np.inf)
+        levels = np.nextafter(check_each(y, "y", X.shape[0]), np.inf)
+        if np.isnan(levels).any():
+            raise ValueError("y must not be NaN: give the values to compare with")
         return 1.0 - self.path_.crossings(X, levels).length
 
     def sample(self, X: Any, n: int = 1, random_state: Any = None) -> np.ndarray:
@@ -294,6 +300,8 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         """
         X = self._check_new(X)
         n = check_integer(n, "n", least=0)
+        if n > MAX_ROWS:
+            raise ValueError(f"n must be at most {MAX_ROWS}, got {shown(n)}")
         taus = check_random_state(random_state).uniform(size=(X.shape[0], n))
         drawn = np.empty((X.shape[0], n))
         if n <= FEW_DRAWS:
@@ -313,9 +321,9 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         d2_pinball_score`).
         """
         predicted = self.predict(X)
-        return float(
-            d2_pinball_score(y, predicted, sample_weight=sample_weight, alpha=self.quantile)
-        )
+        y = check_targets(y, len(predicted))
+        weight = None if sample_weight is None else check_weight(sample_weight, len(predicted))
+        return float(d2_pinball_score(y, predicted, sample_weight=weight, alpha=self.quantile))
 
 
 def _check_quantiles(quantile: Any) -> np.ndarray:

@@ -4,21 +4,23 @@ import inspect
 import math
 import numbers
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
-from sklearn.utils.multiclass import check_classification_targets
 
-from taupath.estimators.base import all_or_nothing
+from taupath.estimators.base import all_or_nothing, check_labels_of_classes
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.costs import check_tau_columns
 from taupath.estimators.parallel import run_all
 from taupath.fitting.method import choose_method
 from taupath.progress import share_of
-from taupath.validation import Checked, check_C, check_integer, check_weight
+from taupath.validation import Checked, check_C, check_integer, check_numbers, check_weight, shown
+
+# Values of C that are tried at most: each takes as long as a fit, on every fold.
+MOST_CS = 10_000
 
 
 class QuantileSVCCV(QuantileSVC):
@@ -132,7 +134,7 @@ class QuantileSVCCV(QuantileSVC):
         self
         """
         X, y = self._check_training(X, y)
-        check_classification_targets(y)
+        check_labels_of_classes(y)
         weight = check_weight(sample_weight, X.shape[0])
         self.Cs_ = self._check_Cs()
         folds = self._check_cv(X, y)
@@ -142,7 +144,7 @@ class QuantileSVCCV(QuantileSVC):
         single = QuantileSVC(**shared).set_params(n_jobs=None, verbose=0, method=method)
         score = None
         if self.scoring is not None:
-            score = _Score(check_scoring(single, self.scoring), sample_weight is not None)
+            score = _Score(self._check_scoring(single), sample_weight is not None)
         # Fold after fold, so that progress is even: paths of large C take longer, but every fold
         # takes about the same time.
         data = _Data(X, y, weight)
@@ -182,7 +184,7 @@ class QuantileSVCCV(QuantileSVC):
         ndarray of shape (n_Cs,) or (n_Cs, n_taus)
         """
         self._check_two_classes()
-        taus = check_tau_columns(np.atleast_1d(tau), "tau")
+        taus = check_tau_columns(np.atleast_1d(check_numbers(tau, "tau")), "tau")
         positive, weight = self._truth == self.pos_label_, self._test_weight
         losses = np.empty((len(self.Cs_), len(taus)))
         for row, proba in zip(losses, self.probabilities_, strict=True):
@@ -220,12 +222,39 @@ class QuantileSVCCV(QuantileSVC):
     def _check_cv(self, X: Checked, y: np.ndarray) -> "list[_Fold]":
         if isinstance(self.cv, numbers.Integral):
             check_integer(self.cv, "cv", least=2)
-        folds = check_cv(self.cv, y, classifier=True).split(X.features, y)
-        return [_Fold(train, test) for train, test in folds]
+        try:
+            drawn = check_cv(self.cv, y, classifier=True).split(X.features, y)
+            folds = [
+                _Fold(np.arange(len(y))[train], np.arange(len(y))[test]) for train, test in drawn
+            ]
+        except (TypeError, ValueError, IndexError) as error:
+            raise ValueError(
+                "cv must be a number of folds, a cross-validation generator, or the training and "
+                f"test samples of each fold, got {shown(self.cv)}: {shown(str(error))}"
+            ) from None
+        if not folds:
+            raise ValueError("cv has no folds")
+        return folds
+
+    def _check_scoring(self, single: QuantileSVC) -> Callable[..., Any]:
+        """Return the scorer that `scoring` names or is."""
+        given = self.scoring
+        if not callable(given) and not (isinstance(given, str) and given in get_scorer_names()):
+            raise ValueError(
+                "scoring must be a function or a name among sklearn.metrics.get_scorer_names(), "
+                f"got {shown(given)}"
+            )
+        return cast(Callable[..., Any], check_scoring(single, given))
 
     def _check_Cs(self) -> np.ndarray:
         if isinstance(self.Cs, (int, np.integer)):
-            return np.logspace(-4.0, 4.0, check_integer(self.Cs, "Cs", least=1))
+            number = check_integer(self.Cs, "Cs", least=1)
+            if number > MOST_CS:
+                raise ValueError(f"Cs must be at most {MOST_CS} values, got {shown(number)}")
+            return np.logspace(-4.0, 4.0, number)
+        several = isinstance(self.Cs, Iterable) and not isinstance(self.Cs, (str, bytes))
+        if not several or getattr(self.Cs, "ndim", 1) == 0:
+            raise TypeError(f"Cs must be a number of values, or the values, got {shown(self.Cs)}")
         Cs = np.unique([check_C(C, "Cs") for C in self.Cs])
         if len(Cs) == 0:
             raise ValueError("Cs is empty")
@@ -243,7 +272,7 @@ class _Score:
     def __call__(self, model: QuantileSVC, X: Any, y: np.ndarray, weight: np.ndarray) -> float:
         found = self.scorer(model, X, y, **({"sample_weight": weight} if self.weighted else {}))
         if not (isinstance(found, numbers.Real) and math.isfinite(found)):
-            raise ValueError(f"scoring must return a finite number, got {found!r}")
+            raise ValueError(f"scoring must return a finite number, got {shown(found)}")
         return float(found)
 
 
@@ -279,8 +308,8 @@ def _held_out(
     missing = np.setdiff1d(y[weight > 0.0], y[train][weight[train] > 0.0])
     if len(missing) > 0:
         raise ValueError(
-            f"cv leaves a training fold no samples of class {missing.tolist()[0]!r}; use fewer, or "
-            "stratified, folds"
+            f"cv leaves a training fold no samples of class {shown(missing.tolist()[0])}; use "
+            "fewer, or stratified, folds"
         )
     model = clone(single).set_params(C=C)
     model._progress = progress

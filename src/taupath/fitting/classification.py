@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from taupath.fitting.over_tau import Request, path_over_tau
+from taupath.fitting.reach import check_reach
 from taupath.fitting.walks import walk_classification, walk_regularization
 from taupath.paths.jobs import QuantileClassification, Regularization, label_responses
 from taupath.paths.options import Options, make_training_data
@@ -59,7 +60,8 @@ def quantile_path(
     y : array-like of shape (n_samples,)
         Two classes; the larger label is the positive one.
     C : float, default 1.0
-        1 / (n λ), as in scikit-learn.
+        1 / (n λ), as in scikit-learn. C · weight · ‖x‖² must lie between 1e-60 and 1e30, the range
+        in which doubles can tell solutions apart; features below 1e-100 count as 0.
     lam : float, optional
         λ; give this or C.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
@@ -78,7 +80,8 @@ def quantile_path(
         Factors of c_i: weight 2 is two copies, weight 0 is absence.
     cache_size : float, default 1000
         Megabytes for the kernel matrix. If it does not fit, its rows are computed on demand, and
-        the most recent ones are kept.
+        the most recent ones are kept. Every step needs the rows of the samples on the margin: if
+        these do not fit, either, the cache grows for them, to 10 n_samples bytes for each.
     tau_range : pair of float
         Walk only this part of [0, 1].
     n_jobs : int, optional
@@ -106,7 +109,8 @@ def quantile_path(
     ValueError, TypeError
         For invalid arguments; the message names the argument and its value.
     WalkFailed
-        If the walk cannot be finished; this should not happen.
+        If there are more than a thousand kinks per sample, or an approximate path does not reach
+        `tol`. Neither should happen.
     ClusterFailed
         If a Dask cluster goes away or stops responding.
 
@@ -192,4 +196,5 @@ def regularization_path(
     if not 0.0 < tau < 1.0:
         raise ValueError(f"tau must lie strictly between 0 and 1, got {tau!r}")
     job = Regularization(tau, check_C(C_max, "C_max"), classes)
-    return SolutionPath(walk_regularization(job, data, tell))
+    check_reach(job.C_max, data, "C_max")
+    return SolutionPath(walk_regularization(job, data.distinct, tell).on(data))

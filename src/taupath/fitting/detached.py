@@ -1,14 +1,17 @@
 """Solutions without training data: decision functions at nodes, and what was certified of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from taupath.approximate.all_rows import Iterate
 from taupath.approximate.dual_point import DualPoint
+from taupath.approximate.gap_bound import GapBound
 from taupath.approximate.interpolation import Interpolation, NodeList
 from taupath.approximate.node import Node, Smoothing
+from taupath.approximate.row_sums import RowSummary
 from taupath.approximate.simplify import AtKinks
 from taupath.approximate.solutions import AtNodes, ByFunctions, Certified, gap_bound_on
 from taupath.approximate.training_data import AbsentData, StoredData
@@ -16,9 +19,10 @@ from taupath.fitting.walks import walk_classification, walk_regression, walk_reg
 from taupath.paths.certificate import Certificate
 from taupath.paths.intercept import make_intercept
 from taupath.paths.jobs import Job, QuantileClassification, QuantileRegression, Regularization
-from taupath.paths.training_data import TrainingData
+from taupath.paths.options import Options, make_training_data
+from taupath.paths.training_data import Responses, TrainingData
 from taupath.paths.walked import Walked
-from taupath.validation import check_features
+from taupath.validation import Checked, check_features
 
 NEEDED = (
     "this needs the training data, which the path was stored without: give them to "
@@ -70,31 +74,61 @@ class FunctionsOnly(ByFunctions):
                 f"the path was trained on {n} samples with {d} features, X has "
                 f"{X.shape[0]} with {X.shape[1]}"
             )
-        constant = make_intercept(self.data.constant.kind, X)
-        w = self.functions.w.copy()
-        if constant.bias:  # that of a free intercept depends on X
-            w[:, -1] *= self.data.constant.bias / constant.bias
-        responses = self.job.responses(y, X.shape[0], sample_weight)
-        if self.smoothings is not None:
-            return self._at_nodes(StoredData(X, responses, constant), w, self.smoothings)
-        source = WALK[self.job.kind](self.job, TrainingData(X, responses, constant), self.range)
+        return self.with_data(Checked(X), self.job.responses(y, X.shape[0], sample_weight))
+
+    def with_data(self, given: Checked, responses: Responses) -> Certified:
+        """Return the same functions with these data, of as many samples and features."""
+        X = given.features
+        kind, w = self.data.constant.kind, self.functions.w.copy()
+        data = (
+            make_training_data(X, responses, Options(intercept=kind))
+            if self.smoothings is None
+            else StoredData(X, responses, make_intercept(kind, X))
+        )
+        if data.constant.bias:  # that of a free intercept depends on X
+            w[:, -1] *= self.data.constant.bias / data.constant.bias
+        if isinstance(data, StoredData):
+            return self._at_nodes(data, w, self.smoothings or [])
+        source = WALK[self.job.kind](self.job, data.distinct, self.range).on(data)
         return AtKinks(source, self.kinks, self.tol, w)
 
     def _at_nodes(self, data: StoredData, w: np.ndarray, smoothings: list[Smoothing]) -> AtNodes:
         """Return the nodes whose θ are made from w and these data."""
-        row_sums = data.row_sums()
-        summary = row_sums.summary()
-        gap_bound = gap_bound_on(self.job, data, summary)
-        nodes = []
-        for tau, w_k, smoothing in zip(self.kinks.tolist(), w, smoothings, strict=True):
-            node = Node(tau, w_k, smoothing, 0.0, np.ones(2))
-            if data.constant.free:  # θ must be balanced on these very data to bound the gap
-                iterate = Iterate(w_k, row_sums.rows.products(w_k))
-                sums = row_sums.update(iterate.margin, smoothing, afresh=True)
-                node = DualPoint(summary, gap_bound, sums).evaluate(tau, iterate, smoothing).node
-            nodes.append(node)
-        functions = NodeList(nodes, data.constant.bias)
+        gap_bound = gap_bound_on(self.job, data)
+        nodes = [
+            Node(tau, w_k, smoothing, 0.0, np.ones(2))
+            for tau, w_k, smoothing in zip(self.kinks.tolist(), w, smoothings, strict=True)
+        ]
+        # with a free intercept, θ must be balanced on these very data to bound the gap
+        functions = (
+            _BalancedLater(nodes, data, gap_bound)
+            if data.constant.free
+            else NodeList(nodes, data.constant.bias)
+        )
         return AtNodes(self.job, data, functions, self.counters, self.tol, gap_bound)
+
+
+class _BalancedLater(NodeList):
+    """Nodes whose θ are balanced when they are asked for, which takes a product with all rows."""
+
+    def __init__(self, nodes: Sequence[Node], data: StoredData, gap_bound: GapBound) -> None:
+        super().__init__(nodes, data.constant.bias)
+        self._data, self._gap_bound = data, gap_bound
+        self._balanced: dict[int, Node] = {}
+
+    @cached_property
+    def _summary(self) -> RowSummary:
+        return self._data.row_sums().summary()
+
+    def __getitem__(self, k: int) -> Node:
+        """Return the node with this number."""
+        if k not in self._balanced:
+            node, row_sums = super().__getitem__(k), self._data.row_sums()
+            iterate = Iterate(node.w, row_sums.rows.products(node.w))
+            sums = row_sums.update(iterate.margin, node.smoothing, afresh=True)
+            dual = DualPoint(self._summary, self._gap_bound, sums)
+            self._balanced[k] = dual.evaluate(node.tau, iterate, node.smoothing).node
+        return self._balanced[k]
 
 
 # How the exact solutions of each job are found again.

@@ -3,7 +3,7 @@
 from typing import Any
 
 from taupath.choices import METHODS
-from taupath.validation import check_choice
+from taupath.validation import check_choice, shown
 
 # From this many samples on, method="auto" is approximate: with hundreds of features, the exact path
 # of twice as many samples takes minutes.
@@ -16,7 +16,7 @@ def choose_method(method: Any, kernel: Any, n_samples: int) -> str:
     linear = isinstance(kernel, str) and kernel == "linear"
     if chosen == "approximate" and not linear:
         raise ValueError(
-            f"method='approximate' is for kernel='linear', got kernel={kernel!r}; "
+            f"method='approximate' is for kernel='linear', got kernel={shown(kernel)}; "
             "use method='exact' with it"
         )
     if chosen == "auto":

@@ -8,8 +8,10 @@ import numpy as np
 
 from taupath.approximate.solutions import solve_at_nodes
 from taupath.approximate.training_data import StoredData
+from taupath.choices import METHODS
 from taupath.cluster.entry import cluster_solver
 from taupath.fitting.method import choose_method
+from taupath.fitting.reach import check_reach
 from taupath.paths.intercept import make_intercept
 from taupath.paths.jobs import Job, label_responses, target_responses
 from taupath.paths.options import Options, make_training_data
@@ -17,6 +19,7 @@ from taupath.paths.path import SolutionPath
 from taupath.paths.walked import Walked
 from taupath.progress import Progress, telling
 from taupath.validation import (
+    check_choice,
     check_features,
     check_n_jobs,
     check_positive,
@@ -28,12 +31,12 @@ from taupath.validation import (
 
 @dataclass(frozen=True)
 class Request:
-    """Users' arguments on how to find a path over τ; `options` and `method` are checked later."""
+    """Users' arguments on how to find a path over τ; `options` are checked later."""
 
     options: Options
     tau_range: tuple[float, float]
     in_two_threads: bool
-    method: Any
+    method: str
     tol: float
     progress: Progress | None
 
@@ -43,7 +46,7 @@ class Request:
     ) -> "Request":
         """Return the request with these arguments of a user."""
         progress, in_two_threads = check_progress(progress), check_n_jobs(n_jobs) > 1
-        tol = check_positive(tol, "tol")
+        tol, method = check_positive(tol, "tol"), check_choice(method, "method", METHODS)
         return cls(options, check_range(tau_range), in_two_threads, method, tol, progress)
 
 
@@ -82,7 +85,10 @@ def path_over_tau(
     if method == "approximate":
         job = make_job(n_samples, classes)
         stored = StoredData(X, responses, make_intercept(options.intercept, X))
+        check_reach(job.C, stored)
         return SolutionPath(solve_at_nodes(job, stored, tau_range, tol, to_nodes))
     data = make_training_data(X.astype(np.float64, copy=False), responses, options)
     job, to_kinks = make_job(n_samples, classes), telling(request.progress, "kinks", "τ")
-    return SolutionPath(walk(job, data, tau_range, to_kinks, request.in_two_threads))
+    check_reach(job.C, data)
+    walked = walk(job, data.distinct, tau_range, to_kinks, request.in_two_threads)
+    return SolutionPath(walked.on(data))

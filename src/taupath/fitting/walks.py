@@ -9,10 +9,13 @@ from taupath.approximate.interpolation import index_sets
 from taupath.approximate.solutions import node_solver
 from taupath.approximate.training_data import StoredData
 from taupath.engine.problem import Line
-from taupath.engine.solver import Guess, Record, solve_path
+from taupath.engine.record import Record
+from taupath.engine.solver import Guess, solve_path
 from taupath.engine.tolerances import RAISE
 from taupath.engine.two_threads import Leg, Meeting, progress_of_two, walk_in_two, walk_together
 from taupath.exceptions import WalkFailed
+from taupath.paths.certificate import typical_size
+from taupath.paths.intercept import centre_of
 from taupath.paths.jobs import QuantileClassification, QuantileRegression, Regularization, Way
 from taupath.paths.training_data import TrainingData
 from taupath.paths.walked import Walked, WalkedPiece, constant_piece
@@ -25,7 +28,7 @@ ENOUGH_SAMPLES, FEW_FEATURES = 2000, 2000
 GUESSED_WITHIN = 1e-4
 # For progress: part of C_max below which kinks are no longer dense on a logarithmic scale.
 SMALL_C = 1e-5
-# The scale of y is at least this part of the largest |y|, so that raising the targets by a part of
+# The scale of y is at least this part of the typical |y|, so that raising the targets by a part of
 # it shows above rounding.
 LEAST_UNIT = 1e-3
 # If C is so large that functions pass through the samples, raised targets cost C times their
@@ -43,7 +46,7 @@ def walk_classification(
     in_two_threads: bool = False,
 ) -> Walked:
     """Return the solutions over τ; two threads, if asked for, walk and meet on the way."""
-    line, (begin, end) = job.line(data).raised(RAISE), tau_range
+    line, (begin, end) = job.line(data), tau_range
     rows, order = data.rows_to_walk()
     others = rows.sharing() if in_two_threads else None
     mirrored = all(1.0 - (1.0 - t) == t for t in tau_range)
@@ -85,7 +88,7 @@ def walk_regularization(
 ) -> Walked:
     """Return the solutions over C."""
     rows, order = data.rows_to_walk()
-    line, tell = job.line(data).raised(RAISE), progress and _along_C(progress, job)
+    line, tell = job.line(data), progress and _along_C(progress, job)
     record = solve_path(rows, line, 0.0, 1.0, order, tell)
     return Walked(job, data, [WalkedPiece(job, data, Way(), record)])
 
@@ -114,7 +117,8 @@ def walk_regression(
         return Walked(job, data, [constant])
     rows, order = data.rows_to_walk()
     others = rows.sharing() if in_two_threads else None
-    unit = _unit(data)
+    centre = _centre(data)
+    unit = _unit(data, centre)
     strength = job.C / unit * float(data.weight.max()) * float(rows.squared_norms().max())
     rise = RAISE / min(max(strength, 1.0), 1.0 / LEAST_RAISE)
     ranges = {True: (begin, min(end, 0.5)), False: (1.0 - end, min(1.0 - begin, 0.5))}
@@ -124,7 +128,7 @@ def walk_regression(
     pieces: list[WalkedPiece] = []
 
     def walk(turned: bool, rows: Rows, meeting: Meeting | None) -> WalkedPiece:
-        way = Way(backward=not turned, turned=turned, unit=unit, rise=rise)
+        way = Way(backward=not turned, turned=turned, unit=unit, rise=rise, centre=centre)
         line = job.line_to_walk(data, way)
         if halves_at_once:
             own = report(not turned)
@@ -153,19 +157,25 @@ def _walk(
     """Return by how much the targets were raised, and the record of the walk."""
     while True:
         try:
-            raised, met = line.raised(rise), meeting.reached if meeting else None
-            return rise, solve_path(rows, raised, *ends, order, progress, met)
+            met = meeting.reached if meeting else None
+            return rise, solve_path(rows, line, *ends, order, progress, met, rise=rise)
         except WalkFailed:
             if rise >= RAISE:
                 raise
             rise = min(RAISE_MORE * rise, RAISE)
 
 
-def _unit(data: TrainingData) -> float:
-    """Return the scale on which y varies."""
+def _centre(data: TrainingData) -> float:
+    """Return what to subtract from y: its median if that is large and costs nothing, else 0."""
     present = data.target[data.weight > 0.0]
-    spread = float(np.abs(present - np.median(present)).mean())
-    return max(spread, LEAST_UNIT * float(np.abs(present).max()))
+    return float(centre_of(present, 1.0)) if data.centred else 0.0
+
+
+def _unit(data: TrainingData, centre: float) -> float:
+    """Return the scale on which y varies; a few outliers do not matter."""
+    present = data.weight > 0.0
+    spread = float(data.units.spread[present].mean())
+    return max(spread, LEAST_UNIT * typical_size(np.abs(data.target[present] - centre)))
 
 
 def _part_of(

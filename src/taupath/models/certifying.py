@@ -51,7 +51,15 @@ def certificate_of(
         complete=all(each.complete for each in found),
         continuum=all(each.continuum for each in found),
         tol=max((each.tol for each in found if each.tol is not None), default=None),
+        condition=_largest([each.condition for each in found]),
+        checked_doubtful=all(each.complete or each.checked_doubtful for each in found),
     )
+
+
+def _largest(values: list[float | None]) -> float | None:
+    """Return the largest value, None if one is not known."""
+    known = [value for value in values if value is not None]
+    return max(known) if len(known) == len(values) else None
 
 
 def _training_sets(

@@ -12,6 +12,7 @@ from taupath.models.model import Model
 from taupath.outcomes.held_out import Outcomes, at_quantiles
 from taupath.outcomes.rates import Rates, rates_of_estimator
 from taupath.tables import Table, TableError
+from taupath.tables.messages import quoted
 
 # How many false alarms a miss costs, row by row of a table. After 1, it is a false alarm that
 # costs 2, 5, ... misses.
@@ -112,9 +113,9 @@ def truth_of(model: Model, table: Table) -> tuple[Any, np.ndarray]:
     target = model.preparation.target
     unknown = target is None and model.preparation.column_names is not None
     if not unknown and not model.preparation.has_response(table):
-        what = f"no column {target!r}" if target else "no labels"
+        what = f"no column {quoted(target)}" if target else "no labels"
         if model.preparation.target_in(table) is not None:
-            what = f"nothing in column {target!r}"
+            what = f"nothing in column {quoted(target)}"
         raise TableError(f"{table.source} has {what}: the truth is needed to compare with")
     return X, model.preparation.response(table)
 

@@ -12,6 +12,7 @@ from taupath.models.training import fitted
 from taupath.outcomes.held_out import HeldOut, Outcomes, joined, outcomes_of
 from taupath.preparation import Preparation
 from taupath.tables import Table
+from taupath.tables.messages import quoted
 
 
 def hold_out(
@@ -70,8 +71,8 @@ def _splits(
         fewest = int(counts.argmin())
         if counts[fewest] < (folds or 2):
             raise ValueError(
-                f"class {classes[fewest]!r} has {counts[fewest]} rows, too few to hold out some in "
-                f"{folds or 2} parts"
+                f"class {quoted(classes[fewest])} has {counts[fewest]} rows, too few to hold out "
+                f"some in {folds or 2} parts"
             )
     how: dict[str, Any] = {"random_state": 0}
     if folds is not None:

@@ -79,6 +79,8 @@ def fitted(
                 raise ValueError(f"{name} is for classification, not for regression")
     chosen = None
     if cv is not None:
+        if not 2 <= cv <= len(y):
+            raise ValueError(f"cv must be between 2 and the number of rows, {len(y)}; got {cv}")
         choose = _choose_for_classes if task == "classify" else _choose_for_quantiles
         chosen, options = choose(X, y, options, cv, share_of(progress, 0.0, most))
         chosen["seconds"] = time.perf_counter() - started

@@ -18,12 +18,19 @@ def training_record(
     """Return the record of a fitted estimator; training adds what only it knows."""
     return {
         "rows": rows,
+        **about_estimator(estimator),
+        **about_paths(estimator, certificate),
+        "taupath": version("taupath"),
+    }
+
+
+def about_estimator(estimator: QuantileSVC | QuantileSVR) -> dict[str, Any]:
+    """Return the part of the record that describes the estimator."""
+    return {
         "features": int(estimator.n_features_in_),
         "C": float(estimator._all_paths()[0].C),
         "kernel": estimator.kernel,
         "intercept": estimator.intercept,
-        **about_paths(estimator, certificate),
-        "taupath": version("taupath"),
     }
 
 

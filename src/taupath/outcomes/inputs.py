@@ -16,6 +16,8 @@ from taupath.validation import (
     check_numbers,
     check_weight,
     check_weighted_classes,
+    refuse_masked,
+    shown,
 )
 
 # Room around the samples in a grid, as a fraction of their range.
@@ -43,15 +45,17 @@ def positive_of(estimator: Any, X: Any, y: Any, pos_label: Any = None) -> np.nda
 
 def find_positive(y_true: Any, pos_label: Any = None) -> np.ndarray:
     """Return which samples are positive: those of `pos_label`, else of the larger label."""
+    refuse_masked(y_true, "y_true")
     kind = type_of_target(y_true, input_name="y_true")
     if kind != "binary":
         raise ValueError(f"y_true must have labels of two classes, got {kind} values")
     labels = column_or_1d(y_true)
     present = np.unique(labels).tolist()
     if len(present) != 2:
-        raise ValueError(f"y_true must have exactly two classes, got one only: {present[0]!r}")
+        raise ValueError(f"y_true must have exactly two classes, got one only: {shown(present[0])}")
     if pos_label is not None and pos_label not in present:
-        raise ValueError(f"pos_label={pos_label!r} is not a label of y_true, which has {present}")
+        some = ", ".join(map(shown, present))
+        raise ValueError(f"pos_label={shown(pos_label)} is not a label of y_true, which has {some}")
     return np.asarray(labels == (present[1] if pos_label is None else pos_label))
 
 

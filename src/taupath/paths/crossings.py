@@ -6,7 +6,7 @@ the kinks. Most of these need not be computed: from one τ to another f(x) moves
 of an interval, its sign does not change in between; otherwise the interval is halved.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -15,17 +15,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from taupath._core._crossings import NodeFunctions
-from taupath.paths.certificate import TINY
+from taupath.engine.problem import TINY
+from taupath.paths.blocks import slices
 
 # The functions at all nodes are kept if they take at most this many bytes, a share of memory that
-# any machine can spare. Otherwise those at about MOST_BLOCKS nodes are kept and the nodes in
-# between swept again on demand: more would take more memory, fewer longer sweeps.
+# any machine can spare. Otherwise those at some evenly spaced nodes are kept, as many as fit but no
+# more than MOST_BLOCKS, which would only take more memory; the nodes in between are swept again on
+# demand.
 KEPT = 512e6
 MOST_BLOCKS = 2048
 # All sign changes are looked for between every STEP-th kept node: a longer interval is skipped less
 # often, a shorter one costs more products.
 STEP = 16
 # Bytes that a sweep computes at a time: allocating larger blocks takes longer than filling them.
+# Also those of functions that are gathered at a time, one for each of several samples.
 SWEPT_BYTES = 8e6
 # Travelled distances are rounded up by this factor, more than a sum of a million terms rounds.
 UPWARD = 1.0 + 1e-9
@@ -97,13 +100,9 @@ class Tracks:
         self, taus: np.ndarray, sweep: Callable[[int, int], Functions], width: int, swept: int
     ) -> None:
         self.taus, self._sweep = taus, sweep
-        at_a_time = max(int(SWEPT_BYTES // (8 * swept)), 2)
-        all_fit = 8 * width * len(taus) <= KEPT
-        every = 1 if all_fit else min(at_a_time, -(-len(taus) // MOST_BLOCKS))
-        jumps = np.flatnonzero(np.diff(taus) == 0.0)
-        self.edges = np.unique(
-            np.concatenate((np.arange(0, len(taus), every), [len(taus) - 1], jumps, jumps + 1))
-        )
+        self._at_a_time = at_a_time = max(int(SWEPT_BYTES // (8 * swept)), 2)
+        self.complete = 8 * width * len(taus) <= KEPT
+        self.edges = np.arange(len(taus)) if self.complete else _some_nodes(taus, width)
         coef, constant = np.empty((len(self.edges), width)), np.empty(len(self.edges))
         travel, drift = np.zeros(len(taus)), np.zeros(len(taus))
         for first in range(0, len(taus) - 1, at_a_time):
@@ -115,7 +114,6 @@ class Tracks:
             coef[here] = block.coef[self.edges[here] - first]
             constant[here] = block.constant[self.edges[here] - first]
         self._travel, self._drift = UPWARD * np.cumsum(travel), UPWARD * np.cumsum(drift)
-        self.complete = every == 1
         self.kept, self.coef, self.constant = np.asarray(taus[self.edges]), coef, constant
         for array in (self.taus, self.kept, self.coef, self.constant):
             array.flags.writeable = False  # users are handed views
@@ -139,14 +137,20 @@ class Tracks:
         width = self.taus[k + 1] - self.taus[k]
         s = np.where(width > 0.0, (taus - self.taus[k]) / np.where(width > 0.0, width, 1.0), 0.0)
 
-        def at(nodes: np.ndarray) -> np.ndarray:
-            if isinstance(features, np.ndarray):
-                products = np.einsum("ij,ij->i", features, self.coef[nodes])
-            else:
-                products = features.multiply(self.coef[nodes]).sum(axis=1)
-            return np.asarray(np.asarray(products).ravel() + self.constant[nodes])
+        return np.asarray((1.0 - s) * self._each(features, k) + s * self._each(features, k + 1))
 
-        return np.asarray((1.0 - s) * at(k) + s * at(k + 1))
+    def _each(self, features: Any, nodes: np.ndarray) -> np.ndarray:
+        """Return the function of each row at its own node."""
+        products = np.empty(len(nodes))
+        if isinstance(features, np.ndarray):
+            for some in slices(len(nodes), max(int(SWEPT_BYTES // (8 * features.shape[1])), 1)):
+                coef = self.coef[nodes[some]]
+                products[some] = np.einsum("ij,ij->i", features[some], coef)
+        else:
+            row = np.repeat(np.arange(len(nodes)), np.diff(features.indptr))
+            terms = features.data * self.coef[nodes[row], features.indices]
+            products[:] = np.bincount(row, terms, len(nodes))
+        return np.asarray(products + self.constant[nodes])
 
     def all_values(self, features: Any) -> np.ndarray:
         """Return f_τ(x) of each row at all nodes."""
@@ -170,7 +174,7 @@ class Tracks:
         """
         n, taus = len(level), self.taus
         length, first, last = np.zeros(n), np.full(n, taus[-1]), np.full(n, taus[0])
-        undecided = np.zeros((n, len(self.edges)), dtype=np.uint8)
+        undecided = np.zeros((n, 0 if self.complete else len(self.edges)), dtype=np.uint8)
 
         if isinstance(features, np.ndarray):
             data, indices = np.ascontiguousarray(features).ravel(), None
@@ -190,7 +194,8 @@ class Tracks:
         search(self.table, np.arange(n))
         for k in np.flatnonzero(undecided.any(axis=0)):
             rows = np.flatnonzero(undecided[:, k])
-            search(self.inside(int(k)), rows)
+            for functions in self.inside(int(k)):
+                search(functions, rows)
         return length, first, last
 
     def changes(self, features: Any, norm: np.ndarray) -> Changes:
@@ -225,8 +230,17 @@ class Tracks:
 
     def _values_within(self, features: Any, first: int, last: int) -> np.ndarray:
         """Return f_τ(x) of each row at the nodes first, ..., last."""
-        coef, constant = self.functions(int(first), int(last) + 1)
-        return np.asarray(features @ coef.T + constant)
+        values = np.empty((features.shape[0], last + 1 - first))
+        for some in self._parts(first, last + 1):
+            coef, constant = self.functions(some.start, some.stop)
+            values[:, some.start - first : some.stop - first] = features @ coef.T + constant
+        return values
+
+    def _parts(self, first: int, last: int) -> Iterator[slice]:
+        """Yield the nodes first, ..., last - 1, as many at a time as are swept at a time."""
+        most = last - first if self.complete else self._at_a_time
+        for some in slices(last - first, most):
+            yield slice(first + some.start, first + some.stop)
 
     def functions(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the coefficients and constants at the nodes first, ..., last - 1."""
@@ -235,10 +249,26 @@ class Tracks:
         swept = self._sweep(first, last)
         return swept.coef, swept.constant
 
-    def inside(self, k: int) -> NodeFunctions:
-        """Return the functions at all nodes from edge k to the next."""
-        first, last = int(self.edges[k]), int(self.edges[k + 1]) + 1
-        return self._table(np.arange(first, last), *self.functions(first, last), linear=True)
+    def inside(self, k: int) -> Iterator[NodeFunctions]:
+        """Yield the functions at all nodes from edge k to the next, some of them at a time.
+
+        The last node of one part is the first of the next.
+        """
+        first, last = int(self.edges[k]), int(self.edges[k + 1])
+        for some in self._parts(first, last):
+            nodes = some.start, some.stop + 1
+            yield self._table(np.arange(*nodes), *self.functions(*nodes), linear=True)
+
+
+def _some_nodes(taus: np.ndarray, width: int) -> np.ndarray:
+    """Return the nodes whose functions are kept if those of all would take too much memory."""
+    most = int(max(min(KEPT // (8 * width), MOST_BLOCKS), 2))
+    first = np.flatnonzero(np.diff(taus) == 0.0)
+    jumps = np.concatenate((first, first + 1))
+    if 2 * len(jumps) > most:  # so many cannot all be shown
+        jumps = jumps[:0]
+    even = np.linspace(0, len(taus) - 1, min(most - len(jumps), len(taus))).astype(int)
+    return np.unique(np.concatenate((even, jumps)))
 
 
 class KeptFunctions:

@@ -12,6 +12,7 @@ import numpy as np
 from taupath.engine.problem import Line
 from taupath.engine.status import FREE, UPPER
 from taupath.engine.tolerances import RAISE
+from taupath.paths.intercept import restore_balance
 from taupath.paths.training_data import Responses, Solution, TrainingData
 from taupath.validation import check_labels, check_targets, check_weight, check_weighted_classes
 
@@ -56,6 +57,7 @@ class Way(NamedTuple):
     turned: bool = False  # the walk was that of -θ
     unit: float = 1.0  # θ and w of the job are this many times those of the walk
     rise: float = RAISE  # what the targets were raised by, in units of the walk
+    centre: float = 0.0  # what was subtracted from y, with a free intercept
 
 
 class Job(ABC):
@@ -117,7 +119,11 @@ class Job(ABC):
         scale = self.alpha_scale(len(lower), value)
         inside = np.clip(solution.theta * scale, lower, upper) if np.isfinite(scale) else upper
         at_bound = np.where(solution.status == UPPER, upper, lower)
-        return np.where(solution.status == FREE, inside, at_bound)
+        free = solution.status == FREE
+        alpha = np.where(free, inside, at_bound)
+        if data.centred:
+            restore_balance(alpha, data.sign, lower, upper, free)
+        return alpha
 
     def in_boxes(self, data: TrainingData, solution: Solution, value: float) -> Solution:
         """Return the solution with each θ in its box, exactly at its bound if it belongs there."""
@@ -240,7 +246,8 @@ class QuantileRegression(Job):
         Σ (θ_i - l_i) δ, and raising those of -θ costs Σ (h_i - θ_i) δ: each vanishes together with
         the objective where its walk begins.
         """
-        target = (-data.target if way.turned else data.target) / way.unit
+        target = data.target - way.centre
+        target = (-target if way.turned else target) / way.unit
         in_units = replace(self, C=self.C / way.unit)
         return in_units.boxes.line(data.responses._replace(target=target)).reversed()
 

@@ -1,18 +1,17 @@
 """Training data seen through a kernel."""
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from taupath._core._kernel_rows import CachedRows, MatrixRows
 from taupath._core._rows import Rows
-from taupath.engine.problem import Line
+from taupath.engine.readers import made_once
 from taupath.engine.rows import make_rows
 from taupath.paths.blocks import slices
-from taupath.paths.certificate import Measure, measure
 from taupath.paths.crossings import Functions
-from taupath.paths.intercept import Intercept
+from taupath.paths.evaluation import Evaluation, KernelEvaluation
+from taupath.paths.intercept import Intercept, free_intercept
 from taupath.paths.kernels import (
     Kernel,
     check_symmetric,
@@ -46,13 +45,21 @@ class KernelData(TrainingData):
     """Samples seen through a kernel; `X` holds features or, where precomputed, the kernel.
 
     The kernel matrix is kept if it takes no more than `budget` bytes. Otherwise its rows are
-    computed on demand, and as many of them as fit into the budget are kept.
+    computed on demand, and as many of them as fit into the budget are kept, but at least those of
+    the free points.
     """
 
     def __init__(
-        self, X: Any, responses: Responses, constant: Intercept, kernel: Kernel, budget: float
+        self,
+        X: Any,
+        responses: Responses,
+        constant: Intercept | None,
+        kernel: Kernel,
+        budget: float,
     ) -> None:
-        super().__init__(X, responses, constant)
+        super().__init__(X, responses, constant or Intercept(1.0, free=True))
+        if constant is None:
+            del self.constant  # made on demand: it takes the kernel of all samples
         self.kernel: Kernel = kernel
         self.budget = budget
         row = 8 * X.shape[0]
@@ -65,12 +72,17 @@ class KernelData(TrainingData):
                 f"{FEWEST_ROWS * row / MEGABYTE:.3g}"
             )
 
-    @cached_property
+    @made_once
+    def constant(self) -> Intercept:
+        """The free intercept."""
+        return free_intercept(self.diagonal.mean())
+
+    @made_once
     def matrix(self) -> np.ndarray:
         """k(x_i, x_j), if it is kept."""
         return np.ascontiguousarray(self._between(slice(None), slice(None)))
 
-    @cached_property
+    @made_once
     def diagonal(self) -> np.ndarray:
         """k(x_i, x_i)."""
         if self._in_memory:
@@ -78,15 +90,25 @@ class KernelData(TrainingData):
         parts = slices(self.shape[0], DIAGONAL_BLOCK)
         return np.concatenate([self._between(some, some).diagonal() for some in parts])
 
-    def examine(self) -> None:
-        """Refuse a kernel that is not symmetric; warn of one that is not positive semidefinite."""
+    def check_symmetric(self) -> None:
+        """Refuse a kernel that is not symmetric."""
         if not self.kernel.known:
             check_symmetric(self.matrix if self._in_memory else self._some())
-        if not self.kernel.positive:
-            eigenvalues = np.linalg.eigvalsh(self._some())
-            self.indefinite = is_indefinite(eigenvalues)
-            if self.indefinite:
-                warn_of_indefinite(eigenvalues, walked=self._in_memory)
+
+    def warn_if_indefinite(self) -> None:
+        """Warn of a kernel that is not positive semidefinite."""
+        if self.indefinite:
+            warn_of_indefinite(self._eigenvalues, walked=self._in_memory)
+
+    @made_once
+    def _eigenvalues(self) -> np.ndarray:
+        """Those of the kernel matrix of some samples."""
+        return np.asarray(np.linalg.eigvalsh(self._some()))
+
+    @property
+    def indefinite(self) -> bool:  # type: ignore[override]
+        """Whether the kernel has negative eigenvalues beyond rounding."""
+        return not self.kernel.positive and is_indefinite(self._eigenvalues)
 
     def _some(self) -> np.ndarray:
         """Return the kernel matrix of evenly spaced samples, at most SAMPLES_LOOKED_AT."""
@@ -104,7 +126,7 @@ class KernelData(TrainingData):
     def _row(self, i: int) -> np.ndarray:
         return np.asarray(self._between(slice(i, i + 1), slice(None))[0])
 
-    @cached_property
+    @made_once
     def rows(self) -> Rows:
         """The z_i: as vectors if K has low rank, else as rows of their Gram matrix.
 
@@ -132,17 +154,16 @@ class KernelData(TrainingData):
             self._n_slots,
         )
 
+    def uncentred(self, w: np.ndarray, multiplier: Any, centre: float) -> tuple[np.ndarray, Any]:
+        """Return w and the multiplier for y as given; w holds no intercept that is used."""
+        return w, multiplier + centre
+
     def constant_function(self, value: float) -> tuple[np.ndarray, float]:
         """Return w and the multiplier of f(x) = value, which is 0 unless the intercept is free."""
         w = np.zeros(self.rows.n_cols)
         if value and not self.rows.dual:
             w[-1] = value / self.constant.bias
         return w, value
-
-    @property
-    def most_free(self) -> int:
-        """How many points can be free at a time."""
-        return self.shape[0]
 
     def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
         """Return the rows, in the given order."""
@@ -227,18 +248,39 @@ class KernelData(TrainingData):
         pair = np.append(signed, rest), np.append(values, rest)
         return Points(margin, pair, pair)
 
-    def measure(self, solution: Solution, line: Line, t: float) -> Measure:
-        """Measure θ and w = Σ θ_i z_i by the kernel matrix."""
-        theta = solution.theta
-        signed = self.sign * theta
-        values = self.times(signed)
-        squared = float(signed @ values)
-        if not self.constant.free:
-            squared += (self.constant.bias * float(signed.sum())) ** 2
-        margin = self.sign * (values + self.intercept(solution))
-        off = self.imbalance(theta, line, t)
-        longest = float(np.sqrt(np.abs(self.diagonal).max()))
-        return measure(theta, margin, line, t, squared, squared, off, longest)
+    def evaluation(self, solution: Solution) -> Evaluation:
+        """Return θ and w = Σ θ_i z_i, to be measured by the kernel matrix."""
+        return KernelEvaluation(
+            solution.theta,
+            self.sign,
+            self.target,
+            self.intercept(solution),
+            self.constant.bias,
+            self.constant.free,
+            self.diagonal,
+            self.times,
+            self._rows_of,
+            self._magnitude,
+        )
+
+    def _rows_of(self, members: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return k(x_i, x_j) for some i and some j."""
+        if self._in_memory:
+            return np.asarray(self.matrix[np.ix_(members, columns)])
+        if len(members) == 0 or len(columns) == 0:
+            return np.zeros((len(members), len(columns)))
+        return self._between(members, columns)
+
+    def _magnitude(self, size: np.ndarray) -> np.ndarray:
+        """Return an upper bound of Σ_j |k(x_i, x_j)| size_j for each i."""
+        if self.kernel.positive:
+            lengths = np.sqrt(np.abs(self.diagonal))
+            return np.asarray((1.0 + 1e-6) * (size @ lengths) * lengths)
+        parts = slices(self.shape[0], DIAGONAL_BLOCK)
+        support = np.flatnonzero(size)
+        return np.concatenate(
+            [np.abs(self._between(some, support)) @ size[support] for some in parts]
+        )
 
     def times(self, signed: np.ndarray) -> np.ndarray:
         """Return the kernel matrix times a vector."""

@@ -97,14 +97,21 @@ class Kernel:
         return _check_values(K, shape)
 
 
+def check_kernel(kernel: Any) -> Any:
+    """Return a kernel's name, or a function of two matrices."""
+    if callable(kernel):
+        return kernel
+    return check_choice(kernel, "kernel", KERNELS, or_else="a function of two matrices")
+
+
 def make_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any, X: Any) -> Kernel | None:
     """Return the kernel of these users' arguments, given the training features X.
 
     None stands for the linear kernel.
     """
-    if callable(kernel):
-        return Kernel(kernel)
-    name = check_choice(kernel, "kernel", KERNELS, or_else="a function of two matrices")
+    name = check_kernel(kernel)
+    if callable(name):
+        return Kernel(name)
     if name == "linear":
         return None
     if name == "precomputed":
@@ -140,7 +147,10 @@ def _check_values(values: Any, shape: tuple[int, int]) -> np.ndarray:
         raise ValueError(f"kernel returned shape {K.shape}, expected {shape}")
     at = first_not_finite(K)
     if at is not None:
-        raise ValueError(f"kernel returned {K[at]} (first at [{at[0]}, {at[1]}])")
+        raise ValueError(
+            f"kernel returned {K[at]} (first at [{at[0]}, {at[1]}]): scale X, or choose another "
+            "gamma, degree or coef0"
+        )
     return K
 
 

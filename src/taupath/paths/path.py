@@ -2,18 +2,24 @@
 
 import os
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
 from taupath import upward
+from taupath.engine.readers import ReadersLock, made_once
 from taupath.paths.blocks import slices
 from taupath.paths.certificate import Certificate
 from taupath.paths.crossings import Changes, Crossings, Functions, KeptFunctions, Tracks
 from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import BYTES_AT_A_TIME, Solution
-from taupath.validation import check_levels, one_or_several
+from taupath.validation import (
+    check_all_within,
+    check_integer,
+    check_levels,
+    check_numbers,
+    one_or_several,
+)
 
 # Up to this many different τ in `decide_each` are solved for one by one, which takes less work than
 # sweeping over all nodes.
@@ -35,6 +41,7 @@ class SolutionPath:
     def __init__(self, solutions: Solutions) -> None:
         self.solutions = solutions
         self.job, self.data = solutions.job, solutions.data
+        self.lock = ReadersLock()  # one thread makes the tracks, the others wait
 
     def __repr__(self) -> str:
         n, d = self.data.shape
@@ -77,9 +84,10 @@ class SolutionPath:
         """Counters of the work that finding the path took.
 
         For an exact path: ``kinks`` (events on the path), ``start_events``, ``rows_evaluated``,
-        ``zero_length_steps``, ``refactorizations``, ``rewinds`` (pieces walked again with more
-        care), ``repairs``, ``left_out`` and ``exchanges`` (points found dependent on the free
-        ones), ``sum_free`` and ``max_free`` (size of the free set). For an approximate path:
+        ``zero_length_steps``, ``refactorizations``, ``rewinds`` (stretches that failed a check and
+        were thrown away), ``repairs`` (stretches solved node by node instead), ``left_out`` and
+        ``exchanges`` (points found dependent on the free ones), ``sum_free`` and ``max_free`` (size
+        of the free set). For an approximate path:
         ``nodes``, ``newton_steps``, ``row_visits`` (rows multiplied or added), ``halved``
         (steps that were too long); on a cluster also ``partitions``, ``rounds``, ``bytes_sent`` and
         ``bytes_received``.
@@ -206,16 +214,15 @@ class SolutionPath:
         ndarray of shape (n_samples,)
         """
         X = self.data.check_new(X)
-        taus = np.asarray(tau, dtype=np.float64)
+        taus = check_numbers(tau, self.job.parameter)
         if taus.shape != (X.shape[0],):
             raise ValueError(
                 f"{self.job.parameter} must have shape ({X.shape[0]},), one value per row, got "
                 f"{taus.shape}; for one column per value use decision_function with taus="
             )
+        check_all_within(taus, self.job.parameter, self.tau_range)
         decisions = np.empty(X.shape[0])
         several, which = np.unique(taus, return_inverse=True)
-        for value in several[[0, -1]] if len(several) else ():
-            self.solutions.check(float(value))
         if len(several) <= FEW_TAUS or not self._tracks.complete:
             for k, value in enumerate(several):
                 own = np.flatnonzero(which == k)
@@ -273,7 +280,7 @@ class SolutionPath:
         X = self.data.check_new(X)
         return Changes.joined(
             (some.start, self._tracks.changes(features, self.data.norms(X[some])))
-            for some, features in self.data.blocks(X)
+            for some, features in self.data.blocks(X, len(self._tracks.edges))
         )
 
     def values_at_nodes(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -319,18 +326,22 @@ class SolutionPath:
         for some in slices(len(tracks.taus), BYTES_AT_A_TIME // (8 * self.data.shape[1])):
             yield tracks.taus[some], self.data.weights(tracks.functions(some.start, some.stop)[0])
 
-    @cached_property
+    @made_once
     def _tracks(self) -> Tracks:
         data, sweep = self.data, self.solutions.sweep
-        width = data.shape[0] if data.by_theta else data.shape[1]
 
         def functions(first: int, last: int) -> Functions:
             return data.functions(sweep(first, last, data.by_theta))
 
-        return Tracks(self.solutions.nodes, functions, width, max(data.shape))
+        return Tracks(self.solutions.nodes, functions, data.width, max(data.shape))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_tracks"}
+        derived = ("_tracks", "lock")
+        return {name: value for name, value in self.__dict__.items() if name not in derived}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.lock = ReadersLock()
 
     def _function(self, tau: Any) -> Solution:
         return self.solutions.function(self.solutions.check(tau))
@@ -377,8 +388,10 @@ class SolutionPath:
     def duality_gap(self, tau: float) -> float:
         """Return primal minus dual objective at τ, computed from the data.
 
-        Relative to the primal objective; for an approximate path, to the objective at w = 0 and
-        τ = ½ (over C: at C_max). No solution's objective is more than twice that.
+        An upper bound: what rounding can do to it is added. Relative to the primal objective, in
+        which outliers count no more than ten typical samples, or to a millionth of that at τ = ½
+        (over C: at C_max), if that is larger. For an approximate path, relative to the objective at
+        w = 0 and τ = ½ (over C: at C_max). No solution's objective is more than twice that.
         """
         return self.solutions.measure(self.solutions.check(tau)).gap
 
@@ -386,7 +399,8 @@ class SolutionPath:
         """Return the largest violation of an optimality condition at τ, computed from the data.
 
         In units of the margin: the part of 1 - y f(x) with the wrong sign for a sample at a bound,
-        its size for one strictly between. For regression: y - f(x), in units of the largest |y|.
+        its size for one strictly between. For regression: y - f(x), in units of the typical
+        distance of y from its median, or of the sample's own if that is larger.
         """
         return self.solutions.measure(self.solutions.check(tau)).kkt
 
@@ -404,8 +418,8 @@ class SolutionPath:
         ----------
         max_points : int or None
             Check all kinks and all midpoints between kinks, or `max_points` of them, evenly
-            chosen, if there are more. None for all of them. On an approximate path, all nodes are
-            checked.
+            chosen, if there are more; those where the walk met difficulties are checked in any
+            case. None for all of them. On an approximate path, all nodes are checked.
         X, y, sample_weight
             The training data of a path that was stored without them, also as
             ``certify(X, y, sample_weight)``. With other data of the same shape, the certificate
@@ -419,10 +433,14 @@ class SolutionPath:
             violation at a node.
         """
         if y is None and X is None and sample_weight is None:
+            if max_points is not None:
+                max_points = check_integer(max_points, "max_points", least=2, or_else="None")
             return self.solutions.certify(max_points)
         given = max_points if X is None else X
-        if y is None or np.ndim(given) == 0:
-            raise TypeError("certify takes both X and y, or neither")
+        if y is None or (not hasattr(given, "__len__") and not hasattr(given, "shape")):
+            raise TypeError(
+                "certify takes both X and y, and with them sample_weight, or none of the three"
+            )
         return self.attach(given, y, sample_weight).certify()
 
     def attach(self, X: Any, y: Any, sample_weight: Any = None) -> "SolutionPath":

@@ -76,7 +76,7 @@ class Solutions(ABC):
 
     def attach(self, X: Any, y: Any, sample_weight: Any) -> "Solutions":
         """Return the same solutions with these training data."""
-        raise ValueError("this path has its training data")
+        raise ValueError("this path has its training data: certify() needs no X and y")
 
     def alpha(self, value: float) -> Any:
         """Return the dual solution."""

@@ -1,20 +1,28 @@
 """Training data: turn dual solutions into decision functions, and measure optimality."""
 
-import threading
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from taupath._core._rows import Rows
-from taupath.engine.problem import Line
+from taupath.engine.problem import TINY, Line
+from taupath.engine.readers import ReadersLock, made_once
 from taupath.engine.rows import make_rows, order_in_memory, with_fewer_columns
+from taupath.engine.status import FREE
 from taupath.paths.blocks import slices
-from taupath.paths.certificate import TINY, Measure, measure
+from taupath.paths.certificate import Measure, Units, measure
 from taupath.paths.crossings import Functions
-from taupath.paths.intercept import Intercept
+from taupath.paths.evaluation import Evaluation, LinearEvaluation
+from taupath.paths.intercept import (
+    MUCH_LESS,
+    ROUNDED_BY,
+    Intercept,
+    Wishes,
+    prices,
+    round_intercept,
+)
 from taupath.paths.kernels import Kernel
 from taupath.validation import check_new_features
 
@@ -73,10 +81,19 @@ class TrainingData:
     kernel: Kernel | None = None  # the linear one
     budget = 0.0  # bytes for a kernel matrix
     indefinite = False
+    centred = False  # whether the walk centres x and y: only with a free intercept
+    shift: np.ndarray | None = None  # subtracted from each x_i for the walk
 
-    def __init__(self, X: Any, responses: Responses, constant: Intercept) -> None:
+    def __init__(
+        self,
+        X: Any,
+        responses: Responses,
+        constant: Intercept,
+        shift: np.ndarray | None = None,
+    ) -> None:
         self.X, self.responses, self.constant = X, responses, constant
-        self.lock = threading.Lock()  # rows have scratch space: one thread at a time reads them
+        self.shift = shift
+        self.lock = ReadersLock(self)  # rows have scratch space: one thread at a time reads them
 
     @property
     def sign(self) -> np.ndarray:
@@ -110,18 +127,31 @@ class TrainingData:
         return n_samples, n_features
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("rows", "sweep_rows", "matrix", "diagonal", "lock")
-        return {name: value for name, value in self.__dict__.items() if name not in derived}
+        derived = ("rows", "sweep_rows", "walked_X", "matrix", "diagonal", "units", "lengths")
+        left_out = (*derived, "lock")
+        return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.lock = threading.Lock()
+        self.lock = ReadersLock(self)
+
+    def forget_shared(self) -> None:
+        """Drop the rows: their scratch space or their cache may be half changed."""
+        for name in ("rows", "sweep_rows"):
+            self.__dict__.pop(name, None)
 
     @property
-    def most_free(self) -> int:
-        """How many points can be free at a time."""
-        n_samples, n_features = self.shape
-        return min(n_samples, n_features + 1)
+    def distinct(self) -> "TrainingData":
+        """What is walked: these data, or one sample in place of all of its copies."""
+        return self
+
+    def expand(self, solution: Solution) -> Solution:
+        """Return the solution of all samples, given that of the distinct ones."""
+        return solution
+
+    def expand_theta(self, theta: np.ndarray) -> np.ndarray:
+        """Return θ of all samples, the last axis, given those of the distinct ones."""
+        return theta
 
     def constant_function(self, value: float) -> tuple[np.ndarray, float]:
         """Return w and the multiplier of f(x) = value, which is 0 unless the intercept is free."""
@@ -134,18 +164,69 @@ class TrainingData:
         """Return the features of other samples, checked, or their kernel with the training ones."""
         return check_new_features(X, self.X.shape[1])
 
-    @cached_property
+    @made_once
+    def walked_X(self) -> Any:
+        """The x_i as they are walked with, centred if there is a shift."""
+        return self.X if self.shift is None else self.X - self.shift
+
+    @made_once
     def rows(self) -> Rows:
-        """The z_i."""
-        return make_rows(self.X, self.sign, self.constant.bias, balanced=self.constant.free)
+        """The z_i, centred if there is a shift."""
+        return make_rows(self.walked_X, self.sign, self.constant.bias, balanced=self.constant.free)
 
     def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
         """Return rows laid out in memory for a quick walk, and their order."""
-        order = order_in_memory(self.X, self.sign, self.response)
+        X = self.walked_X
+        order = order_in_memory(X, self.sign, self.response)
         bias, free = self.constant.bias, self.constant.free
         if order is None:
-            return make_rows(self.X, self.sign, bias, balanced=free, rearranged=True), None
-        return make_rows(self.X[order], self.sign[order], bias, balanced=free), order
+            return make_rows(X, self.sign, bias, balanced=free, rearranged=True), None
+        return make_rows(X[order], self.sign[order], bias, balanced=free), order
+
+    def uncentred(self, w: np.ndarray, multiplier: Any, centre: float) -> tuple[np.ndarray, Any]:
+        """Return w and the multiplier for the x_i and y as given, from those of the walk.
+
+        `centre` was subtracted from y. For several solutions there is a row of w for each.
+        """
+        if self.shift is None and centre == 0.0:
+            return w, multiplier
+        bias = self.constant.bias
+        constant = bias * w[..., -1].astype(np.longdouble) + centre
+        if self.shift is not None:
+            constant -= w[..., : len(self.shift)].astype(np.longdouble) @ self.shift
+        constant = np.asarray(constant, dtype=float)[()]
+        w = w.copy()
+        w[..., -1] = constant / bias
+        return w, constant
+
+    def with_best_intercept(
+        self, solution: Solution, up: np.ndarray, down: np.ndarray, centre: float
+    ) -> Solution:
+        """Return the solution with a free intercept that is rounded to where that costs least.
+
+        `up` and `down` are the room of each θ. Samples that rounding can move across the margin
+        have a say, not only the free ones.
+        """
+        free = solution.status == FREE
+        above, below = (
+            float(price.sum()) for price in prices(up[free], down[free], self.sign[free])
+        )
+        lopsided = min(above, below) * MUCH_LESS < max(above, below)
+        if not (lopsided or centre or self.shift is not None):
+            return solution
+        point, given = self.evaluation(solution), self.intercept(solution)
+        most = ROUNDED_BY * abs(given)
+        rough, error = point.slacks()
+        members = np.flatnonzero(free | (np.abs(rough) <= most + error))
+        if len(members) == 0:
+            return solution
+        slack, _ = point.exact_slacks(members)
+        wishes = Wishes(slack, self.sign[members], up[members], down[members], most)
+        w = solution.w.copy()
+        intercept = round_intercept(given, wishes, w[:-1], self.shift)
+        if self.kernel is None:  # otherwise w holds no intercept that is used
+            w[-1] = intercept / self.constant.bias
+        return solution._replace(w=w, multiplier=intercept)
 
     def coef(self, solution: Solution) -> np.ndarray:
         """Return the weights of the features."""
@@ -169,7 +250,12 @@ class TrainingData:
         n_samples, n_features = self.X.shape
         return bool(n_samples < n_features and n_samples <= MOST_BY_THETA)
 
-    @cached_property
+    @property
+    def width(self) -> int:
+        """Number of coefficients of a decision function as it is kept."""
+        return self.shape[0] if self.by_theta else self.shape[1]
+
+    @made_once
     def sweep_rows(self) -> Rows:
         """Rows with the same products as the z_i, but fewer columns if there are zeros."""
         if isinstance(self.X, np.ndarray):
@@ -182,6 +268,8 @@ class TrainingData:
         w, theta, bias = swept.w, swept.theta, self.constant.bias
         proper = w[:, :-1] if bias else w
         constant = bias * w[:, -1] if bias else np.zeros(len(w))
+        if theta is not None and self.shift is not None:  # see `features`
+            constant = np.asarray(constant + proper.astype(np.longdouble) @ self.shift, dtype=float)
         moved = np.diff(proper, axis=0)
         travel = np.sqrt(np.einsum("ij,ij->i", moved, moved))
         coef = np.ascontiguousarray(proper) if theta is None else self.sign * theta
@@ -191,14 +279,17 @@ class TrainingData:
         """Return checked X, or its products with the training samples."""
         if not self.by_theta:
             return X
-        products = X @ self.X.T
+        # Σ sign_i θ_i = 0, so that both may be centred
+        products = (X if self.shift is None else X - self.shift) @ self.walked_X.T
         return products.toarray() if sp.issparse(products) else np.asarray(products)
 
-    def blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
-        """Yield slices of the rows of checked X, each with the features of these rows."""
-        most = ROWS_AT_A_TIME
-        if self.by_theta:
-            most = min(most, BYTES_AT_A_TIME // (8 * self.shape[0]))
+    def blocks(self, X: Any, numbers: int = 1) -> Iterator[tuple[slice, Any]]:
+        """Yield slices of the rows of checked X, each with the features of these rows.
+
+        The caller will compute so many `numbers` for each row.
+        """
+        numbers = max(numbers, self.shape[0] if self.by_theta else 1)
+        most = max(min(ROWS_AT_A_TIME, BYTES_AT_A_TIME // (8 * numbers)), 1)
         for some in slices(X.shape[0], most):
             yield some, self.features(X[some])
 
@@ -206,7 +297,7 @@ class TrainingData:
         """Return the feature weights of functions with these coefficients; optionally only some."""
         if not self.by_theta:
             return coef if columns is None else coef[:, columns]
-        X = self.X if columns is None else self.X[:, columns]
+        X = self.walked_X if columns is None else self.walked_X[:, columns]
         return np.asarray((X.T @ coef.T).T)
 
     def norms(self, X: Any) -> np.ndarray:
@@ -218,6 +309,11 @@ class TrainingData:
         """Return ‖x_i‖² of the training samples."""
         return np.asarray(self.norms(self.X) ** 2)
 
+    @property
+    def has_features(self) -> bool:
+        """Whether a feature of some sample is not zero."""
+        return bool((self.X if isinstance(self.X, np.ndarray) else self.X.data).any())
+
     def points(self, solution: Solution) -> Points:
         """Return the primal and the dual point of a solution, computed from the data."""
         w, signed = solution.w, self.sign * solution.theta
@@ -228,20 +324,45 @@ class TrainingData:
             v = np.append(v, self.constant.bias * signed.sum())
         return Points(self.sign * self.decide(self.X, solution), (w, w), (v, v))
 
-    def measure(self, solution: Solution, line: Line, t: float) -> Measure:
-        """Measure w and θ independently, and how well w = Σ θ_i z_i holds."""
-        theta = solution.theta
-        margin, (w, _), (summed, _) = self.points(solution)
-        terms = abs(self.X).T @ np.abs(theta)
-        if self.constant.bias and not self.constant.free:
-            terms = np.append(terms, self.constant.bias * np.abs(theta).sum())
-        # relative to the terms, or to the change of w that moves a margin by one
-        longest = max(float(abs(self.X).max()), self.constant.bias, TINY)
-        unit = (float(np.abs(line.target0).max()) or 1.0) / longest
-        off = float(np.abs(w - summed).max()) / max(float(terms.max()), unit)
-        off = max(off, self.imbalance(theta, line, t))
-        squared = float(w @ w), float(summed @ summed)
-        return measure(theta, margin, line, t, *squared, off, longest)
+    @made_once
+    def units(self) -> Units:
+        """What gaps and violations are relative to."""
+        return Units(self.target, self.weight)
+
+    @made_once
+    def lengths(self) -> np.ndarray:
+        """‖x_i‖ of the training samples."""
+        return self.norms(self.X)
+
+    @made_once
+    def most_terms(self) -> int:
+        """Most entries of a row that are stored."""
+        if isinstance(self.X, np.ndarray):
+            return int(self.X.shape[1])
+        return int(np.diff(self.X.indptr).max(initial=1))
+
+    def evaluation(self, solution: Solution) -> Evaluation:
+        """Return the primal and the dual point of a solution, to be measured."""
+        n_features = self.X.shape[1]
+        return LinearEvaluation(
+            solution.theta,
+            self.sign,
+            self.target,
+            solution.w[:n_features],
+            self.intercept(solution),
+            self.constant.bias,
+            self.constant.free,
+            self.shift,
+            self.most_terms,
+            self.lengths,
+            self.X.__matmul__,
+            self.X.T.__matmul__,
+            self.X.__getitem__,
+        )
+
+    def measure(self, solution: Solution, line: Line, t: float, least: float = 0.0) -> Measure:
+        """Measure how far from optimal a solution is; its gap is relative to `least` or more."""
+        return measure(self.evaluation(solution), line, t, self.units, least)
 
     def imbalance(self, theta: np.ndarray, line: Line, t: float) -> float:
         """Return |Σ sign_i θ_i|, which a free intercept makes zero, relative to terms and boxes."""

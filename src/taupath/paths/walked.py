@@ -2,16 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from taupath._core._replay import Replay
-from taupath.engine.solver import COUNTED, Record
+from taupath._core._rows import Rows
+from taupath.engine.problem import VANISHING, relative_gap, violation_at
+from taupath.engine.readers import made_once
+from taupath.engine.record import Nodes, Record, moves_between
+from taupath.engine.solver import COUNTED
 from taupath.engine.status import AFTER, BEFORE, FREE, LOWER, UPPER
-from taupath.paths.certificate import Certificate, Measure, complementarity_gap
+from taupath.paths.certificate import (
+    EXACT_GAP,
+    EXACT_KKT,
+    Certificate,
+    Measure,
+    where_to_check,
+    worst_of,
+)
 from taupath.paths.jobs import Job, Way
 from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import Solution, Sweep, TrainingData
@@ -23,11 +33,8 @@ NEAR_A_KINK = 4.0
 MOST_CANDIDATES = 16
 # Index sets are accepted if no slack is further than this on the wrong side: its rounding error.
 RIGHT_SIDE = 1e-13
-# How far a free θ may leave its box, relative to its width, if the given targets are met: as much
-# as the promised gap.
-OUTSIDE = 1e-9
-# A gap that raised targets cause is corrected above this part of the objective: a tenth of the
-# promised gap.
+# A relative gap that raised targets cause is corrected if it is above this: a tenth of what is
+# promised.
 VISIBLE = 1e-10
 
 
@@ -35,6 +42,7 @@ class ConstantPiece:
     """A piece of a path that needs no walk: one solution, with θ = 0, is optimal all along."""
 
     nbytes = 0
+    doubtful = np.zeros((0, 2))
 
     def __init__(self, begin: float, end: float, solution: Solution) -> None:
         self.kinks = self.nodes = np.array([begin, end])
@@ -72,19 +80,26 @@ class WalkedPiece:
         self.job, self.data, self.way, self.record = job, data, way, record
         line = job.line_to_walk(data, way)
         self.line = line.raised(way.rise)
-        self._given_target = line.target0 if job.corrects_targets else None
+        self._given = line if job.corrects_targets else None
         self._factor = -way.unit if way.turned else way.unit
-        self._lock = data.lock  # of all pieces: they share the rows
+        self.lock = data.lock  # of all pieces: they share the rows
+        self.lock.share(self)
         self._last: tuple[float, Solution] | None = None
+
+    def forget_shared(self) -> None:
+        """Drop the replays and what they found last."""
+        self._last = None
+        for name in ("_replay", "_sweeper"):
+            self.__dict__.pop(name, None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return WalkedPiece, (self.job, self.data, self.way, self.record)
 
-    @cached_property
+    @made_once
     def _replay(self) -> Replay:
         return Replay(self.data.rows, self.line, self.record)
 
-    @cached_property
+    @made_once
     def _sweeper(self) -> Replay:
         """The replay for sweeps with θ, on rows with fewer columns."""
         rows = self.data.sweep_rows
@@ -94,21 +109,29 @@ class WalkedPiece:
         """Return the path's parameter at t on the walk."""
         return np.asarray(self.job.from_t(1.0 - t if self.way.backward else t))
 
-    @cached_property
+    @property
+    def _times(self) -> np.ndarray:
+        """The t of all events and nodes, in order."""
+        record = self.record
+        if record.nodes is None:
+            return record.t
+        return np.sort(np.append(record.t, record.nodes.t[record.nodes.t <= record.end]))
+
+    @made_once
     def kinks(self) -> np.ndarray:
         """The kinks in terms of the path's parameter: increasing, with both ends."""
-        t = np.concatenate(([self.record.begin], self.record.t, [self.record.end]))
+        t = np.concatenate(([self.record.begin], self._times, [self.record.end]))
         kinks = self._value(t[::-1] if self.way.backward else t)
         return kinks[np.concatenate(([True], np.diff(kinks) > 0.0))]
 
-    @cached_property
+    @made_once
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
         """The t of each kink and the number of events before it, in the order of the path.
 
         Where a free intercept can jump, t is listed twice: before and after the jump.
         """
         record = self.record
-        t = np.unique(record.t)
+        t = np.unique(self._times)
         t = t[(t > record.begin) & (t < record.end)]
         after = np.searchsorted(record.t, t, side="right")
         if self.data.rows.balanced:
@@ -148,27 +171,78 @@ class WalkedPiece:
         rows = self.data.sweep_rows if with_theta else self.data.rows
         w, multiplier = np.empty((len(t), rows.n_cols)), np.empty(len(t))
         theta = np.empty((len(t), rows.n_rows)) if with_theta else None
-        with self._lock:
+        with self.lock:
             replay = self._sweeper if with_theta else self._replay
             replay.sweep(over, t, w, theta, multiplier)
+            self._fill_in_nodes(t, rows, w, theta, multiplier)
         for found in (w, theta, multiplier):
             if found is not None and self._factor != 1.0:
                 found *= self._factor
+        w, multiplier = self.data.uncentred(w, multiplier, self.way.centre)
         return Sweep(w, theta, multiplier)
+
+    def _fill_in_nodes(
+        self,
+        times: np.ndarray,
+        rows: Rows,
+        w: np.ndarray,
+        theta: np.ndarray | None,
+        multiplier: np.ndarray,
+    ) -> None:
+        """Put solutions that are kept in the place of those that a sweep has found."""
+        for k, t in enumerate(times):
+            found = self._between_nodes(float(t), rows)
+            if found is not None:
+                w[k], multiplier[k] = found.w, found.multiplier
+                if theta is not None:
+                    theta[k] = found.theta
+
+    def _between_nodes(self, t: float, rows: Rows) -> Solution | None:
+        """Return the solution at t if it lies in a stretch whose solutions are kept.
+
+        The bounds are affine in t, so θ between two nodes is interpolated, and so is w.
+        """
+        nodes = self.record.nodes
+        around = None if nodes is None else nodes.around(t)
+        if nodes is None or around is None:
+            return None
+        one, two = ((float(nodes.t[k]), self._at_node(nodes, k, rows)) for k in around)
+        return one[1] if around[0] == around[1] else self._interpolated(t, one, two)
+
+    def _at_node(self, nodes: Nodes, k: int, rows: Rows) -> Solution:
+        """Return the solution that is kept at node k."""
+        status, t = nodes.status[k], float(nodes.t[k])
+        multiplier = float(nodes.multiplier[k])
+        theta = np.where(status == UPPER, self.line.upper(t), self.line.lower(t))
+        theta[status == FREE] = nodes.free_theta(k)
+        if nodes.w is None or nodes.w.shape[1] != rows.n_cols:
+            w = rows.shifted(rows.exact_combination(theta.astype(np.longdouble)), multiplier)
+        else:
+            w = nodes.w[k]
+        return Solution(status.copy(), theta, w.astype(float), multiplier)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the record."""
-        return sum(x.nbytes for x in vars(self.record).values() if isinstance(x, np.ndarray))
+        """Bytes of the record and its nodes."""
+        parts = [*vars(self.record).values()]
+        if self.record.nodes is not None:
+            parts += vars(self.record.nodes).values()
+        return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
 
     @property
     def counters(self) -> dict[str, int]:
         """What the walk did."""
         return self.record.counters
 
+    @property
+    def doubtful(self) -> np.ndarray | None:
+        """Intervals of the path's parameter where the walk met difficulties; None if unknown."""
+        found = self.record.doubtful
+        return None if found is None else np.sort(self._value(found), axis=1)
+
     def solution(self, value: float) -> Solution:
         """Return the solution at this value of the path's parameter."""
-        with self._lock:
+        with self.lock:
             if self._last is None or self._last[0] != value:
                 self._last = (value, self._solve(self.job.to_t(value)))
             return self._last[1]
@@ -178,14 +252,14 @@ class WalkedPiece:
         record, times = self.record, self.job.to_t(values)
         status, statuses, over = record.status.copy(), [record.status], 0
         times = np.sort(1.0 - times) if self.way.backward else times
-        with self._lock:
+        with self.lock:
             for t in times:
                 _, position = self._at_its_kink(float(t))
                 for k in range(over, position):
                     status[record.index[k]] = AFTER[record.move[k]]
                 over = max(over, position)
                 statuses.append(status.copy())
-        moves = [_moves(*pair) for pair in pairwise(statuses)]
+        moves = [moves_between(*pair) for pair in pairwise(statuses)]
         return replace(
             record,
             t=np.repeat(times, [len(index) for index, _ in moves]),
@@ -195,7 +269,8 @@ class WalkedPiece:
 
     def _solve(self, t: float) -> Solution:
         t = 1.0 - t if self.way.backward else t
-        (status, theta, w, multiplier), _ = self._at_its_kink(t)
+        found = self._between_nodes(t, self.data.rows) or self._verified(t)
+        status, theta, w, multiplier = found
         empty = (self.line.width(t) == 0.0) & (status != FREE)
         if empty.any():  # on either side of the margin its θ is the same
             members = np.flatnonzero(empty).astype(np.int32)
@@ -204,7 +279,71 @@ class WalkedPiece:
         if self.way.turned:
             status = np.where(status == FREE, FREE, LOWER + UPPER - status).astype(np.int8)
         factor = self._factor
-        return Solution(status, factor * theta, factor * w, factor * multiplier)
+        centre = self.way.centre
+        w, multiplier = self.data.uncentred(factor * w, factor * multiplier, centre)
+        found = Solution(status, factor * theta, w, multiplier)
+        if not self.data.centred:
+            return found
+        up, down = self.line.upper(t) - theta, theta - self.line.lower(t)
+        room = (down, up) if self.way.turned else (up, down)
+        return self.data.with_best_intercept(found, *room, centre)
+
+    def _verified(self, t: float) -> Solution:
+        """Return the walk's solution at t; if it is wrong, one between the nearest right ones.
+
+        The bounds are affine in t, so what is interpolated between two solutions is feasible.
+        """
+        found = self._at_its_kink(t)[0]
+        wrong = self._error(found, t)
+        if wrong <= EXACT_GAP:
+            return found
+        kinks = np.unique(np.concatenate(([self.record.begin], self.record.t, [self.record.end])))
+        at = int(np.searchsorted(kinks, t, side="right"))
+        sides = kinks[:at][::-1], kinks[at - (at > 0 and kinks[at - 1] == t) :]
+        ends = [self._nearest_right(side[side != t]) for side in sides]
+        if ends[0] is None or ends[1] is None:
+            return found
+        between = self._interpolated(t, ends[0], ends[1])
+        return between if self._error(between, t) < wrong else found
+
+    def _nearest_right(self, times: np.ndarray) -> tuple[float, Solution] | None:
+        """Return the first of these kinks, in growing steps, whose solution is right."""
+        k = 0
+        while k < len(times):
+            found = self._at_its_kink(float(times[k]))[0]
+            if self._error(found, float(times[k])) <= EXACT_GAP:
+                return float(times[k]), found
+            k = 2 * k + 1
+        return None
+
+    def _interpolated(
+        self, t: float, one: tuple[float, Solution], two: tuple[float, Solution]
+    ) -> Solution:
+        """Return the solution at t between two others; points that change sides count as free."""
+        (begin, first), (end, last) = one, two
+        part = (t - begin) / (end - begin)
+        status = np.where(first.status == last.status, first.status, FREE).astype(np.int8)
+        theta = np.where(status == UPPER, self.line.upper(t), self.line.lower(t))
+        free = status == FREE
+        theta[free] = ((1.0 - part) * first.theta + part * last.theta)[free]
+        w = (1.0 - part) * first.w + part * last.w
+        multiplier = (1.0 - part) * first.multiplier + part * last.multiplier
+        return Solution(status, theta, w, multiplier)
+
+    def _error(self, found: Solution, t: float) -> float:
+        """Return how wrong a solution is: its relative gap, or a violation in the same unit."""
+        gap, violation = self._gap_and_violation(found, t)
+        return max(gap, EXACT_GAP / EXACT_KKT * violation)
+
+    def _gap_and_violation(self, found: Solution, t: float) -> tuple[float, float]:
+        """Return the relative gap and the largest violation of a solution of the walk."""
+        line, rows = self._given or self.line, self.data.rows
+        at_bound = np.where(found.status == UPPER, line.upper(t), line.lower(t))
+        theta = np.where(found.status == FREE, found.theta, at_bound)
+        margin = rows.products(found.w)
+        off = float(rows.signs @ theta) if rows.balanced else 0.0
+        squared = max(float(theta @ margin) - found.multiplier * off, 0.0)
+        return relative_gap(line, t, theta, margin, squared), violation_at(line, t, theta, margin)
 
     def _at_its_kink(self, t: float) -> tuple[Solution, int]:
         """Return the walk's solution at t, and after how many events its index sets hold.
@@ -240,37 +379,22 @@ class WalkedPiece:
         self._replay.seek(position)
         raised = self.line.target(t)
         found = Solution(*self._replay.solution(t, raised))
-        if self._given_target is not None:
-            gap, objective = self._gap(found, self._given_target, t)
-            if gap > VISIBLE * objective:
-                other = self._replay.solution(t, self._given_target, OUTSIDE)
-                if (
-                    other is not None
-                    and self._gap(Solution(*other), self._given_target, t)[0] < gap
-                ):
-                    return Solution(*other), self._given_target
+        if self._given is not None:
+            gap = self._gap_and_violation(found, t)[0]
+            if gap > VISIBLE:
+                given = self._given.target(t)
+                self._replay.seek(position)  # solving may have removed some from its factor
+                other = Solution(*self._replay.solution(t, given))
+                if self._gap_and_violation(other, t)[0] < gap:
+                    return other, given
         return found, raised
-
-    def _gap(self, found: Solution, target: np.ndarray, t: float) -> tuple[float, float]:
-        """Return duality gap and primal objective of a solution of the walk."""
-        lower, upper = self.line.lower(t), self.line.upper(t)
-        at_bound = np.where(found.status == UPPER, upper, lower)
-        theta = np.where(found.status == FREE, found.theta, at_bound)
-        return complementarity_gap(theta, self.data.rows.products(found.w), self.line, t, target)
-
-
-def _moves(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which points have changed sets, and their moves; departures from FREE come first."""
-    index = np.flatnonzero(before != after)
-    move = np.empty(len(index), dtype=np.int8)
-    for k, (one, other) in enumerate(zip(BEFORE, AFTER, strict=True)):
-        move[(before[index] == one) & (after[index] == other)] = k
-    order = np.argsort(AFTER[move] == FREE, kind="stable")
-    return index[order].astype(np.int32), move[order]
 
 
 class Walked(Solutions):
-    """The exact solutions: walked pieces, in the order of the path."""
+    """The exact solutions: walked pieces, in the order of the path.
+
+    The pieces are those of the distinct samples of `data`.
+    """
 
     method = "exact"
     noun = "kinks"
@@ -298,10 +422,14 @@ class Walked(Solutions):
         """Bytes of the record: kinks and index sets."""
         return self.kinks.nbytes + sum(piece.nbytes for piece in self.pieces)
 
+    def on(self, data: TrainingData) -> "Walked":
+        """Return the solutions of `data`, whose distinct samples these are the solutions of."""
+        return self if data is self.data else Walked(self.job, data, self.pieces)
+
     def solution(self, value: float) -> Solution:
         """Return the solution from the piece that it belongs to."""
         own = (piece for piece in self.pieces[:-1] if value < piece.kinks[-1])
-        return next(own, self.pieces[-1]).solution(value)
+        return self.data.expand(next(own, self.pieces[-1]).solution(value))
 
     def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
         """Return the solutions at the nodes first, ..., last - 1."""
@@ -311,36 +439,36 @@ class Walked(Solutions):
             if begin < end:
                 swept.append(piece.sweep(begin, end, with_theta))
             first, last = first - len(piece.nodes), last - len(piece.nodes)
-        if len(swept) == 1:
-            return swept[0]
+        theta = [self.data.expand_theta(each.theta) for each in swept if each.theta is not None]
         return Sweep(
             np.concatenate([each.w for each in swept]),
-            np.concatenate([each.theta for each in swept]) if with_theta else None,
+            np.concatenate(theta) if with_theta else None,
             np.concatenate([each.multiplier for each in swept]),
         )
 
     def measure(self, value: float) -> Measure:
         """Measure the solution from the data, with each θ within its bounds."""
+        return self._measure(value, self._least)
+
+    @made_once
+    def _least(self) -> float:
+        """What gaps are at least relative to."""
+        begin, end = self.range
+        middle = min(max(float(self.job.from_t(self.job.unit_at)), begin), end)
+        return VANISHING * self._measure(middle, 0.0).scale
+
+    def _measure(self, value: float, least: float) -> Measure:
         solution = self.job.in_boxes(self.data, self.solution(value), value)
-        return self.data.measure(solution, self.line, self.job.to_t(value))
+        return self.data.measure(solution, self.line, self.job.to_t(value), least)
+
+    @property
+    def doubtful(self) -> np.ndarray | None:
+        """Intervals of the parameter, (k, 2), where walks met difficulties; None if unknown."""
+        found = [piece.doubtful for piece in self.pieces]
+        known = [each for each in found if each is not None]
+        return np.concatenate(known) if len(known) == len(found) else None
 
     def certify(self, max_points: int | None) -> Certificate:
         """Measure the solutions at all kinks and midpoints, or at `max_points` of them."""
-        points = np.unique(np.concatenate((self.kinks, 0.5 * (self.kinks[1:] + self.kinks[:-1]))))
-        complete = max_points is None or len(points) <= max_points
-        if max_points is not None and not complete:
-            if max_points < 2:
-                raise ValueError(f"max_points must be at least 2, got {max_points}")
-            points = points[np.linspace(0, len(points) - 1, max_points).astype(int)]
-        measures = [self.measure(float(value)) for value in points]
-        gaps = np.array([m.gap for m in measures])
-        kkts = np.array([m.kkt for m in measures])
-        gap, kkt = int(gaps.argmax()), int(kkts.argmax())
-        return Certificate(
-            worst_gap=float(gaps[gap]),
-            tau_gap=float(points[gap]),
-            worst_kkt=float(kkts[kkt]),
-            tau_kkt=float(points[kkt]),
-            n_checked=len(points),
-            complete=bool(complete),
-        )
+        points, *enough = where_to_check(self.kinks, max_points, self.doubtful)
+        return worst_of(points, [self.measure(float(value)) for value in points], *enough)

@@ -42,12 +42,12 @@ def notes_on(
     that `index_columns` found.
     """
     notes = [
-        f"column {name!r} has no name and numbers the rows: it is not used "
+        f"column {quoted(name)} has no name and numbers the rows: it is not used "
         f"({option('--keep-id', name)} copies it to the output)"
         for name in index
     ]
     notes += [
-        f"column {name!r} has a different whole number in each row: if it is an identifier, "
+        f"column {quoted(name)} has a different whole number in each row: if it is an identifier, "
         f"leave it out with {option('--drop', name)} or {option('--keep-id', name)}"
         for name in features.names
         if used.n_rows >= ENOUGH_TO_BE_NUMBERED
@@ -56,12 +56,12 @@ def notes_on(
     ]
     blank = int(missing_in(table.cells(target)).sum())
     if blank:
-        notes.append(f"left out: {counted(blank, 'row')} without {target!r}")
+        notes.append(f"left out: {counted(blank, 'row')} without {quoted(target)}")
     left_out = table.n_rows - used.n_rows - blank
     if left_out:
         notes.append(f"left out: {counted(left_out, 'row')} with missing cells")
     filled = [
-        f"{_stand_in(column)} for {column.name!r} ({counted(missing, 'row')})"
+        f"{_stand_in(column)} for {quoted(column.name)} ({counted(missing, 'row')})"
         for column in features.columns
         if (missing := int(missing_in(used.cells(column.name)).sum()))
     ]

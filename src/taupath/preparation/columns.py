@@ -237,7 +237,7 @@ class ColumnFeatures:
             if column.unseen == "rare":
                 continue
             rows = f"in {int(new.sum())} of {len(new)} rows"
-            new_in.append(f"column {column.name!r} {rows} (first {cell})")
+            new_in.append(f"column {quoted(column.name)} {rows} (first {cell})")
         if new_in:
             shown = ", ".join(new_in[:10]) + (", …" if len(new_in) > 10 else "")
             warnings.warn(

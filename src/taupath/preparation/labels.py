@@ -41,7 +41,9 @@ def learn_classes(
     where = _where(table, target)
     classes = _distinct(values)
     if len(classes) == 1:
-        raise TableError(f"{where}: all rows have the label {classes[0]!r}; there must be two")
+        raise TableError(
+            f"{where}: all rows have the label {quoted(classes[0])}; there must be two"
+        )
     fractions = any(isinstance(label, float) for label in classes)
     too_many = TOO_MANY_FRACTIONS if fractions else TOO_MANY
     if len(classes) > too_many and 5 * len(classes) > len(values):
@@ -60,7 +62,7 @@ def learn_classes(
     wanted = np.array([positive if isinstance(positive, str) else repr(positive)], dtype=object)
     place = int(codes_of(wanted, classes)[0])
     if place < 0:
-        raise TableError(f"{where}: there is no class {positive!r}, only {listed(classes)}")
+        raise TableError(f"{where}: there is no class {quoted(positive)}, only {listed(classes)}")
     return [classes[1 - place], classes[place]]
 
 
@@ -137,4 +139,4 @@ def _distinct(values: np.ndarray) -> list[Label]:
 
 
 def _where(table: Table, target: str | None) -> str:
-    return table.source if target is None else f"{table.source}, column {target!r}"
+    return table.source if target is None else f"{table.source}, column {quoted(target)}"

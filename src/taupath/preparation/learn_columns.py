@@ -53,7 +53,7 @@ def learn_columns(
             continue  # its few values are among the other rows
         if missing.all():
             raise TableError(
-                f"{table.source}, column {name!r}: all cells are missing; leave it out: "
+                f"{table.source}, column {quoted(name)}: all cells are missing; leave it out: "
                 f"{option('--drop', name)}"
             )
         if missing.any() and not impute:
@@ -116,7 +116,7 @@ def _check_identifiers(table: Table, names: Sequence[str]) -> None:
     if len(found) > 1:
         them = f"it looks like an identifier, and so does {listed(names[1:])}: leave them out"
     raise TableError(
-        f"{table.source}, column {name!r}: {count}, such as {quoted(example)}: {them} with "
+        f"{table.source}, column {quoted(name)}: {count}, such as {quoted(example)}: {them} with "
         f"{drop}, or copy it to the output with {option('--keep-id', name)}"
     )
 
@@ -125,7 +125,9 @@ def _median(table: Table, name: str, values: np.ndarray) -> float:
     with np.errstate(over="ignore"):
         median = float(np.median(values))
     if not np.isfinite(median):
-        raise TableError(f"{table.source}, column {name!r}: the numbers are too large to impute")
+        raise TableError(
+            f"{table.source}, column {quoted(name)}: the numbers are too large to impute"
+        )
     return median
 
 
@@ -135,7 +137,7 @@ def _standardizing(table: Table, name: str, values: np.ndarray) -> tuple[float, 
     shift, scale = float(shifts[0]), float(scales[0])
     if not (np.isfinite(shift) and np.isfinite(scale)):
         raise TableError(
-            f"{table.source}, column {name!r}: the numbers are too large to standardize"
+            f"{table.source}, column {quoted(name)}: the numbers are too large to standardize"
         )
     return shift, scale
 

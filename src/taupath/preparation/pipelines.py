@@ -25,6 +25,7 @@ from sklearn.preprocessing import (
 from taupath.preparation.columns import ColumnFeatures, Feature, NumberColumn, TextColumn
 from taupath.tables.cells import is_missing, show_number
 from taupath.tables.frames import is_nothing
+from taupath.tables.messages import quoted
 
 STORED = (
     "StandardScaler, MinMaxScaler, RobustScaler, MaxAbsScaler, SimpleImputer, OneHotEncoder, "
@@ -125,7 +126,7 @@ def _columns(transformer: ColumnTransformer, made: list[_Made]) -> list[_Made]:
             continue
         weight = float(weights.get(name, 1.0))
         if not weight > 0.0:
-            raise StepNotStored(f"the weight of {name!r} must be above 0")
+            raise StepNotStored(f"the weight of {quoted(name)} must be above 0")
         own = _through(name, part, [made[place] for place in places])
         found += [_scaled(one, 0.0, 1.0 / weight) for one in own] if weight != 1.0 else own
     return found
@@ -250,20 +251,21 @@ def _encoded(
     if missing and imputed:
         kind = repr(categories[missing[0]])
         raise StepNotStored(
-            f"missing cells of column {one.name!r} were filled in before, but not those with "
+            f"missing cells of column {quoted(one.name)} were filled in before, but not those with "
             f"{kind}, which have become a category; fill in these, with missing_values={kind}, or "
             "write all missing cells as NaN"
         )
     if len(missing) > 1:
         raise StepNotStored(
-            f"column {one.name!r} has several kinds of missing cells in its categories, which a "
-            "file cannot tell apart: None, NaN, or text such as 'NA'; write all of them as NaN"
+            f"column {quoted(one.name)} has several kinds of missing cells in its categories, "
+            "which a file cannot tell apart: None, NaN, or text such as 'NA'; write all of them as "
+            "NaN"
         )
     known = {k: text for k, text in enumerate(texts) if text is not None and k not in missing}
     if len(set(known.values())) < len(known):
-        raise StepNotStored(f"column {one.name!r} has categories that differ in blanks alone")
+        raise StepNotStored(f"column {quoted(one.name)} has categories that differ in blanks alone")
     if not known:
-        raise StepNotStored(f"column {one.name!r} has missing cells only")
+        raise StepNotStored(f"column {quoted(one.name)} has missing cells only")
     group = [k for k, value in enumerate(categories) if rare is not None and _among(value, rare)]
     unseen = "error" if encoder.handle_unknown == "error" else "ignore"
     if group and encoder.handle_unknown in ("infrequent_if_exist", "warn"):
@@ -301,7 +303,7 @@ def _text(value: Any, name: str) -> str:
     if isinstance(value, int | float):
         return show_number(value)
     kind = type(value).__name__
-    raise StepNotStored(f"column {name!r} has {kind} values; use text, numbers or Booleans")
+    raise StepNotStored(f"column {quoted(name)} has {kind} values; use text, numbers or Booleans")
 
 
 def _among(value: Any, values: np.ndarray) -> bool:
@@ -348,7 +350,8 @@ def _column_of(one: _Made, columns: list[NumberColumn | TextColumn]) -> NumberCo
         if column.name == cells.name and isinstance(column, TextColumn):
             return column
     raise ValueError(
-        f"column {cells.name!r} holds text that is used as a number; encode it by a OneHotEncoder"
+        f"column {quoted(cells.name)} holds text that is used as a number; encode it by a "
+        "OneHotEncoder"
     )
 
 

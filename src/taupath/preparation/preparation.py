@@ -21,6 +21,7 @@ from taupath.preparation.target_and_features import (
     target_column,
 )
 from taupath.tables import Table, TableError
+from taupath.tables.messages import quoted
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -103,7 +104,7 @@ class Preparation:
     def with_target(self, target: str) -> "Preparation":
         """Return the same preparation with another column of responses."""
         if target in (self.column_names or ()):
-            raise TableError(f"column {target!r} is a feature of the model, not its target")
+            raise TableError(f"column {quoted(target)} is a feature of the model, not its target")
         others = {
             "drop": [name for name in self.drop if name != target],
             "keep": [name for name in self.keep if name != target],

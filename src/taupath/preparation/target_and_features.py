@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from taupath.tables import Table, TableError
-from taupath.tables.messages import listed, option
+from taupath.tables.messages import listed, option, quoted
 from taupath.tables.table import missing_in
 
 # Names, in lower case, that mark a column as the target.
@@ -39,15 +39,19 @@ def target_column(
         place = int(target) if target.isdecimal() and len(target) <= MOST_DIGITS else 0
         if not 1 <= place <= len(names):
             raise TableError(
-                f"{table.source}: there is no target column {target!r}; "
+                f"{table.source}: there is no target column {quoted(target)}; "
                 f"the file has {listed(names)}"
             )
         target = names[place - 1]
     if target in drop or target in keep:
-        raise TableError(f"{table.source}: column {target!r} is the target and cannot be left out")
+        raise TableError(
+            f"{table.source}: column {quoted(target)} is the target and cannot be left out"
+        )
     holes = missing_in(table.cells(target))
     if holes.all():
-        raise TableError(f"{table.source}, column {target!r}: all cells of the target are missing")
+        raise TableError(
+            f"{table.source}, column {quoted(target)}: all cells of the target are missing"
+        )
     if holes.any() and missing == "error":
         table.fail(
             int(holes.argmax()),
@@ -71,7 +75,9 @@ def feature_columns(table: Table, target: str, left_out: Sequence[str]) -> list[
     names = [name for name in table.names or [] if name != target and name not in left_out]
     if not names:
         hint = "" if left_out else "; --delimiter says what is between the cells"
-        raise TableError(f"{table.source}: there is no column besides the target {target!r}{hint}")
+        raise TableError(
+            f"{table.source}: there is no column besides the target {quoted(target)}{hint}"
+        )
     return names
 
 

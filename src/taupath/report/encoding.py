@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from taupath.tables.messages import printable
+
 # The types that the page's `unpack` knows, as numpy names them.
 TYPES = ("f8", "f4", "i4", "i2", "i1", "u4", "u2", "u1")
 
@@ -19,6 +21,18 @@ def packed(array: Any, kind: str) -> dict[str, str]:
         raise ValueError(f"kind must be one of {', '.join(TYPES)}, got {kind!r}")
     flat = np.ascontiguousarray(array).astype(f"<{kind}")
     return {"type": kind, "bytes": base64.b64encode(flat.tobytes()).decode("ascii")}
+
+
+def visible(content: Any) -> Any:
+    """Return the same with escapes in place of characters that cannot be seen, in every text.
+
+    Marks for the direction of writing would change the order of the words around them.
+    """
+    if isinstance(content, str):
+        return printable(content)
+    if isinstance(content, dict):
+        return {key: visible(value) for key, value in content.items()}
+    return [visible(value) for value in content] if isinstance(content, list | tuple) else content
 
 
 def to_json(payload: dict[str, Any]) -> str:

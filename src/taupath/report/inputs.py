@@ -193,27 +193,35 @@ def check_files(files: Any) -> dict[str, list[str]] | None:
         return None
     if len(files) != 2 or not all(isinstance(file, str) for file in files):
         raise TypeError(f"files must be the names of a model's file and a data file, got {files!r}")
+    # what is copied into a shell must not hold what cannot be seen
+    usual = ("model.tau", "data.csv")
+    files = [own if own.isprintable() else other for own, other in zip(files, usual, strict=True)]
     return {"shell": [shlex.quote(file) for file in files], "python": [repr(f) for f in files]}
 
 
-def check_certificate(certificate: Any) -> dict[str, Any] | None:
-    """Return a certificate as numbers."""
+def check_certificate(certificate: Any, stored: bool = False) -> dict[str, Any] | None:
+    """Return a certificate as numbers, None where there are none."""
     if certificate is None:
         return None
     if not isinstance(certificate, Certificate):
         raise TypeError(
             f"certificate must be a taupath.Certificate, got {type(certificate).__name__}"
         )
-    return {
+    numbers = {
         "gap": float(certificate.worst_gap),
         "gapTau": float(certificate.tau_gap),
         "kkt": float(certificate.worst_kkt),
         "kktTau": float(certificate.tau_kkt),
+        "tol": np.nan if certificate.tol is None else float(certificate.tol),
+    }
+    return {
+        # JSON has no other numbers
+        **{name: number if np.isfinite(number) else None for name, number in numbers.items()},
+        "stored": bool(stored),
         "checked": int(certificate.n_checked),
         "complete": bool(certificate.complete),
         "continuum": bool(certificate.continuum),
         "holds": certificate.holds(),
-        "tol": None if certificate.tol is None else float(certificate.tol),
     }
 
 

@@ -156,8 +156,10 @@ def scale_of(feature: np.ndarray, raw: np.ndarray) -> tuple[float, float] | None
     low, high = int(raw.argmin()), int(raw.argmax())
     if not raw[high] > raw[low] or feature[high] == feature[low]:
         return None
-    scale = float((feature[high] - feature[low]) / (raw[high] - raw[low]))
-    shift = float(feature[low] - scale * raw[low])
-    if np.abs(scale * raw + shift - feature).max() > AFFINE * float(np.ptp(feature)):
-        return None
-    return scale, shift
+    with np.errstate(all="ignore"):  # a column of another origin may hold any numbers
+        scale = float((feature[high] - feature[low]) / (raw[high] - raw[low]))
+        shift = float(feature[low] - scale * raw[low])
+        off = float(np.abs(scale * raw + shift - feature).max())
+        if scale == 0.0 or not off <= AFFINE * float(np.ptp(feature)):
+            return None
+        return (scale, shift) if np.isfinite(raw.sum() / scale) else None

@@ -1,5 +1,6 @@
 """The cases that a page lists one by one: which ones, and what it shows of each."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def find_columns(source: ModelAndData) -> CaseColumns:
     Columns that are not features come first, then features by decreasing weight.
     """
     columns = source.given_columns() if source.columns is None else source.columns
-    made = features_by_column(source.feature_names)
+    made = features_by_column(source.feature_names, columns)
     sizes = {name: _largest_weight(made.get(name), source) for name in columns}
     order = {name: -np.inf if size is None else -size for name, size in sizes.items()}
     names = sorted(columns, key=order.__getitem__)
@@ -79,19 +80,21 @@ def find_columns(source: ModelAndData) -> CaseColumns:
     )
 
 
-def features_by_column(feature_names: list[str]) -> dict[str, list[int]]:
-    """Return the features that may have been made from a column, for each name it may have.
+def features_by_column(feature_names: list[str], columns: Iterable[str]) -> dict[str, list[int]]:
+    """Return the features that may have been made from each column.
 
     Our own preparation calls them ``column=category`` and ``column (missing)``, scikit-learn
     ``transformer__column_category``.
     """
+    known = set(columns)
+    lengths = sorted(set(map(len, known)))
     found: dict[str, list[int]] = {}
     for j, feature in enumerate(feature_names):
         own = feature.rsplit("__", 1)[-1]
-        columns = {feature, own, feature.split(" (missing)", 1)[0]}
-        columns.update(feature[:k] for k, letter in enumerate(feature) if letter == "=")
-        columns.update(own[:k] for k, letter in enumerate(own) if letter == "_")
-        for column in columns:
+        names = {feature, own, feature.split(" (missing)", 1)[0]}
+        for whole, mark in ((feature, "="), (own, "_")):
+            names.update(whole[:k] for k in lengths if whole[k : k + 1] == mark)
+        for column in names & known:
             found.setdefault(column, []).append(j)
     return found
 

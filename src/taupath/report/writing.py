@@ -12,6 +12,7 @@ from taupath.estimators.regressor import QuantileSVR
 from taupath.paths.crossings import Changes
 from taupath.report.assembly import assemble_page
 from taupath.report.binary_payload import binary_payload, outcomes_payload
+from taupath.report.encoding import visible
 from taupath.report.inputs import (
     check_certificate,
     check_compare,
@@ -36,6 +37,7 @@ def write_report(
     title: str | None = None,
     provenance: Any = None,
     certificate: Any = None,
+    stored_certificate: bool = False,
     target_name: str | None = None,
     cases: bool = True,
     compare: Any = None,
@@ -72,6 +74,9 @@ def write_report(
         How the model was trained, shown as a table.
     certificate : Certificate, optional
         What ``estimator.path_.certify()`` returned.
+    stored_certificate : bool, default=False
+        Whether the certificate was read from a file, not computed from the training data. The page
+        then says so.
     target_name : str, optional
         What is predicted, such as "diagnosis"; by default the name of a series given as `y`.
     cases : bool, default=True
@@ -133,7 +138,7 @@ def write_report(
         "target": source.target_name,
         "seen": in_words(share_seen(estimator, X)),
         "about": None,
-        **_origin(files, provenance, certificate),
+        **_origin(files, provenance, certificate, stored_certificate),
     }
     _write(file, payload, len(source.y))
 
@@ -150,6 +155,7 @@ def write_outcomes(
     files: tuple[str, str] | None = None,
     provenance: Any = None,
     certificate: Any = None,
+    stored_certificate: bool = False,
 ) -> None:
     """Write a page of aggregates from which cases are positive and the decisions at every τ.
 
@@ -161,22 +167,22 @@ def write_outcomes(
         "target": target_name,
         "seen": None,
         "about": about,
-        **_origin(files, provenance, certificate),
+        **_origin(files, provenance, certificate, stored_certificate),
     }
     _write(file, payload, len(positive))
 
 
-def _origin(files: Any, provenance: Any, certificate: Any) -> dict[str, Any]:
+def _origin(files: Any, provenance: Any, certificate: Any, stored: bool) -> dict[str, Any]:
     return {
         "files": check_files(files),
-        "certificate": check_certificate(certificate),
+        "certificate": check_certificate(certificate, stored),
         "provenance": check_provenance(provenance),
     }
 
 
 def _write(file: str | os.PathLike[str], payload: dict[str, Any], n_samples: int) -> None:
     payload |= {"version": version("taupath"), "holds": _holds(payload["cases"], n_samples)}
-    page = assemble_page(payload).encode("utf-8", "replace")
+    page = assemble_page(visible(payload)).encode("utf-8", "replace")
     with replacing(file) as stream:
         stream.write(page)
 

@@ -56,7 +56,7 @@ class Work:
     rows_per_event: float  # rows evaluated, on average
     mean_free: float  # size of the free set, on average
     refactorizations: int  # how often the factor was computed afresh
-    repairs: int  # how often the whole solution was
+    repairs: int  # stretches that were solved node by node
     nbytes: int  # of the recorded path
 
 

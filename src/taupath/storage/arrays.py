@@ -1,5 +1,6 @@
 """The arrays of a model file: collected under names to be written, and read again with checks."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,12 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from taupath.exceptions import ModelFileError
+from taupath.storage.budget import Budget, array_bytes
+from taupath.validation import MAX_ROWS, Checked, check_features
 
-# Columns that a sparse matrix may have: MOST_STORED_COLUMNS (128 MB for each w), or
-# COLUMNS_PER_ENTRY for each stored entry. Solutions take memory for every column, which a small
-# file must not claim.
-MOST_STORED_COLUMNS = 1 << 24
-COLUMNS_PER_ENTRY = 16
 # Types that float64 arrays are stored in if that loses nothing, the narrowest first.
 _NARROW = (np.int8, np.float32)
 
@@ -40,11 +38,6 @@ class ArraysToWrite:
         """Add a dense or a CSR matrix and return its description."""
         if isinstance(matrix, np.ndarray):
             return {"dense": self.put(name, matrix)}
-        if matrix.shape[1] > _most_columns(matrix.nnz):
-            raise ValueError(
-                f"a model file holds sparse matrices of up to {_most_columns(matrix.nnz)} columns "
-                f"for {matrix.nnz} entries, not {matrix.shape[1]}; leave out the empty ones"
-            )
         return {
             "data": self.put(f"{name}.data", matrix.data),
             "indices": self.put(f"{name}.indices", matrix.indices.astype(np.int32, copy=False)),
@@ -54,40 +47,62 @@ class ArraysToWrite:
 
 
 class StoredArrays:
-    """Arrays read from a file, by name."""
+    """Arrays read from a file, by name. What several parts of a model share is made once."""
 
-    def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, arrays: Mapping[str, np.ndarray], budget: Budget | None = None) -> None:
+        self.budget = budget or Budget()
         self._arrays = arrays
+        self._converted: dict[tuple[str, str], np.ndarray] = {}
+        self._features: dict[tuple[str, bool], Checked] = {}
 
     def take(self, name: Any, dtype: Any, length: int | None = None, ndim: int = 1) -> np.ndarray:
         """Return an array after checking that dtype and shape are as expected."""
         array = self._arrays.get(name) if isinstance(name, str) else None
         if array is None:
-            raise ModelFileError(f"array {name!r} is missing")
-        if array.dtype != dtype:
-            if dtype not in (np.float64, np.float32) or array.dtype not in _NARROW:
-                raise ModelFileError(f"array {name!r} holds numbers of another kind")
-            array = array.astype(dtype)
+            raise ModelFileError(f"array {name!r:.60} is missing")
         if array.ndim != ndim or (length is not None and len(array) != length):
-            raise ModelFileError(f"array {name!r} has the unexpected shape {array.shape}")
-        return array
+            raise ModelFileError(f"array {name!r:.60} has the unexpected shape {array.shape}")
+        if array.dtype == dtype:
+            return array
+        if dtype not in (np.float64, np.float32) or array.dtype not in _NARROW:
+            raise ModelFileError(f"array {name!r:.60} holds numbers of another kind")
+        key = (name, np.dtype(dtype).str)
+        if key not in self._converted:
+            self.budget.take(array_bytes(array, dtype), f"array {name!r:.60}")
+            self._converted[key] = array.astype(dtype)
+        return self._converted[key]
 
-    def take_matrix(self, found: Any, dtype: Any = np.float64) -> Any:
-        """Return a dense or a CSR matrix. The caller checks its values."""
+    def take_features(self, found: Any, single: bool = False) -> Checked:
+        """Return a dense or a CSR matrix of features, checked as users' features are."""
         if not isinstance(found, dict):
             raise ModelFileError("the description of a matrix is missing")
-        if "dense" in found:
-            return self.take(found["dense"], dtype, ndim=2)
+        key = (json.dumps(found, sort_keys=True), single)
+        if key not in self._features:
+            dtype = np.float32 if single else np.float64
+            if "dense" in found:
+                matrix = self.take(found["dense"], dtype, ndim=2)
+            else:
+                matrix = self._sparse(found, dtype)
+            self._features[key] = Checked(check_features(matrix, single))
+        return self._features[key]
+
+    def _sparse(self, found: dict[str, Any], dtype: Any) -> "sp.csr_array":
         data = self.take(found.get("data"), dtype)
         indices = self.take(found.get("indices"), np.int32, len(data))
         indptr = self.take(found.get("indptr"), np.int64)
         n_features = found.get("n_features")
-        if type(n_features) is not int or not 0 < n_features <= _most_columns(len(data)):
-            raise ModelFileError(f"a matrix cannot have {n_features!r} columns")
+        if type(n_features) is not int or not 0 < n_features <= MAX_ROWS:
+            raise ModelFileError(f"a matrix cannot have {n_features!r:.60} columns")
+        self.budget.take(array_bytes(indptr, np.int64), "a sparse matrix")
         inside = len(indices) == 0 or (indices.min() >= 0 and indices.max() < n_features)
         ends = len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == len(data)
         if not inside or not ends or (np.diff(indptr) < 0).any():
             raise ModelFileError("the entries of a matrix lie outside of it")
+        growing = np.diff(indices) > 0
+        first = indptr[1:-1]  # the first entry of each row but the first one
+        growing[first[(first > 0) & (first < len(indices))] - 1] = True
+        if not growing.all():
+            raise ModelFileError("the entries of a matrix are not in order")
         return sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, n_features))
 
 
@@ -99,7 +114,3 @@ def _narrowed(array: np.ndarray) -> np.ndarray:
         if (narrow.astype(np.float64).view(np.int64) == array.view(np.int64)).all():
             return narrow
     return array
-
-
-def _most_columns(n_entries: int) -> int:
-    return max(MOST_STORED_COLUMNS, COLUMNS_PER_ENTRY * n_entries)

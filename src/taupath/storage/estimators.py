@@ -15,11 +15,12 @@ from taupath.estimators.selection import QuantileSVCCV
 from taupath.exceptions import ModelFileError
 from taupath.paths.jobs import QuantileClassification, QuantileRegression
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
+from taupath.storage.budget import Budget
 from taupath.storage.fingerprints import pack_fingerprints, unpack_fingerprints
 from taupath.storage.frozen import pack_frozen, unpack_frozen
-from taupath.storage.labels import pack_labels, unpack_labels, unpack_positive
+from taupath.storage.labels import pack_labels, unpack_classes, unpack_labels, unpack_positive
 from taupath.storage.paths import pack_path, unpack_path
-from taupath.validation import check_C, check_choice, check_range
+from taupath.validation import MAX_ROWS, check_C, check_choice, check_range
 
 # Parameters of how to fit, which do not change what is fitted.
 NOT_STORED = ("n_jobs", "verbose")
@@ -57,15 +58,22 @@ def unpack_estimator(
     found: dict[str, Any], arrays: StoredArrays
 ) -> QuantileSVC | QuantileSVR | FrozenClassifier:
     """Return the estimator of a description."""
-    kind = ESTIMATORS.get(found.get("estimator", ""))
+    name = found.get("estimator")
+    kind = ESTIMATORS.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise ModelFileError(f"it holds an unknown estimator, {found.get('estimator')!r}")
+        raise ModelFileError(f"it holds an unknown estimator, {name!r:.60}")
     estimator: QuantileSVC | QuantileSVR | FrozenClassifier = kind.unpack(found, arrays)
     _set_features(estimator, found)
     if isinstance(estimator, FrozenClassifier):
         return estimator
+    kernels = {getattr(path.data.kernel, "function", "linear") for path in estimator._all_paths()}
+    if kernels != {estimator.kernel}:
+        raise ModelFileError("the paths of an estimator have another kernel than it has")
     widths = {path.data.shape[1] for path in estimator._all_paths()}
-    if estimator.kernel != "precomputed" and widths != {estimator.n_features_in_}:
+    # a precomputed kernel has a column for each sample, and a path may have some of them
+    members = getattr(estimator, "_members", [None])
+    some = estimator.kernel == "precomputed" and members[0] is not None
+    if not some and widths != {estimator.n_features_in_}:
         raise ModelFileError("the paths of an estimator do not have its number of features")
     unpack_fingerprints(found["training"], arrays, estimator)
     return estimator
@@ -73,11 +81,12 @@ def unpack_estimator(
 
 def _set_features(estimator: Any, found: dict[str, Any]) -> None:
     n_features, names = found.get("n_features"), found.get("feature_names")
-    if type(n_features) is not int or n_features < 1:
-        raise ModelFileError(f"an estimator cannot have {n_features!r} features")
+    if type(n_features) is not int or not 1 <= n_features <= MAX_ROWS:
+        raise ModelFileError(f"an estimator cannot have {n_features!r:.60} features")
     estimator.n_features_in_ = n_features
     if names is not None:
-        if len(names) != n_features or not all(type(name) is str for name in names):
+        named = isinstance(names, list) and all(type(name) is str for name in names)
+        if not named or len(names) != n_features:
             raise ModelFileError("the names of the features are not those of an estimator")
         estimator.feature_names_in_ = np.array(names, dtype=object)
 
@@ -108,24 +117,27 @@ def _pack_classifier(
 
 
 def _unpack_classifier(found: dict[str, Any], arrays: StoredArrays) -> QuantileSVC:
-    paths: list[Any] = [unpack_path(path, arrays) for path in found.get("paths") or ()]
-    estimator = QuantileSVC(**_unpack_parameters(found.get("parameters")))
-    classes = unpack_labels(found.get("classes"))
+    estimator = QuantileSVC(**_unpack_parameters(found.get("parameters"), arrays.budget))
     check_choice(estimator.multi_class, "multi_class", ("ovo", "ovr"))
     check_tau(estimator.tau)
-    if len(classes) < 2:
-        raise ModelFileError(f"a classifier cannot have {len(classes)} classes")
+    if type(estimator.monotone) is not bool:
+        raise ModelFileError("monotone is neither true nor false")
+    classes = unpack_classes(found.get("classes"), arrays.budget)
+    described, members, k = found.get("paths"), found.get("members"), len(classes)
+    pairs = estimator.multi_class == "ovo" or k == 2
+    n_paths = k * (k - 1) // 2 if pairs else k
+    for each in (described, members):
+        if not isinstance(each, list) or len(each) != n_paths:
+            raise ModelFileError(f"{k} classes need {n_paths} paths, which are not there")
+    paths: list[Any] = [unpack_path(path, arrays) for path in found["paths"]]
+    right = len({path.method for path in paths}) == 1
+    if not right or any(path.job.kind != QuantileClassification.kind for path in paths):
+        raise ModelFileError("the paths of a classifier are of different kinds")
     estimator.classes_ = classes
-    if len(classes) == 2:
+    if k == 2:
         estimator.pos_label_ = unpack_positive(found, classes)
-    members = found.get("members")
-    n_paths = len(estimator._tasks())
-    right = len(paths) == n_paths and len({path.method for path in paths}) == 1
-    right = right and all(path.job.kind == QuantileClassification.kind for path in paths)
-    if not right or not isinstance(members, list) or len(members) != n_paths:
-        raise ModelFileError("the paths of a classifier do not match its classes")
     estimator._members = []
-    for member, path in zip(members, paths, strict=True):
+    for member, path in zip(found["members"], paths, strict=True):
         own = None if member is None else arrays.take(member, np.int64, path.data.shape[0])
         if own is not None and (own.min() < 0 or (np.diff(own) <= 0).any()):
             raise ModelFileError("the samples of a path are not in order")
@@ -153,11 +165,12 @@ def _pack_regressor(
 
 
 def _unpack_regressor(found: dict[str, Any], arrays: StoredArrays) -> QuantileSVR:
-    paths = [unpack_path(path, arrays) for path in found.get("paths") or ()]
-    estimator = QuantileSVR(**_unpack_parameters(found.get("parameters")))
-    if len(paths) != 1 or paths[0].job.kind != QuantileRegression.kind:
+    estimator = QuantileSVR(**_unpack_parameters(found.get("parameters"), arrays.budget))
+    described = found.get("paths")
+    path = unpack_path(described[0], arrays) if isinstance(described, list) and described else None
+    if path is None or len(found["paths"]) != 1 or path.job.kind != QuantileRegression.kind:
         raise ModelFileError("a regressor must have a single path, of quantile regressions")
-    estimator._set_paths([paths[0]])
+    estimator._set_paths([path])
     estimator.calibration_ = _unpack_calibration(found.get("calibration"), arrays)
     return estimator
 
@@ -181,7 +194,7 @@ def _unpack_calibration(found: Any, arrays: StoredArrays) -> Calibration | None:
     n_effective = check_C(found.get("n_effective"), "n_effective")
     growing = all((np.diff(array) >= 0.0).all() for array in (level, step, share))
     inside = len(level) > 0 and level[0] >= 0.0 and level[-1] <= 1.0 and np.isfinite(step[0])
-    if not growing or not inside or np.isnan(step).any():
+    if not growing or not inside or np.isnan(step).any() or not np.isfinite(share).all():
         raise ModelFileError("the calibration of a regressor is out of range or not increasing")
     return Calibration(level, step, share, n_effective)
 
@@ -215,7 +228,7 @@ def _pack_parameters(given: dict[str, Any]) -> dict[str, Any]:
     return parameters
 
 
-def _unpack_parameters(found: Any) -> dict[str, Any]:
+def _unpack_parameters(found: Any, budget: Budget) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ModelFileError("the parameters of an estimator are missing")
     parameters = dict(found)
@@ -223,7 +236,7 @@ def _unpack_parameters(found: Any) -> dict[str, Any]:
         parameters["tau_range"] = check_range(parameters["tau_range"])
     weight = parameters.get("class_weight")
     if isinstance(weight, dict):
-        labels = unpack_labels(weight.get("labels")).tolist()
+        labels = unpack_labels(weight.get("labels"), budget).tolist()
         weights = [float(each) for each in weight.get("weights") or ()]
         parameters["class_weight"] = dict(zip(labels, weights, strict=True))
     return parameters

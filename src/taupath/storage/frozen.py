@@ -9,9 +9,9 @@ from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.exceptions import ModelFileError
 from taupath.paths.kernels import make_kernel
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
-from taupath.storage.labels import pack_labels, unpack_labels, unpack_positive
+from taupath.storage.labels import pack_labels, unpack_classes, unpack_positive
 from taupath.storage.paths import pack_kernel
-from taupath.validation import check_features, check_real
+from taupath.validation import MAX_ROWS, check_real
 
 
 def pack_frozen(
@@ -42,8 +42,9 @@ def pack_frozen(
 
 def unpack_frozen(found: dict[str, Any], arrays: StoredArrays) -> FrozenClassifier:
     """Return the classifier of a description; the caller names its features."""
-    classes, n_features = unpack_labels(found.get("classes")), found.get("n_features")
-    if len(classes) != 2 or type(n_features) is not int:
+    classes = unpack_classes(found.get("classes"), arrays.budget)
+    n_features = found.get("n_features")
+    if len(classes) != 2 or type(n_features) is not int or not 0 < n_features <= MAX_ROWS:
         raise ModelFileError("a classifier of one τ has two classes and some features")
     positive = unpack_positive(found, classes)
     about = (check_tau(found.get("tau")), classes, positive, n_features, None)
@@ -65,7 +66,7 @@ def unpack_frozen(found: dict[str, Any], arrays: StoredArrays) -> FrozenClassifi
         if len(support) and support[-1] >= n_features:
             raise ModelFileError("some support vectors are not among the training samples")
     elif len(support):
-        vectors = check_features(arrays.take_matrix(found.get("support_vectors")))
+        vectors = arrays.take_features(found.get("support_vectors")).features
         if vectors.shape != (len(support), n_features):
             raise ModelFileError("the support vectors have another shape than they should")
     else:

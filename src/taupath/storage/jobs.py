@@ -6,9 +6,17 @@ from typing import Any
 import numpy as np
 
 from taupath.exceptions import ModelFileError
-from taupath.paths.jobs import Job, QuantileClassification, QuantileRegression, Regularization
+from taupath.paths.jobs import (
+    Job,
+    QuantileClassification,
+    QuantileRegression,
+    Regularization,
+    label_responses,
+)
+from taupath.paths.training_data import Responses
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
-from taupath.storage.labels import pack_labels, unpack_labels
+from taupath.storage.budget import PER_SAMPLE, Budget
+from taupath.storage.labels import pack_labels, unpack_classes
 from taupath.validation import check_C, check_real
 
 
@@ -27,35 +35,38 @@ def pack_samples(data: Any, arrays: ArraysToWrite) -> dict[str, Any]:
     }
 
 
-def unpack_responses(
-    found: dict[str, Any], arrays: StoredArrays, job: Job, n: int
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return y of n samples as users give it, and their weights, None if all are 1."""
+def unpack_responses(found: dict[str, Any], arrays: StoredArrays, job: Job, n: int) -> Responses:
+    """Return signs, targets and weights of n samples."""
+    arrays.budget.take(PER_SAMPLE * n, "the samples of a path")
     y, weight = arrays.take(found.get("y"), np.float64, n), found.get("weight")
-    if job.classes is not None:
-        y = np.asarray(job.classes[(y > 0.0).astype(int)])
-    return y, None if weight is None else arrays.take(weight, np.float64, n)
+    if weight is not None:
+        weight = arrays.take(weight, np.float64, n)
+    if job.classes is None:
+        return job.responses(y, n, weight)
+    if not (np.abs(y) == 1.0).all():
+        raise ModelFileError("the sign of a sample is neither 1 nor -1")
+    return label_responses(y > 0.0, n, weight)[1]  # labels could be long
 
 
-def _regularization(found: dict[str, Any], C_max: Any) -> Job:
+def _regularization(found: dict[str, Any], C_max: Any, budget: Budget) -> Job:
     tau = check_real(found.get("tau"), "tau")
     if not 0.0 < tau < 1.0:
         raise ModelFileError(f"there is no path over C at tau={tau!r}")
-    return Regularization(tau, check_C(C_max, "C_max"), _classes(found))
+    return Regularization(tau, check_C(C_max, "C_max"), _classes(found, budget))
 
 
-def _classes(found: dict[str, Any]) -> np.ndarray:
-    classes = unpack_labels(found.get("classes"))
+def _classes(found: dict[str, Any], budget: Budget) -> np.ndarray:
+    classes = unpack_classes(found.get("classes"), budget)
     if len(classes) != 2:
         raise ModelFileError(f"a path has two classes, not {len(classes)}")
     return classes
 
 
 # Each kind of job from its description and C_max.
-JOBS: dict[str, Callable[[dict[str, Any], Any], Job]] = {
-    QuantileClassification.kind: lambda found, _: QuantileClassification(
-        check_C(found.get("C")), _classes(found)
+JOBS: dict[str, Callable[[dict[str, Any], Any, Budget], Job]] = {
+    QuantileClassification.kind: lambda found, _, budget: QuantileClassification(
+        check_C(found.get("C")), _classes(found, budget)
     ),
     Regularization.kind: _regularization,
-    QuantileRegression.kind: lambda found, _: QuantileRegression(check_C(found.get("C"))),
+    QuantileRegression.kind: lambda found, *_: QuantileRegression(check_C(found.get("C"))),
 }

@@ -9,11 +9,14 @@ from taupath.exceptions import ModelFileError
 from taupath.models.model import Model
 from taupath.paths.path import SolutionPath
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
+from taupath.storage.budget import Budget, TooMuchMemory
 from taupath.storage.container import read_container, write_container
 from taupath.storage.estimators import ESTIMATORS, Kind, pack_estimator, unpack_estimator
 from taupath.storage.models import pack_model, unpack_model
 from taupath.storage.paths import pack_path, unpack_path
 
+# Most characters of an error that quotes a file.
+LONGEST_MESSAGE = 300
 # By the member of the description that tells the kind. The first one present decides: a model's
 # description has the members of its estimator, too.
 _KINDS = {
@@ -75,7 +78,7 @@ def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -
     write_container(file, kind.pack(model, arrays, data), arrays.by_name)
 
 
-def load(file: "str | os.PathLike[str]") -> Any:
+def load(file: "str | os.PathLike[str]", *, max_bytes: float | None = None) -> Any:
     """Return the path, the estimator or the trained model that a file holds.
 
     No code in a file is run. Its checksum is compared first: a file that was cut off or altered is
@@ -85,27 +88,54 @@ def load(file: "str | os.PathLike[str]") -> Any:
     ----------
     file : path
         A file that ``save`` wrote, by this version of taupath or an earlier one.
+    max_bytes : float, optional
+        The most memory that loading the model, and then reading one of its paths, may take. A file
+        that claims more is refused before the memory is taken. By default 800 MB, and 16 bytes more
+        for each byte of the file. For kernels, rows that do not fit are computed when they are
+        needed.
 
     Returns
     -------
     SolutionPath, QuantileSVC, QuantileSVR, FrozenClassifier or Model
         What was stored; its numbers are the same as before. A `Model` is what ``taupath fit`` or
-        `save` of a pipeline wrote: it predicts for data frames and raw files.
+        `save` of a pipeline wrote: it predicts for data frames and raw files. Its certificate,
+        ``trained["certificate"]``, is the stored one, as is `SolutionPath.stated`: `load` does not
+        compute it again.
 
     Raises
     ------
     ModelFileError
-        If the file is not a model file, is damaged, or was written by a later version.
+        If the file is not a model file, is damaged, claims too much memory, or was written by a
+        later version.
     OSError
         If it cannot be read.
     """
-    content, arrays = read_container(file)
-    member = next((member for member in _KINDS if member in content), "estimator")
+    budget = Budget(file, max_bytes)
     try:
-        return _KINDS[member].unpack({**_IF_ABSENT, **content}, StoredArrays(arrays))
-    except ModelFileError as error:
-        raise ModelFileError(f"{file} is damaged: {error}") from None
+        content, arrays = read_container(file, budget)
+        return _unpack(file, content, StoredArrays(arrays, budget))
     except MemoryError:
         raise ModelFileError(f"{file} holds more than fits into memory") from None
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
-        raise ModelFileError(f"{file} is damaged: {error}") from error
+
+
+def _unpack(file: Any, content: dict[str, Any], arrays: StoredArrays) -> Any:
+    """Return what a file holds; anything that goes wrong is the file's fault."""
+    member = next((member for member in _KINDS if member in content), "estimator")
+    try:
+        return _KINDS[member].unpack({**_IF_ABSENT, **content}, arrays)
+    except TooMuchMemory:
+        raise
+    except ModelFileError as error:
+        raise ModelFileError(f"{file} is damaged: {_one_line(error)}") from None
+    except KeyError as error:
+        raise ModelFileError(f"{file} is damaged: {error.args[0]!r:.60} is missing") from error
+    except (AttributeError, IndexError) as error:
+        raise ModelFileError(f"{file} is damaged: it describes no model") from error
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise ModelFileError(f"{file} is damaged: {_one_line(error)}") from error
+
+
+def _one_line(error: Exception) -> str:
+    """Return the message of an error, which may quote the file, short and printable."""
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(error)[:LONGEST_MESSAGE])
+    return shown + "…" * (len(str(error)) > LONGEST_MESSAGE)

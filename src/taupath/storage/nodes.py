@@ -1,6 +1,5 @@
 """Approximate and simplified paths: decision functions at nodes, with or without training data."""
 
-from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -19,14 +18,13 @@ from taupath.paths.intercept import Intercept
 from taupath.paths.jobs import Regularization
 from taupath.paths.solutions import Solutions
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
+from taupath.storage.certificates import pack_certificate, unpack_certificate
 from taupath.storage.jobs import JOBS, pack_job, pack_samples, unpack_responses
 from taupath.storage.records import unpack_counters
-from taupath.validation import LARGEST, check_choice, check_positive, check_real
+from taupath.validation import LARGEST, MAX_ROWS, check_choice, check_positive, check_real
 
 # The kind of a path of functions at nodes is this and the kind of its job.
 FUNCTIONS = "functions of "
-# Samples or features are fewer than this: their indices have 32 bits.
-MOST_STORED = 1 << 31
 
 
 def pack_nodes(solutions: AtNodes, arrays: ArraysToWrite, data: bool | None) -> dict[str, Any]:
@@ -85,7 +83,7 @@ def _pack(
         "w": arrays.put("w", w),
         "smoothings": None,
         "tol": solutions.tol,
-        "certificate": asdict(stated),
+        "certificate": pack_certificate(stated),
         "counters": {name: int(count) for name, count in solutions.counters.items()},
         "data": None,
     }
@@ -100,8 +98,8 @@ def _pack(
 def unpack_functions(found: dict[str, Any], arrays: StoredArrays, kind: str) -> Solutions:
     """Return the solutions of a description, for a job of this kind."""
     n, d = found.get("samples"), found.get("features")
-    if type(n) is not int or type(d) is not int or not 0 < min(n, d) <= max(n, d) < MOST_STORED:
-        raise ModelFileError(f"a path cannot have {n!r} samples with {d!r} features")
+    if type(n) is not int or type(d) is not int or not 0 < min(n, d) <= max(n, d) <= MAX_ROWS:
+        raise ModelFileError(f"a path cannot have {n!r:.60} samples with {d!r:.60} features")
     constant = _constant(found)
     nodes = arrays.take(found.get("nodes"), np.float64)
     w = arrays.take(found.get("w"), np.float64, len(nodes), ndim=2)
@@ -113,12 +111,12 @@ def unpack_functions(found: dict[str, Any], arrays: StoredArrays, kind: str) -> 
     if over_C and smoothings is not None:
         raise ModelFileError("a path over C is not solved at nodes")
     solutions = FunctionsOnly(
-        JOBS[kind](found, float(nodes[-1])),
+        JOBS[kind](found, float(nodes[-1]), arrays.budget),
         AbsentData((n, d), constant),
         Interpolation(nodes, w, constant.bias),
         unpack_counters(found.get("counters")),
         check_positive(found.get("tol"), "tol"),
-        _certificate(found.get("certificate")),
+        unpack_certificate(found.get("certificate")),
         smoothings,
     )
     return solutions if found.get("data") is None else _attached(solutions, found["data"], arrays)
@@ -136,9 +134,11 @@ def _attached(solutions: FunctionsOnly, found: Any, arrays: StoredArrays) -> Sol
     if not isinstance(found, dict) or solutions.smoothings is None:
         raise ModelFileError("the description of the data of a path is missing")
     single = found.get("single") is True
-    X = arrays.take_matrix(found.get("X"), np.float32 if single else np.float64)
-    y, weight = unpack_responses(found, arrays, solutions.job, solutions.data.shape[0])
-    return solutions.attach(X, y, weight)
+    X = arrays.take_features(found.get("X"), single)
+    n = solutions.data.shape[0]
+    if X.shape[0] != n:
+        raise ModelFileError(f"there are {X.shape[0]} samples where there should be {n}")
+    return solutions.with_data(X, unpack_responses(found, arrays, solutions.job, n))
 
 
 def _constant(found: dict[str, Any]) -> Intercept:
@@ -160,13 +160,3 @@ def _smoothings(found: Any, arrays: StoredArrays, n_nodes: int) -> list[Smoothin
     if centre.shape[1] != 2 or not finite or not (width > 0.0).all():
         raise ModelFileError("the smoothing of the loss at the nodes is missing or out of range")
     return [Smoothing(float(each), both) for each, both in zip(width, centre, strict=True)]
-
-
-def _certificate(found: Any) -> Certificate:
-    names = {field.name for field in fields(Certificate)}
-    if not isinstance(found, dict) or set(found) != names:
-        raise ModelFileError("the certificate of a path is missing")
-    kinds = {"complete": bool, "continuum": bool, "n_checked": int}
-    if not all(type(value) is kinds.get(name, float) for name, value in found.items()):
-        raise ModelFileError("the certificate of a path holds values of the wrong type")
-    return Certificate(**found)

@@ -1,7 +1,8 @@
 """Paths: what was solved, on which data, and the records of exact ones."""
 
-import warnings
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NoReturn
 
@@ -10,18 +11,20 @@ import numpy as np
 from taupath.approximate.simplify import AtKinks
 from taupath.approximate.solutions import AtNodes
 from taupath.cluster.solutions import OnCluster
-from taupath.engine.solver import Record
-from taupath.exceptions import IndefiniteKernelWarning, ModelFileError
+from taupath.engine.record import Record
+from taupath.exceptions import ModelFileError
 from taupath.fitting.detached import FunctionsOnly
+from taupath.paths.intercept import make_intercept
 from taupath.paths.jobs import Job, QuantileRegression, Regularization, Way
-from taupath.paths.kernel_data import MEGABYTE
-from taupath.paths.kernels import Kernel
-from taupath.paths.options import Options, make_training_data
+from taupath.paths.kernel_data import FEWEST_ROWS, MEGABYTE
+from taupath.paths.kernels import Kernel, make_kernel
+from taupath.paths.options import Options, centred_data, make_training_data
 from taupath.paths.path import SolutionPath
 from taupath.paths.solutions import Solutions
-from taupath.paths.training_data import TrainingData
+from taupath.paths.training_data import Responses, TrainingData
 from taupath.paths.walked import ConstantPiece, Walked, WalkedPiece, constant_piece
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
+from taupath.storage.budget import KERNEL_COPIES, Budget, record_bytes
 from taupath.storage.jobs import JOBS, pack_job, pack_samples, unpack_responses
 from taupath.storage.nodes import (
     FUNCTIONS,
@@ -32,8 +35,8 @@ from taupath.storage.nodes import (
     pack_on_cluster,
     unpack_functions,
 )
-from taupath.storage.records import pack_record, unpack_record
-from taupath.validation import check_C, check_features, check_positive, check_range, check_real
+from taupath.storage.records import most_free, pack_record, unpack_record
+from taupath.validation import LARGEST, check_positive, check_range, check_real
 
 # Which walks of a path went backward: one thread; two threads from the ends; two threads with a
 # start in the middle as well; and the same with the ends of the path exchanged.
@@ -45,8 +48,6 @@ WAYS = [
     [True, True],
     [True, False, True],
 ]
-# Most megabytes that a file can ask for to keep a kernel matrix.
-LARGEST_CACHE = 2000.0
 
 
 def pack_path(
@@ -106,8 +107,13 @@ def _pack_exact(
     job, data = solutions.job, solutions.data
     found = pack_samples(data, arrays) | pack_kernel(data.kernel) | pack_job(job)
     found |= {"intercept": data.constant.kind, "path": job.kind}
+    if data.distinct is not data:
+        found["distinct"] = data.distinct.shape[0]
     if data.kernel is not None:
         found["cache_size"] = data.budget / MEGABYTE
+    if data.centred:
+        found["centred"] = True
+        found["shift"] = None if data.shift is None else arrays.put("shift", data.shift)
     regression = isinstance(job, QuantileRegression)
     pieces = [piece for piece in solutions.pieces if not isinstance(piece, ConstantPiece)]
     found["walks"] = []
@@ -117,6 +123,8 @@ def _pack_exact(
         found["walks"].append({**how, "record": pack_record(record_of(piece), arrays)})
     if regression:
         found |= {"range": solutions.range, "unit": pieces[0].way.unit if pieces else None}
+        if pieces and pieces[0].way.centre:
+            found["centre"] = pieces[0].way.centre
     if isinstance(job, Regularization):
         found["C_max"] = job.C_max
     return found
@@ -148,15 +156,15 @@ def unpack_path(found: Any, arrays: StoredArrays) -> SolutionPath:
         if kind in JOBS:
             return SolutionPath(_unpack_exact(found, arrays, kind))
         return SolutionPath(unpack_functions(found, arrays, kind.removeprefix(FUNCTIONS)))
-    raise ModelFileError(f"it holds a path of an unknown kind, {kind!r}")
+    raise ModelFileError(f"it holds a path of an unknown kind, {kind!r:.60}")
 
 
 def _unpack_exact(found: dict[str, Any], arrays: StoredArrays, kind: str) -> Solutions:
     """Return exact solutions, or those at some of the kinks."""
-    job = JOBS[kind](found, found.get("C_max"))
+    job = JOBS[kind](found, found.get("C_max"), arrays.budget)
     data = _unpack_data(found, arrays, job)
     unpack = _regression_walks if isinstance(job, QuantileRegression) else _classification_walks
-    walked = Walked(job, data, unpack(found, arrays, job, data))
+    walked = Walked(job, data, unpack(found, arrays, job, data.distinct))
     if "nodes" not in found:
         return walked
     nodes = arrays.take(found["nodes"], np.float64)
@@ -168,37 +176,98 @@ def _unpack_exact(found: dict[str, Any], arrays: StoredArrays, kind: str) -> Sol
 
 def _unpack_data(found: dict[str, Any], arrays: StoredArrays, job: Job) -> TrainingData:
     """Return the training data of an exact path."""
-    X = check_features(arrays.take_matrix(found.get("X")))
+    X = arrays.take_features(found.get("X")).features
     kernel, intercept = found.get("kernel"), found.get("intercept")
     if not isinstance(kernel, str) or not isinstance(intercept, str):
         raise ModelFileError("kernel and intercept are missing")
-    y, weight = unpack_responses(found, arrays, job, X.shape[0])
-    options = Options(
-        kernel,
-        found.get("gamma", 1.0),
-        found.get("degree", 3),
-        found.get("coef0", 0.0),
-        intercept,
-        min(check_real(found.get("cache_size", 1.0), "cache_size"), LARGEST_CACHE),
+    if kernel == "precomputed" and not isinstance(X, np.ndarray):
+        raise ModelFileError("a kernel matrix is not stored as a sparse one")
+    options = Options(kernel, intercept=intercept)
+    if kernel != "linear":
+        gamma = check_positive(found.get("gamma"), "gamma")
+        options = replace(options, gamma=gamma, degree=found["degree"], coef0=found["coef0"])
+        cache_size = check_positive(found.get("cache_size"), "cache_size")
+        cache = _cache(MEGABYTE * cache_size, X, options, arrays.budget)
+        options = replace(options, cache_size=cache / MEGABYTE)
+    responses = unpack_responses(found, arrays, job, X.shape[0])
+    distinct, centred = found.get("distinct"), found.get("centred") is True
+    shift = _unpack_shift(found, arrays, X) if centred else None
+
+    def with_free(X: Any, responses: Responses) -> TrainingData:
+        if centred:
+            return centred_data(X, responses, shift)
+        return TrainingData(X, responses, make_intercept(intercept, X))
+
+    data = make_training_data(
+        X, responses, options, known=True, merge=distinct is not None, with_free=with_free
     )
-    with warnings.catch_warnings():  # the warning was given when the model was trained
-        warnings.simplefilter("ignore", IndefiniteKernelWarning)
-        return make_training_data(X, job.responses(y, X.shape[0], weight), options)
+    if distinct not in (None, data.distinct.shape[0]):
+        raise ModelFileError(f"the samples of a path are not {distinct!r} different ones")
+    data.centred = data.distinct.centred = centred and intercept == "free"
+    return data
+
+
+def _cache(stored: float, X: Any, options: Options, budget: Budget) -> float:
+    """Return the bytes for a kernel matrix: those stored, or as many as the budget has left.
+
+    Rows that are not kept are computed when they are needed. A matrix that may be indefinite is
+    kept if it was: it is not used as it is.
+    """
+    n = X.shape[0]
+    matrix = 8.0 * n * n
+    if matrix <= stored and KERNEL_COPIES * matrix > budget.left:
+        kernel = make_kernel(options.kernel, options.gamma, options.degree, options.coef0, X)
+        if kernel is not None and not kernel.positive:
+            budget.read(KERNEL_COPIES * matrix, f"the kernel matrix of {n} samples")
+        stored = min(stored, matrix - 1.0)
+    if stored < matrix:
+        budget.read(8.0 * FEWEST_ROWS * n, f"rows of the kernel matrix of {n} samples")
+        stored = min(stored, max(budget.left, 8.0 * FEWEST_ROWS * n))
+    return stored
+
+
+def _unpack_walks(
+    found: dict[str, Any], arrays: StoredArrays, data: TrainingData
+) -> list[tuple[dict[str, Any], Record]]:
+    """Return the descriptions of the walks of a path, each with its record."""
+    walks, (n, d) = found.get("walks"), data.shape
+    if not isinstance(walks, list) or not 0 < len(walks) <= max(map(len, WAYS)):
+        raise ModelFileError("the walks of a path are missing, or there are too many")
+    by_kernel, pieces, memory = data.kernel is not None, [], 0.0
+    for walk in walks:
+        if not isinstance(walk, dict):
+            raise ModelFileError("the description of a walk is missing")
+        record = unpack_record(walk.get("record"), arrays, n)
+        memory += record_bytes(most_free(record), n if by_kernel else d + 1)
+        pieces.append((walk, record))
+    arrays.budget.read(memory, f"solutions of a path of {n} samples and {d} features")
+    return pieces
+
+
+def _unpack_shift(found: dict[str, Any], arrays: StoredArrays, X: Any) -> np.ndarray | None:
+    """Return what walks subtract from each sample, None for nothing."""
+    if found.get("shift") is None:
+        return None
+    shift = arrays.take(found["shift"], np.float64, X.shape[1])
+    if not isinstance(X, np.ndarray) or not (np.abs(shift) <= LARGEST).all():
+        raise ModelFileError("the shift of a path does not fit its data")
+    return shift
 
 
 def _classification_walks(
     found: dict[str, Any], arrays: StoredArrays, job: Job, data: TrainingData
 ) -> list[WalkedPiece]:
     """Return walks over τ that follow one another, or the single walk over C."""
-    pieces = []
-    for walk in found.get("walks") or ():
-        record = unpack_record(walk.get("record"), arrays, data.shape[0], data.most_free)
-        pieces.append((walk.get("backward"), record))
-    if [backward for backward, _ in pieces] not in WAYS:
+    walks = _unpack_walks(found, arrays, data)
+    directions: list[Any] = [walk.get("backward") for walk, _ in walks]
+    if directions not in WAYS or not all(type(backward) is bool for backward in directions):
         raise ModelFileError("the walks of a path go in impossible directions")
+    pieces = [(backward, record) for backward, (_, record) in zip(directions, walks, strict=True)]
     ends = [_ends(*piece) for piece in pieces]
     if any(one[1] != other[0] for one, other in pairwise(ends)):
         raise ModelFileError("the walks of a path do not meet")
+    if not ends[0][0] < ends[-1][1]:
+        raise ModelFileError("a path ends where it begins")
     if isinstance(job, Regularization) and (pieces[0][0], *ends) != (False, (0.0, 1.0)):
         raise ModelFileError("a path over C is walked from 0 to C_max at once")
     return [WalkedPiece(job, data, Way(backward), record) for backward, record in pieces]
@@ -212,15 +281,19 @@ def _regression_walks(
     constant = constant_piece(data, begin, end)
     if constant is not None:
         return [constant]
-    unit = check_C(found.get("unit"), "unit")
+    unit = check_positive(found.get("unit"), "unit")
+    centre = check_real(found.get("centre", 0.0), "centre")
+    if abs(centre) > LARGEST or (centre and not data.centred):
+        raise ModelFileError(f"y of a path cannot be centred at {centre!r}")
+    if not (math.isfinite(job.C / unit) and np.isfinite(data.target / unit).all()):
+        raise ModelFileError(f"numbers are too large in units of {unit!r}")
     pieces, at = [], begin
-    for walk in found.get("walks") or ():
+    for walk, record in _unpack_walks(found, arrays, data):
         turned, rise = walk.get("turned"), check_real(walk.get("rise"), "rise")
-        record = unpack_record(walk.get("record"), arrays, data.shape[0], data.most_free)
         first, last = _ends(not turned, record)
         if type(turned) is not bool or not 0.0 < rise <= 1.0 or first != at:
             raise ModelFileError("the walks of a path do not fit together")
-        pieces.append(WalkedPiece(job, data, Way(not turned, turned, unit, rise), record))
+        pieces.append(WalkedPiece(job, data, Way(not turned, turned, unit, rise, centre), record))
         at = last
     if at != end:
         raise ModelFileError("the walks of a path do not reach its end")

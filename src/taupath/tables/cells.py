@@ -7,7 +7,7 @@ import numpy as np
 
 # Python's float() also accepts 1_000 and digits of other scripts, which are text in a table.
 _NUMERAL = re.compile(
-    r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE
+    r"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE
 )
 
 # Truth values, in lower case, as numbers.
@@ -62,10 +62,17 @@ def as_text(cells: Sequence[str], known: dict[str, str]) -> np.ndarray:
     return values
 
 
-def as_column(cells: Sequence[str]) -> np.ndarray:
-    """Return cells as numbers if all of them are, else as text."""
-    numbers = as_numbers(cells)
-    return as_text(cells, {}) if numbers is None else numbers
+def as_column(cells: Sequence[str], text: bool = False) -> np.ndarray:
+    """Return cells as numbers if all of them are and it is not to be `text`, else as text.
+
+    Each different cell is looked at once: a long one may be there many times.
+    """
+    distinct = list(dict.fromkeys(cells))
+    values = None if text else as_numbers(distinct)
+    if values is None:
+        values = as_text(distinct, {})
+    place = dict(zip(distinct, values, strict=True))
+    return np.fromiter((place[cell] for cell in cells), dtype=values.dtype, count=len(cells))
 
 
 def numbers_in(values: np.ndarray) -> np.ndarray | None:

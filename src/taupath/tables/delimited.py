@@ -24,8 +24,8 @@ SEPARATORS = "\t;|,"
 BLANKS = " "
 # Rows from which the separator and the header are guessed.
 LINES_LOOKED_AT = 100
-# Rows converted at a time, which bounds the memory for cells as text.
-ROWS_PER_BLOCK = 4096
+# Cells converted at a time, which bounds the memory for cells as text.
+CELLS_PER_BLOCK = 1 << 18
 
 
 def check_text(data: bytes, source: str) -> None:
@@ -140,6 +140,7 @@ def _blocks(
     block: list[list[str]] = []
     n_rows = 0
     n_lines = rows.data.count(b"\n") + 1
+    at_a_time = CELLS_PER_BLOCK // width + 1
     for line, row in itertools.islice(rows, int(skip_first), None):
         if len(row) != width:
             raise TableError(
@@ -148,9 +149,9 @@ def _blocks(
             )
         lines.append(line)
         block.append(row)
-        if len(block) == ROWS_PER_BLOCK:
+        if len(block) == at_a_time:
             yield lines, block
-            n_rows += ROWS_PER_BLOCK
+            n_rows += at_a_time
             if progress is not None:
                 progress(min(line / n_lines, 1.0), n_rows)
             lines, block = [], []

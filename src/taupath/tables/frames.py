@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from taupath.tables.cells import as_text, show_number
-from taupath.tables.messages import listed
+from taupath.tables.messages import listed, quoted
 from taupath.tables.reading import read_table
 from taupath.tables.table import Table, TableError, check_names
 
@@ -48,7 +48,7 @@ def as_table(data: Any) -> Table:
     columns: dict[str, np.ndarray] = {}
     unusable: dict[str, str] = {}
     for name in names:
-        values, other = _converted(_array(data[name], f"{source}, column {str(name)!r}"))
+        values, other = _converted(_array(data[name], f"{source}, column {quoted(str(name))}"))
         columns[str(name)] = values
         if other is not None:
             unusable[str(name)] = other

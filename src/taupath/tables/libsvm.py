@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from taupath.choices import SPARSE_COLUMNS
 from taupath.tables.cells import parse_number
 from taupath.tables.delimited import Progress, check_text
+from taupath.tables.limits import HIGHEST_INDEX, too_many_features
 from taupath.tables.messages import one_line, quoted
 from taupath.tables.table import Table, TableError
 
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
 
 # Bytes read at a time (8 MB): between them progress is shown and Ctrl-C is noticed.
 PIECE = 1 << 23
-# Indices are 32-bit integers in the compiled core.
-HIGHEST_INDEX = 2**31 - 1
 
 _BOM = b"\xef\xbb\xbf"
 _FEATURE = re.compile(rb"(?:\d+|qid):\S+")
@@ -35,12 +35,18 @@ def looks_like_libsvm(data: bytes) -> bool:
     return sum(alike) * 2 > len(lines)
 
 
-def read_libsvm(data: bytes, source: str, *, progress: Progress | None = None) -> Table:
+def read_libsvm(
+    data: bytes,
+    source: str,
+    *,
+    max_features: int = SPARSE_COLUMNS,
+    progress: Progress | None = None,
+) -> Table:
     """Return the matrix and the labels in a text of LIBSVM format.
 
     Comments from ``#`` to the end of a line and query numbers ``qid:…`` are left out. A
     `TableError` names the first line with a label or a feature that is not a finite number, or with
-    indices that do not increase from one.
+    indices that do not increase from one or are above `max_features`.
     """
     import scipy.sparse as sp
 
@@ -51,7 +57,7 @@ def read_libsvm(data: bytes, source: str, *, progress: Progress | None = None) -
     while begin < len(data):
         end = data.find(b"\n", begin + PIECE) + 1 or len(data)
         piece, begin = data[begin:end], end
-        matrix, label = _read_piece(piece, source, n_before)
+        matrix, label = _read_piece(piece, source, n_before, max_features)
         matrices.append(matrix)
         labels.append(label)
         n_before += piece.count(b"\n")
@@ -69,7 +75,9 @@ def read_libsvm(data: bytes, source: str, *, progress: Progress | None = None) -
     return Table(source, matrix=matrix, labels=np.concatenate(labels), lines=_lines(data, n_rows))
 
 
-def _read_piece(piece: bytes, source: str, n_before: int) -> "tuple[sp.csr_array, np.ndarray]":
+def _read_piece(
+    piece: bytes, source: str, n_before: int, most: int
+) -> "tuple[sp.csr_array, np.ndarray]":
     """Return matrix and labels of the lines after the first `n_before`."""
     import scipy.sparse as sp
     from sklearn.datasets import load_svmlight_file
@@ -77,11 +85,12 @@ def _read_piece(piece: bytes, source: str, n_before: int) -> "tuple[sp.csr_array
     try:
         matrix, labels = load_svmlight_file(io.BytesIO(piece), dtype=np.float64, zero_based=False)
     except (ValueError, OverflowError) as error:
-        _check_lines(piece, source, n_before)
+        _check_lines(piece, source, n_before, most)
         raise TableError(f"{source}: it cannot be read: {one_line(error)}") from error
     # Python's float() accepts 1_000, NaN and infinity.
-    if b"_" in piece or not (np.isfinite(matrix.data).all() and np.isfinite(labels).all()):
-        _check_lines(piece, source, n_before)
+    finite = np.isfinite(matrix.data).all() and np.isfinite(labels).all()
+    if b"_" in piece or matrix.shape[1] > most or not finite:
+        _check_lines(piece, source, n_before, most)
     return sp.csr_array(matrix), labels
 
 
@@ -100,15 +109,15 @@ def _lines(data: bytes, n_rows: int) -> np.ndarray | None:
     return np.fromiter((number for number, _ in _contents(data)), dtype=np.intp, count=n_rows)
 
 
-def _check_lines(piece: bytes, source: str, n_before: int) -> None:
+def _check_lines(piece: bytes, source: str, n_before: int, most: int) -> None:
     """Raise an error about the first line that is wrong, if there is one."""
     for number, content in _contents(piece):
-        reason = _wrong([token.decode() for token in content.split()])
+        reason = _wrong([token.decode() for token in content.split()], most)
         if reason is not None:
             raise TableError(f"{source}, line {n_before + number}: {reason}")
 
 
-def _wrong(tokens: list[str]) -> str | None:
+def _wrong(tokens: list[str], most: int) -> str | None:
     """Return what is wrong with a line, or None."""
     label, *features = tokens
     reason = _wrong_label(label)
@@ -126,8 +135,10 @@ def _wrong(tokens: list[str]) -> str | None:
         digits = index.lstrip("0")
         if not digits:
             return f"{quoted(feature)}: features are counted from one; add one to every index"
-        if len(digits) > len(str(HIGHEST_INDEX)) or int(digits) > HIGHEST_INDEX:
-            return f"{quoted(feature)}: the index is above {HIGHEST_INDEX}"
+        if len(digits) > len(str(HIGHEST_INDEX)):
+            return f"{quoted(feature)}: the index is above {HIGHEST_INDEX}, the last possible"
+        if int(digits) > most:
+            return too_many_features(int(digits), most)
         if int(digits) <= previous:
             return f"{quoted(feature)}: the index comes after {previous}; indices must increase"
         previous = int(digits)

@@ -1,23 +1,17 @@
 """Reading a table in any format, recognised by the name of the file or by its content."""
 
-import bz2
-import gzip
 import os
-import sys
-import zlib
 from collections.abc import Collection
-from pathlib import Path
 
-from taupath.choices import FORMATS
+from taupath.choices import FORMATS, SPARSE_COLUMNS
 from taupath.tables.delimited import BLANKS, Progress, read_delimited
-from taupath.tables.formats import COMPRESSIONS, format_of
+from taupath.tables.formats import format_of
 from taupath.tables.libsvm import looks_like_libsvm, read_libsvm
-from taupath.tables.messages import one_line
+from taupath.tables.limits import HIGHEST_INDEX
 from taupath.tables.npz import read_npz
+from taupath.tables.opening import opened
 from taupath.tables.parquet import read_parquet
 from taupath.tables.table import Table, TableError
-
-_SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 
 # Delimiters that can be asked for by name: a tab is hard to type in a shell.
 _DELIMITERS = {
@@ -36,6 +30,8 @@ def read_table(
     format: str | None = None,
     delimiter: str | None = None,
     as_text: Collection[str] = (),
+    max_bytes: int | None = None,
+    max_features: int = SPARSE_COLUMNS,
     progress: Progress | None = None,
 ) -> Table:
     """Return the table in a file.
@@ -55,6 +51,12 @@ def read_table(
         from the content.
     as_text : collection of str
         Names of columns whose cells stay as they are written, even if all of them are numbers.
+    max_bytes : int, optional
+        Largest size of the table: bytes of the text after decompression, of the arrays of NumPy,
+        or of the columns of Parquet. By default 64 MB and 32 times the size of the file, or 8 GB
+        of a pipe: a small file does not fill the memory.
+    max_features : int
+        Largest number of columns of a sparse matrix, in LIBSVM and NumPy files.
     progress : callable, optional
         Called as ``progress(fraction, n_rows)`` now and then while a long text is read.
 
@@ -77,17 +79,23 @@ def read_table(
         format = format or format_of(name, FORMATS) or "csv"
         if format not in ("csv", "tsv"):
             raise TableError(f"{source}: a delimiter goes with CSV and TSV, not with {format}")
-    data = _decompressed(_content(name, source), name, source)
-    if not data:
-        raise TableError(f"{source}: the file is empty")
-    if format is None:
-        format = format_of(name, FORMATS) or _sniffed(data)
+    if max_bytes is not None and max_bytes < 1:
+        raise ValueError(f"max_bytes must be at least 1, got {max_bytes!r}")
+    if not 1 <= max_features <= HIGHEST_INDEX:
+        raise ValueError(f"max_features must be from 1 to {HIGHEST_INDEX}, got {max_features!r}")
+    with opened(name, source, max_bytes) as content:
+        head = content.head()
+        if not head:
+            raise TableError(f"{source}: the file is empty")
+        if format is None:
+            format = format_of(name, FORMATS) or _sniffed(head)
+        if format == "parquet":
+            return read_parquet(content, as_text=as_text)
+        if format == "npz":
+            return read_npz(content, max_features=max_features)
+        data = content.text()
     if format == "libsvm":
-        return read_libsvm(data, source, progress=progress)
-    if format == "parquet":
-        return read_parquet(data, source, as_text=as_text)
-    if format == "npz":
-        return read_npz(data, source)
+        return read_libsvm(data, source, max_features=max_features, progress=progress)
     if format == "tsv":
         separator = separator or "\t"
     return read_delimited(data, source, separator=separator, as_text=as_text, progress=progress)
@@ -102,39 +110,6 @@ def _separator(delimiter: str) -> str:
             f"got {delimiter!r}"
         )
     return separator
-
-
-def _content(name: str, source: str) -> bytes:
-    """Return the bytes of a file or of standard input."""
-    if name == "-":
-        return sys.stdin.buffer.read()
-    if name.lower().endswith(_SPREADSHEETS):
-        raise TableError(f"{source}: spreadsheets are not read; save the sheet as CSV")
-    try:
-        return Path(name).read_bytes()
-    except FileNotFoundError:
-        raise TableError(f"{source}: there is no such file") from None
-    except IsADirectoryError:
-        raise TableError(f"{source}: this is a folder, not a file") from None
-    except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
-        reason = getattr(error, "strerror", None) or one_line(error)
-        raise TableError(f"{source}: the file cannot be read: {reason}") from error
-
-
-def _decompressed(data: bytes, name: str, source: str) -> bytes:
-    """Return the content of a compressed file, and other data unchanged."""
-    try:
-        if data.startswith(b"\x1f\x8b"):
-            return gzip.decompress(data)
-        if data.startswith(b"BZh"):
-            return bz2.decompress(data)
-    except (EOFError, OSError, ValueError, zlib.error) as error:
-        raise TableError(
-            f"{source}: the compressed file is cut short or damaged: {one_line(error)}"
-        ) from error
-    if data and name.lower().endswith(COMPRESSIONS):
-        raise TableError(f"{source}: it is not compressed, although its name says so")
-    return data
 
 
 def _sniffed(data: bytes) -> str:

@@ -121,7 +121,7 @@ class Table:
         values = self._stored(name)
         if name in self._unusable:
             raise TableError(
-                f"{self.source}, column {name!r}: it holds {self._unusable[name]}, "
+                f"{self.source}, column {quoted(name)}: it holds {self._unusable[name]}, "
                 "neither numbers nor text; convert it or leave the column out"
             )
         if values.dtype != object and np.isinf(values).any():
@@ -203,7 +203,7 @@ class Table:
         """Return where a row, or one cell of it, is: ``FILE, line 12, column 'age'``."""
         line = row + 1 if self._lines is None else int(self._lines[row])
         where = f"{self.source}, {self._unit} {line}"
-        return where if column is None else f"{where}, column {column!r}"
+        return where if column is None else f"{where}, column {quoted(column)}"
 
     def fail(self, row: int, message: str, column: str | None = None) -> NoReturn:
         """Raise a `TableError` about a row, or one cell of it."""
@@ -214,7 +214,7 @@ class Table:
             raise TableError(f"{self.source}: it is a matrix without named columns")
         if name not in self._columns:
             known = listed(self._columns)
-            raise TableError(f"{self.source}: there is no column {name!r}, only {known}")
+            raise TableError(f"{self.source}: there is no column {quoted(name)}, only {known}")
         return self._columns[name]
 
 

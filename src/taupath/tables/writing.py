@@ -10,14 +10,21 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import chain
-from typing import IO
+from itertools import chain, islice
+from typing import IO, Any
 
 import numpy as np
 
 from taupath.atomic_files import replacing
+from taupath.tables.cells import parse_number
 from taupath.tables.formats import WRITTEN, format_to_write
+from taupath.tables.messages import printable_lines, quoted
 from taupath.tables.parquet import write_parquet
+
+# Rows that are turned into text at a time, which bounds the memory for it.
+ROWS_WRITTEN_AT_A_TIME = 10_000
+# How text begins that a spreadsheet takes for a formula.
+FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # the last four are of full width
 
 
 def write_table(
@@ -28,7 +35,10 @@ def write_table(
 ) -> None:
     """Write columns to a file, which appears under its name only when it is complete.
 
-    Numbers are written so that they read back equal.
+    Numbers are written so that they read back equal. In delimited text, a cell or a name that a
+    spreadsheet would take for a formula, because it begins with ``=``, ``+``, ``-`` or ``@``, with
+    one of these in full width, with a tab or with the end of a line, gets a ``'`` in front. Numbers
+    do not, nor do ``+`` and ``-`` alone.
 
     Parameters
     ----------
@@ -70,29 +80,41 @@ def _checked(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         raise ValueError("there must be a column to write")
     shapes = {array.shape for array in arrays.values()}
     if len(shapes) > 1 or len(next(iter(shapes))) != 1:
-        found = ", ".join(f"{name!r} {array.shape}" for name, array in arrays.items())
+        found = ", ".join(f"{quoted(name)} {array.shape}" for name, array in arrays.items())
         raise ValueError(f"columns must have one dimension and the same length; got {found}")
     return arrays
 
 
 def _write_delimited(stream: IO[bytes], columns: dict[str, np.ndarray], separator: str) -> None:
     """Write columns as text in UTF-8."""
-    text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    text = io.StringIO(newline="")
     # The writer turns Python's floats into the shortest text that reads back equal.
-    cells = [values.tolist() for values in columns.values()]
+    cells = [
+        list(map(_harmless, values.tolist())) if values.dtype.kind in "OUS" else values.tolist()
+        for values in columns.values()
+    ]
+    names = list(map(_harmless, columns))
     # It does not quote a carriage return, which readers take for the end of a line.
-    returns = any("\r" in cell for cell in chain(columns, *cells) if isinstance(cell, str))
-    try:
-        writer = csv.writer(
-            text,
-            delimiter=separator,
-            lineterminator="\n",
-            quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL,
-        )
-        writer.writerow(columns)
-        writer.writerows(zip(*cells, strict=True))
-    finally:
-        text.detach()  # flushes it, and leaves the stream open
+    returns = any("\r" in cell for cell in chain(names, *cells) if isinstance(cell, str))
+    writer = csv.writer(
+        text,
+        delimiter=separator,
+        lineterminator="\n",
+        quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL,
+    )
+    writer.writerow(names)
+    rows = zip(*cells, strict=True)
+    while text.tell():
+        stream.write(text.getvalue().encode())
+        text.seek(text.truncate(0))
+        writer.writerows(islice(rows, ROWS_WRITTEN_AT_A_TIME))
+
+
+def _harmless(cell: Any) -> Any:
+    """Return a cell with a ``'`` in front if a spreadsheet would take it for a formula."""
+    if not isinstance(cell, str) or not cell.startswith(FORMULA):
+        return cell
+    return cell if cell in ("+", "-") or parse_number(cell) is not None else f"'{cell}"
 
 
 def _write_json(stream: IO[bytes], columns: dict[str, np.ndarray], *, by_lines: bool) -> None:
@@ -128,6 +150,15 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _standard_output() -> Iterator[IO[bytes]]:
+    """Yield standard output; a terminal gets escapes for control characters."""
+    if sys.stdout is None:
+        raise ValueError("standard output is closed; write to a file instead")
     sys.stdout.flush()
-    yield sys.stdout.buffer
-    sys.stdout.buffer.flush()
+    if sys.stdout.isatty():
+        shown = io.BytesIO()
+        yield shown
+        sys.stdout.write(printable_lines(shown.getvalue().decode()))
+        sys.stdout.flush()
+    else:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()

@@ -1,10 +1,10 @@
 // Taking results elsewhere: tables as files, commands to copy.
 
-/** A cell of a CSV file. Text that a spreadsheet would take for a formula gets a ' in front. */
+/** A cell of a CSV file. Text that a spreadsheet would take for a formula gets a ' in front, as in the files of `taupath predict`. */
 function csvCell(value) {
   if (typeof value === "number") return String(value);
   let text = String(value);
-  if (/^[=+\-@\t\r]/.test(text) && !NUMBER.test(text)) text = `'${text}`;
+  if (/^[=+\-@\t\r\n＝＋－＠]/.test(text) && !/^[+-]$/.test(text) && !NUMBER.test(text)) text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -108,11 +108,21 @@ function originSection() {
 }
 
 function certificateCard(certificate) {
-  const { continuum, holds, tol } = certificate;
+  const { continuum, holds, stored, tol } = certificate;
   const { good, bad, facts } = (continuum || tol !== null ? approximateFacts : exactFacts)(certificate);
+  if (stored) return storedCard(holds ? good : bad, facts);
   return element("div", { class: "card" }, element("h3", {}, "Certificate"),
     element("p", { class: holds ? "verdict good" : "verdict bad" }, holds ? good : bad),
     element("dl", { class: "facts" }, ...definitions(facts)));
+}
+
+/** What a file says about itself. It looks like no verdict: whoever wrote the file could write anything. */
+function storedCard(statement, facts) {
+  return element("div", { class: "card", id: "stored-certificate" }, element("h3", {}, "Stored certificate, not checked"),
+    element("p", {}, "The model file holds no training data, so its certificate could not be computed again. It says:"),
+    element("blockquote", {}, statement),
+    element("dl", { class: "facts" }, ...definitions(facts)),
+    element("p", { class: "note" }, "taupath certify, with the model and its training file, checks it."));
 }
 
 /** For an approximate path, only a bound on the gap is certified: its solutions need not meet the optimality conditions. */

@@ -1,0 +1,143 @@
+"""A second look at the doubtful intervals of a walk: wrong ones are mended.
+
+Solutions are looked at as they will be read: from the index sets, by a replay of the record.
+
+With index sets that do not change, θ and all slacks are affine in t. So if a solution is right at
+both ends of an interval between kinks, it is right in between.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+
+from taupath._core._replay import Replay
+from taupath._core._rows import Rows
+from taupath.engine.box_solver import Solved
+from taupath.engine.problem import TINY, Line, relative_gap, violation_at
+from taupath.engine.record import Events, Node, Record, moves_between
+from taupath.engine.status import AFTER
+from taupath.engine.stepping import OFF_TARGET, Stepper, status_of
+
+# Largest gap of a solution by its index sets, relative to the objective: half of what is promised.
+RIGHT = 5e-10
+# How far beyond its bounds a free θ may be, as part of its box.
+INSIDE = 1e-9
+# Intervals are looked at this part of their length within their ends, which are rounded; those of
+# fewer doubles than the second number are left to reading, which tries the sets on both sides.
+WITHIN, SHORTEST_LOOKED_AT = 1.0 / 64.0, 256.0
+# Steps of single problems that mending may take: so many, and as many as look at so many entries of
+# the rows: some seconds.
+MOST_STEPS, MOST_ENTRIES = 300, 100_000_000
+# Intervals that are looked at together.
+TOGETHER = 256
+
+
+def wrong_intervals(rows: Rows, line: Line, record: Record, seen: list[Node]) -> np.ndarray:
+    """Return the doubtful intervals of a record whose index sets give wrong solutions.
+
+    The rows of the result are begin, end and how wrong they are. Intervals between the nodes that
+    were `seen` on the way are left out. Neighbours are joined.
+    """
+    begin, end, position = _doubtful_intervals(record, seen)
+    errors = np.zeros(len(begin))
+    replay = Replay(rows, line, record)
+    looked_at = np.flatnonzero(end - begin >= SHORTEST_LOOKED_AT * np.spacing(end))
+    for some in np.split(looked_at, range(TOGETHER, len(looked_at), TOGETHER)):
+        within = WITHIN * (end[some] - begin[some])
+        t = np.stack((begin[some] + within, end[some] - within), axis=1).ravel()
+        w, theta = np.empty((len(t), rows.n_cols)), np.empty((len(t), rows.n_rows))
+        multiplier = np.empty(len(t))
+        replay.sweep(np.repeat(position[some], 2), t, w, theta, multiplier)
+        found = zip(t, theta, w, multiplier, strict=True)
+        each = [_error(rows, line, *one) for one in found]
+        errors[some] = np.array(each).reshape(-1, 2).max(axis=1)
+    wrong = ~(errors <= RIGHT)
+    if not wrong.any():
+        return np.zeros((0, 3))
+    begin, end, errors = begin[wrong], end[wrong], errors[wrong]
+    heads = np.flatnonzero(np.append(True, begin[1:] > end[:-1]))
+    tails = np.append(heads[1:], len(begin)) - 1
+    return np.stack((begin[heads], end[tails], np.maximum.reduceat(errors, heads)), axis=1)
+
+
+def _doubtful_intervals(record: Record, seen: list[Node]) -> tuple[np.ndarray, ...]:
+    """Return begin, end and the number of events before, of each interval that is in doubt."""
+    nodes = [node.t for node in seen]
+    kinks = np.unique(np.concatenate(([record.begin], record.t, nodes, [record.end])))
+    begin, end = kinks[:-1], kinks[1:]
+    in_doubt = np.zeros(len(begin), dtype=bool)
+    assert record.doubtful is not None
+    for first, last in record.doubtful:
+        in_doubt |= (end >= first) & (begin <= last)
+    for one, two in pairwise(seen):
+        if one.stretch == two.stretch:
+            in_doubt &= ~((begin >= one.t) & (end <= two.t))
+    position = np.searchsorted(record.t, begin, side="right")
+    return begin[in_doubt], end[in_doubt], position[in_doubt]
+
+
+def _error(
+    rows: Rows, line: Line, t: float, theta: np.ndarray, w: np.ndarray, multiplier: float
+) -> float:
+    """Return the relative gap of a solution, or a violation in the same unit, if that is larger."""
+    lower, upper = line.lower(t), line.upper(t)
+    if not (np.maximum(lower - theta, theta - upper) <= INSIDE * (upper - lower)).all():
+        return np.inf
+    margin = rows.products(w)
+    squared = max(float(theta @ margin) - multiplier * float(rows.signs @ theta), 0.0)
+    off = violation_at(line, t, theta, margin)
+    return max(relative_gap(line, t, theta, margin, squared), RIGHT / OFF_TARGET * off)
+
+
+def mend(
+    rows: Rows, line: Line, record: Record, wrong: np.ndarray, stepper: Stepper, first: int
+) -> tuple[Events, list[Node]]:
+    """Return the events of a record, those in its wrong intervals replaced, and the nodes there.
+
+    Each interval becomes a stretch of nodes, numbered from `first` on, unless they are no better.
+    The worst come first; where there is too much to do, the others stay as they are.
+    """
+    replay = Replay(rows, line, record)
+    most = stepper.solver.n_steps + MOST_STEPS + MOST_ENTRIES // (rows.n_rows * rows.n_cols)
+    solved: dict[int, list[tuple[float, Solved]]] = {}
+    for k in np.argsort(-wrong[:, 2], kind="stable"):
+        if stepper.solver.n_steps > most:
+            break
+        begin, end, error = (float(value) for value in wrong[k])
+        w, theta = np.empty((1, rows.n_cols)), np.empty((1, rows.n_rows))
+        earlier = np.searchsorted(record.t, [begin], side="left")
+        replay.sweep(earlier, np.array([begin]), w, theta, np.empty(1))
+        found = list(stepper.nodes(begin, np.nan_to_num(theta[0]), end))
+        if max(float(one.gap) / max(one.objective, TINY) for _, one in found) < error:
+            solved[int(k)] = found
+    parts, nodes, done = [], [], 0
+    events = Events(record.t, record.index, record.move)
+    for k in sorted(solved):
+        begin, end = wrong[k, :2]
+        after = int(np.searchsorted(record.t, begin, side="right"))
+        before = int(np.searchsorted(record.t, end, side="left"))
+        parts.append(Events(*(part[done:after] for part in events)))
+        status, goal = _sets(record, after), _sets(record, before)
+        for t, one in solved[k]:
+            sets = status_of(one, stepper.box(t))
+            parts.append(events_at(t, status, sets))
+            nodes.append(Node(t, first, sets, one))
+            status = sets
+        parts.append(events_at(float(end), status, goal))
+        first, done = first + 1, before
+    parts.append(Events(*(part[done:] for part in events)))
+    return Events(*(np.concatenate(part) for part in zip(*parts, strict=True))), nodes
+
+
+def events_at(t: float, before: np.ndarray, after: np.ndarray) -> Events:
+    """Return what changes from some index sets to others, as events at t."""
+    point, move = moves_between(before, after)
+    return Events(np.full(len(point), t), point, move)
+
+
+def _sets(record: Record, position: int) -> np.ndarray:
+    """Return the index sets after so many events."""
+    status = record.status.copy()
+    for point, move in zip(record.index[:position], record.move[:position], strict=True):
+        status[point] = AFTER[move]
+    return status

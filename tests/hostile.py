@@ -1,0 +1,11 @@
+"""The program that makes hostile files, for tests."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools" / "hostile_files"))
+
+from anatomy import Parts, assembled
+from judging import Verdict, judge_all
+
+__all__ = ["Parts", "Verdict", "assembled", "judge_all"]
