@@ -6,9 +6,10 @@ import numpy as np
 
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.row_sums import RowSums
+from taupath.engine.record import Solution
 from taupath.engine.status import FREE, LOWER, UPPER
 from taupath.paths.jobs import Boxes
-from taupath.paths.training_data import Solution, Sweep
+from taupath.paths.training_data import Sweep
 
 
 def interval_of(nodes: np.ndarray, value: float) -> tuple[int, float]:

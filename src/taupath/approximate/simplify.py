@@ -12,11 +12,12 @@ from taupath.approximate.node_search import check_tol
 from taupath.approximate.rounding import Rounding, summation_depth
 from taupath.approximate.solutions import Certified
 from taupath.engine.readers import made_once
+from taupath.engine.record import Solution
 from taupath.engine.status import FREE
 from taupath.paths.certificate import Measure, relative_violation
 from taupath.paths.jobs import Job
 from taupath.paths.path import SolutionPath
-from taupath.paths.training_data import Solution, Sweep, TrainingData
+from taupath.paths.training_data import Sweep, TrainingData
 from taupath.paths.walked import Walked
 from taupath.validation import check_positive
 

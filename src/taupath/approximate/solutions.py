@@ -15,10 +15,11 @@ from taupath.approximate.node_search import check_tol, find_nodes
 from taupath.approximate.node_solver import NodeSolver
 from taupath.approximate.row_sums import NodeSums, RowSummary
 from taupath.approximate.training_data import StoredData
+from taupath.engine.record import Solution
 from taupath.paths.certificate import Certificate, Measure
 from taupath.paths.jobs import Job
 from taupath.paths.solutions import Solutions
-from taupath.paths.training_data import Solution, Sweep
+from taupath.paths.training_data import Sweep
 from taupath.progress import Tell
 
 

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from taupath.approximate.row_sums import RowSums
+from taupath.engine.record import Solution
 from taupath.engine.rows import make_rows
 from taupath.paths.evaluation import Evaluation, LinearEvaluation
 from taupath.paths.intercept import Intercept
-from taupath.paths.training_data import Responses, Solution, TrainingData
+from taupath.paths.training_data import Responses, TrainingData
 from taupath.validation import check_new_features
 
 

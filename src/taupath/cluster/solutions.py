@@ -12,11 +12,11 @@ from taupath.approximate.solutions import ByFunctions
 from taupath.approximate.training_data import AbsentData, StoredData
 from taupath.cluster.requests import Objectives
 from taupath.engine.readers import ReadersLock
+from taupath.engine.record import Solution
 from taupath.engine.status import FREE, LOWER, UPPER
 from taupath.paths.certificate import Measure
 from taupath.paths.jobs import Job
 from taupath.paths.solutions import decide_at
-from taupath.paths.training_data import Solution
 from taupath.validation import is_dask
 
 if TYPE_CHECKING:

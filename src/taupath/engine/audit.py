@@ -1,20 +1,18 @@
 """A second look at the doubtful intervals of a walk: wrong ones are mended.
 
-Solutions are looked at as they will be read: from the index sets, by a replay of the record.
-
 With index sets that do not change, θ and all slacks are affine in t. So if a solution is right at
-both ends of an interval between kinks, it is right in between.
+both ends of an interval between kinks, it is right in between. A quick sweep looks at the ends;
+what it finds wrong is read again as users will read it, since kinks are rounded.
 """
 
 from itertools import pairwise
 
 import numpy as np
 
-from taupath._core._replay import Replay
 from taupath._core._rows import Rows
-from taupath.engine.box_solver import Solved
-from taupath.engine.problem import TINY, Line, relative_gap, violation_at
-from taupath.engine.record import Events, Node, Record, moves_between
+from taupath.engine.problem import Line, relative_gap, violation_at
+from taupath.engine.reading import NEAR_A_KINK, Reader
+from taupath.engine.record import Events, Node, Record, Solution, moves_between
 from taupath.engine.status import AFTER
 from taupath.engine.stepping import OFF_TARGET, Stepper, status_of
 
@@ -22,9 +20,8 @@ from taupath.engine.stepping import OFF_TARGET, Stepper, status_of
 RIGHT = 5e-10
 # How far beyond its bounds a free θ may be, as part of its box.
 INSIDE = 1e-9
-# Intervals are looked at this part of their length within their ends, which are rounded; those of
-# fewer doubles than the second number are left to reading, which tries the sets on both sides.
-WITHIN, SHORTEST_LOOKED_AT = 1.0 / 64.0, 256.0
+# Intervals are read this part of their length within their ends.
+WITHIN = 2.0**-20
 # Steps of single problems that mending may take: so many, and as many as look at so many entries of
 # the rows: some seconds.
 MOST_STEPS, MOST_ENTRIES = 300, 100_000_000
@@ -32,25 +29,19 @@ MOST_STEPS, MOST_ENTRIES = 300, 100_000_000
 TOGETHER = 256
 
 
-def wrong_intervals(rows: Rows, line: Line, record: Record, seen: list[Node]) -> np.ndarray:
+def wrong_intervals(reader: Reader, seen: list[Node]) -> np.ndarray:
     """Return the doubtful intervals of a record whose index sets give wrong solutions.
 
     The rows of the result are begin, end and how wrong they are. Intervals between the nodes that
     were `seen` on the way are left out. Neighbours are joined.
     """
-    begin, end, position = _doubtful_intervals(record, seen)
+    begin, end, position = _doubtful_intervals(reader.record, seen)
     errors = np.zeros(len(begin))
-    replay = Replay(rows, line, record)
-    looked_at = np.flatnonzero(end - begin >= SHORTEST_LOOKED_AT * np.spacing(end))
-    for some in np.split(looked_at, range(TOGETHER, len(looked_at), TOGETHER)):
-        within = WITHIN * (end[some] - begin[some])
-        t = np.stack((begin[some] + within, end[some] - within), axis=1).ravel()
-        w, theta = np.empty((len(t), rows.n_cols)), np.empty((len(t), rows.n_rows))
-        multiplier = np.empty(len(t))
-        replay.sweep(np.repeat(position[some], 2), t, w, theta, multiplier)
-        found = zip(t, theta, w, multiplier, strict=True)
-        each = [_error(rows, line, *one) for one in found]
-        errors[some] = np.array(each).reshape(-1, 2).max(axis=1)
+    for k in _suspects(reader, begin, end, position):
+        within = max(WITHIN * (end[k] - begin[k]), 2.0 * NEAR_A_KINK * np.spacing(end[k]))
+        middle = 0.5 * (begin[k] + end[k])
+        times = {middle, min(begin[k] + within, middle), max(end[k] - within, middle)}
+        errors[k] = max(reader.error(reader.by_index_sets(t)[0], t) for t in times)
     wrong = ~(errors <= RIGHT)
     if not wrong.any():
         return np.zeros((0, 3))
@@ -58,6 +49,23 @@ def wrong_intervals(rows: Rows, line: Line, record: Record, seen: list[Node]) ->
     heads = np.flatnonzero(np.append(True, begin[1:] > end[:-1]))
     tails = np.append(heads[1:], len(begin)) - 1
     return np.stack((begin[heads], end[tails], np.maximum.reduceat(errors, heads)), axis=1)
+
+
+def _suspects(
+    reader: Reader, begin: np.ndarray, end: np.ndarray, position: np.ndarray
+) -> np.ndarray:
+    """Return which intervals are wrong at an end, with index sets after so many events."""
+    rows, line, suspects = reader.rows, reader.line, []
+    for first in range(0, len(begin), TOGETHER):
+        some = slice(first, first + TOGETHER)
+        t = np.stack((begin[some], end[some]), axis=1).ravel()
+        w, theta = np.empty((len(t), rows.n_cols)), np.empty((len(t), rows.n_rows))
+        multiplier = np.empty(len(t))
+        reader.replay.sweep(np.repeat(position[some], 2), t, w, theta, multiplier)
+        found = zip(t, theta, w, multiplier, strict=True)
+        right = [_error(rows, line, *one) <= RIGHT for one in found]
+        suspects.append(first + np.flatnonzero(~np.array(right).reshape(-1, 2).all(axis=1)))
+    return np.concatenate(suspects) if suspects else np.zeros(0, dtype=np.intp)
 
 
 def _doubtful_intervals(record: Record, seen: list[Node]) -> tuple[np.ndarray, ...]:
@@ -90,25 +98,26 @@ def _error(
 
 
 def mend(
-    rows: Rows, line: Line, record: Record, wrong: np.ndarray, stepper: Stepper, first: int
+    reader: Reader, wrong: np.ndarray, stepper: Stepper, first: int
 ) -> tuple[Events, list[Node]]:
     """Return the events of a record, those in its wrong intervals replaced, and the nodes there.
 
     Each interval becomes a stretch of nodes, numbered from `first` on, unless they are no better.
     The worst come first; where there is too much to do, the others stay as they are.
     """
-    replay = Replay(rows, line, record)
+    record, rows = reader.record, reader.rows
     most = stepper.solver.n_steps + MOST_STEPS + MOST_ENTRIES // (rows.n_rows * rows.n_cols)
-    solved: dict[int, list[tuple[float, Solved]]] = {}
+    solved: dict[int, list[Node]] = {}
     for k in np.argsort(-wrong[:, 2], kind="stable"):
         if stepper.solver.n_steps > most:
             break
         begin, end, error = (float(value) for value in wrong[k])
-        w, theta = np.empty((1, rows.n_cols)), np.empty((1, rows.n_rows))
-        earlier = np.searchsorted(record.t, [begin], side="left")
-        replay.sweep(earlier, np.array([begin]), w, theta, np.empty(1))
-        found = list(stepper.nodes(begin, np.nan_to_num(theta[0]), end))
-        if max(float(one.gap) / max(one.objective, TINY) for _, one in found) < error:
+        theta = np.nan_to_num(reader.by_index_sets(begin)[0].theta)
+        found = [
+            Node(t, 0, status_of(one, stepper.box(t)), one)
+            for t, one in stepper.nodes(begin, theta, end)
+        ]
+        if max(reader.error(_as_kept(node), node.t) for node in found) < error:
             solved[int(k)] = found
     parts, nodes, done = [], [], 0
     events = Events(record.t, record.index, record.move)
@@ -118,15 +127,20 @@ def mend(
         before = int(np.searchsorted(record.t, end, side="left"))
         parts.append(Events(*(part[done:after] for part in events)))
         status, goal = _sets(record, after), _sets(record, before)
-        for t, one in solved[k]:
-            sets = status_of(one, stepper.box(t))
-            parts.append(events_at(t, status, sets))
-            nodes.append(Node(t, first, sets, one))
-            status = sets
+        for node in solved[k]:
+            parts.append(events_at(node.t, status, node.status))
+            nodes.append(node._replace(stretch=first))
+            status = node.status
         parts.append(events_at(float(end), status, goal))
         first, done = first + 1, before
     parts.append(Events(*(part[done:] for part in events)))
     return Events(*(np.concatenate(part) for part in zip(*parts, strict=True))), nodes
+
+
+def _as_kept(node: Node) -> Solution:
+    """Return the solution at a node, rounded."""
+    theta, w = node.found.theta.astype(float), node.found.w.astype(float)
+    return Solution(node.status, theta, w, float(node.found.multiplier))
 
 
 def events_at(t: float, before: np.ndarray, after: np.ndarray) -> Events:

@@ -18,6 +18,15 @@ class State(NamedTuple):
     theta: np.ndarray
 
 
+class Solution(NamedTuple):
+    """A solution that is read, in the scale of the walk or of the path."""
+
+    status: np.ndarray  # index sets, int8
+    theta: np.ndarray  # the dual solution
+    w: np.ndarray  # Σ θ_i z_i, in the coordinates of the rows
+    multiplier: float  # of Σ sign_i θ_i = 0, if the intercept is free
+
+
 class Events(NamedTuple):
     """Some of the events of a walk: at which t, which point, from what to what."""
 

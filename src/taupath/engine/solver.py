@@ -24,6 +24,7 @@ from taupath.engine.box_solver import BoxSolver
 from taupath.engine.metric import Metric, natural_metric
 from taupath.engine.problem import Line, correction, rising_targets
 from taupath.engine.readers import made_once
+from taupath.engine.reading import Reader
 from taupath.engine.record import Events, Node, Nodes, Record, State
 from taupath.engine.status import FREE, LOWER, UPPER, Outcome
 from taupath.engine.stepping import Stepper, status_of
@@ -128,7 +129,10 @@ class _Solver:
         met: Callable[[float], bool] | None = None,
     ) -> None:
         self.rows = rows
-        self.line, self.given = raised, given  # what is walked, and what nodes are solved for
+        # What is walked, and what nodes are solved for. Above lower bounds of zero, raised targets
+        # cost next to nothing, and margins that are rounded do not fall short of the true targets.
+        self.line = raised
+        self.given = given if given.lower0.any() or given.lower1.any() else raised
         self.begin, self.end = begin, end
         self.progress, self.met = progress, met
         self.has_met = False
@@ -158,12 +162,14 @@ class _Solver:
     def _audited(self, record: Record) -> Record:
         """Return the record with its doubtful intervals mended where they are wrong."""
         if len(self.doubtful):
-            wrong = wrong_intervals(self.rows, self.line, record, self.nodes)
+            given = None if self.given is self.line else self.given
+            reader = Reader(self.rows, self.line, record, given)
+            wrong = wrong_intervals(reader, self.nodes)
             if len(wrong):
                 self.counters["repairs"] += len(wrong)
                 stepper = Stepper(self.box_solver, self.given)
                 number = 1 + max((node.stretch for node in self.nodes), default=-1)
-                mended = mend(self.rows, self.line, record, wrong, stepper, number)
+                mended = mend(reader, wrong, stepper, number)
                 (record.t, record.index, record.move), nodes = mended
                 self.nodes += nodes
         if self.nodes:

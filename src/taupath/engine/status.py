@@ -16,6 +16,20 @@ FREE_TO_UPPER = 3
 BEFORE = np.array([LOWER, UPPER, FREE, FREE, LOWER, UPPER], dtype=np.int8)
 AFTER = np.array([FREE, FREE, LOWER, UPPER, UPPER, LOWER], dtype=np.int8)
 
+# A θ this close to its bound, as part of the bound, is at it: rounding to doubles.
+ROUNDING = 2e-15
+
+
+def sides_of(
+    theta: np.ndarray, lower: np.ndarray, upper: np.ndarray, if_empty: np.ndarray
+) -> np.ndarray:
+    """Return the index sets by θ: free is what is inside its box. An empty box does not tell."""
+    nearer = np.where(2.0 * theta > lower + upper, UPPER, LOWER)
+    above = theta > lower + ROUNDING * np.abs(lower)
+    inside = above & (theta < upper - ROUNDING * np.abs(upper))
+    sides = np.where(lower < upper, nearer, if_empty)
+    return np.where(inside, FREE, sides).astype(np.int8)
+
 
 class Outcome(IntEnum):
     """Every way out of a call of the walk."""

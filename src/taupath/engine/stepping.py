@@ -10,7 +10,7 @@ import numpy as np
 
 from taupath.engine.box_solver import Box, BoxSolver, Solved
 from taupath.engine.problem import AT_BOUND, Line, largest_violation
-from taupath.engine.status import FREE, LOWER, UPPER
+from taupath.engine.status import FREE, LOWER, UPPER, sides_of
 
 # Nodes are solved to the first gap, relative to the objective, and interpolated within the second:
 # a tenth of what is promised.
@@ -18,8 +18,6 @@ SOLVED_TO, INTERPOLATED_TO = 1e-12, 1e-10
 # In between, no sample whose θ has room is off its target by more than this: a tenth of what is
 # promised.
 OFF_TARGET = 1e-8
-# A θ of a node this close to its bound, as part of the bound, is at it: rounding to doubles.
-ROUNDING = 1e-15
 # The shortest interval between nodes near t = 0; elsewhere it is that between two doubles.
 SHORTEST_INTERVAL = 1e-30
 # A step goes to the next event, or over it if that is nearer than so many times the last step.
@@ -120,12 +118,5 @@ def _largest_products(
 
 def status_of(found: Solved, box: Box) -> np.ndarray:
     """Return the index sets of a solution: what is inside its box is free."""
-    status = np.where(found.slack < 0.0, UPPER, LOWER)
-    status = np.where(
-        box.lower < box.upper,
-        np.where(2.0 * found.theta > box.lower + box.upper, UPPER, LOWER),
-        status,
-    )
-    above = found.theta > box.lower + ROUNDING * np.abs(box.lower)
-    inside = above & (found.theta < box.upper - ROUNDING * np.abs(box.upper))
-    return np.where(inside, FREE, status).astype(np.int8)
+    by_slack = np.where(found.slack < 0.0, UPPER, LOWER)
+    return sides_of(found.theta, box.lower, box.upper, by_slack)

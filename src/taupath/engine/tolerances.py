@@ -1,5 +1,9 @@
 """Tolerances of the engine, by what they decide; those of the core: `_core/_tolerances.pxd`."""
 
+# What is promised of exact solutions: the largest relative gap, with room above the 2 δ that raised
+# targets cause, and the largest violation of a condition of optimality. Violations get more: a
+# single margin rounds worse than the sum of all in the objective.
+EXACT_GAP, EXACT_KKT = 1e-9, 1e-7
 # δ, by which targets are raised to break ties: large against rounding in a slack (1e-13 is common,
 # 1e-12 has been seen), small against the promised gap of 1e-9.
 RAISE = 1e-10

@@ -22,6 +22,7 @@ from taupath.engine.problem import (
     largest_violation,
     usual_slacks,
 )
+from taupath.engine.tolerances import EXACT_GAP, EXACT_KKT
 from taupath.paths.evaluation import EPS, Evaluation
 from taupath.paths.intercept import prices
 
@@ -31,9 +32,6 @@ SAME_BOUND = 8.0 * EPS
 # Rounding errors below this part of the divisor, or of the gap itself, need not be made smaller by
 # evaluating in extended precision. Those of violations: this part of a margin.
 NEGLIGIBLE, NEGLIGIBLE_PART, NEGLIGIBLE_KKT = 1e-12, 1e-3, 1e-9
-# What an exact path promises. The gap leaves room above the 2 δ = 2e-10 that raised targets cause.
-# Violations get more: a single margin rounds worse than the sum of all in the objective.
-EXACT_GAP, EXACT_KKT = 1e-9, 1e-7
 # Up to this condition a gap of EXACT_GAP is promised: rounding alone then costs no more than a
 # tenth of it.
 LARGEST_CONDITION = 1e6

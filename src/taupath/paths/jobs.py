@@ -10,10 +10,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from taupath.engine.problem import Line
+from taupath.engine.record import Solution
 from taupath.engine.status import FREE, UPPER
 from taupath.engine.tolerances import RAISE
 from taupath.paths.intercept import restore_balance
-from taupath.paths.training_data import Responses, Solution, TrainingData
+from taupath.paths.training_data import Responses, TrainingData
 from taupath.validation import check_labels, check_targets, check_weight, check_weighted_classes
 
 

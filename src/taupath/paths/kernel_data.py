@@ -7,6 +7,7 @@ import numpy as np
 from taupath._core._kernel_rows import CachedRows, MatrixRows
 from taupath._core._rows import Rows
 from taupath.engine.readers import made_once
+from taupath.engine.record import Solution
 from taupath.engine.rows import make_rows
 from taupath.paths.blocks import slices
 from taupath.paths.crossings import Functions
@@ -20,7 +21,7 @@ from taupath.paths.kernels import (
     low_rank_factor,
     warn_of_indefinite,
 )
-from taupath.paths.training_data import Points, Responses, Solution, Sweep, TrainingData
+from taupath.paths.training_data import Points, Responses, Sweep, TrainingData
 
 # What `cache_size` is given in.
 MEGABYTE = 1e6

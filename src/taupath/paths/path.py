@@ -8,11 +8,12 @@ import numpy as np
 
 from taupath import upward
 from taupath.engine.readers import ReadersLock, made_once
+from taupath.engine.record import Solution
 from taupath.paths.blocks import slices
 from taupath.paths.certificate import Certificate
 from taupath.paths.crossings import Changes, Crossings, Functions, KeptFunctions, Tracks
 from taupath.paths.solutions import Solutions
-from taupath.paths.training_data import BYTES_AT_A_TIME, Solution
+from taupath.paths.training_data import BYTES_AT_A_TIME
 from taupath.validation import (
     check_all_within,
     check_integer,

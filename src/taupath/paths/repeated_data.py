@@ -11,11 +11,12 @@ import numpy as np
 
 from taupath._core._rows import Rows
 from taupath.engine.readers import made_once
+from taupath.engine.record import Solution
 from taupath.paths.copies import Copies, find_copies
 from taupath.paths.crossings import Functions
 from taupath.paths.kernel_data import KernelData
 from taupath.paths.kernels import check_symmetric
-from taupath.paths.training_data import Responses, Solution, Sweep, TrainingData
+from taupath.paths.training_data import Responses, Sweep, TrainingData
 
 
 def merge_copies(

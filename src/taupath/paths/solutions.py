@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from taupath.engine.record import Solution
 from taupath.engine.status import FREE, LOWER, UPPER
 from taupath.paths.certificate import Certificate, Measure
 from taupath.paths.jobs import Job
-from taupath.paths.training_data import Solution, Sweep, TrainingData
+from taupath.paths.training_data import Sweep, TrainingData
 from taupath.validation import check_within
 
 

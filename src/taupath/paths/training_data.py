@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from taupath._core._rows import Rows
 from taupath.engine.problem import TINY, Line
 from taupath.engine.readers import ReadersLock, made_once
+from taupath.engine.record import Solution
 from taupath.engine.rows import make_rows, order_in_memory, with_fewer_columns
 from taupath.engine.status import FREE
 from taupath.paths.blocks import slices
@@ -33,15 +34,6 @@ MOST_BY_THETA = 4000
 # small; fewer if their products with the training samples would take more than so many bytes.
 ROWS_AT_A_TIME = 32768
 BYTES_AT_A_TIME = 64_000_000
-
-
-class Solution(NamedTuple):
-    """A solution at one value of the parameter."""
-
-    status: np.ndarray  # index sets, int8
-    theta: np.ndarray  # the dual solution
-    w: np.ndarray  # Σ θ_i z_i, in the coordinates of the rows
-    multiplier: float  # of Σ sign_i θ_i = 0, if the intercept is free
 
 
 class Sweep(NamedTuple):

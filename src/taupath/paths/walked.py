@@ -7,35 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from taupath._core._replay import Replay
-from taupath._core._rows import Rows
-from taupath.engine.problem import VANISHING, relative_gap, violation_at
+from taupath.engine.problem import VANISHING
 from taupath.engine.readers import made_once
-from taupath.engine.record import Nodes, Record, moves_between
+from taupath.engine.reading import Reader
+from taupath.engine.record import Record, Solution, moves_between
 from taupath.engine.solver import COUNTED
 from taupath.engine.status import AFTER, BEFORE, FREE, LOWER, UPPER
-from taupath.paths.certificate import (
-    EXACT_GAP,
-    EXACT_KKT,
-    Certificate,
-    Measure,
-    where_to_check,
-    worst_of,
-)
+from taupath.paths.certificate import Certificate, Measure, where_to_check, worst_of
 from taupath.paths.jobs import Job, Way
 from taupath.paths.solutions import Solutions
-from taupath.paths.training_data import Solution, Sweep, TrainingData
-
-# Within this distance of a kink, in units of the last digit of t, the rounding of the kink may put
-# t on its wrong side: kinks are accurate to one or two units of their last digit.
-NEAR_A_KINK = 4.0
-# Index sets that are tried there: more than ever change at once except in ties, where any will do.
-MOST_CANDIDATES = 16
-# Index sets are accepted if no slack is further than this on the wrong side: its rounding error.
-RIGHT_SIDE = 1e-13
-# A relative gap that raised targets cause is corrected if it is above this: a tenth of what is
-# promised.
-VISIBLE = 1e-10
+from taupath.paths.training_data import Sweep, TrainingData
 
 
 class ConstantPiece:
@@ -87,23 +68,23 @@ class WalkedPiece:
         self._last: tuple[float, Solution] | None = None
 
     def forget_shared(self) -> None:
-        """Drop the replays and what they found last."""
+        """Drop the readers and what they found last."""
         self._last = None
-        for name in ("_replay", "_sweeper"):
+        for name in ("_reader", "_sweeper"):
             self.__dict__.pop(name, None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return WalkedPiece, (self.job, self.data, self.way, self.record)
 
     @made_once
-    def _replay(self) -> Replay:
-        return Replay(self.data.rows, self.line, self.record)
+    def _reader(self) -> Reader:
+        return Reader(self.data.rows, self.line, self.record, self._given)
 
     @made_once
-    def _sweeper(self) -> Replay:
-        """The replay for sweeps with θ, on rows with fewer columns."""
+    def _sweeper(self) -> Reader:
+        """The reader for sweeps with θ, on rows with fewer columns."""
         rows = self.data.sweep_rows
-        return self._replay if rows is self.data.rows else Replay(rows, self.line, self.record)
+        return self._reader if rows is self.data.rows else Reader(rows, self.line, self.record)
 
     def _value(self, t: np.ndarray) -> np.ndarray:
         """Return the path's parameter at t on the walk."""
@@ -172,54 +153,13 @@ class WalkedPiece:
         w, multiplier = np.empty((len(t), rows.n_cols)), np.empty(len(t))
         theta = np.empty((len(t), rows.n_rows)) if with_theta else None
         with self.lock:
-            replay = self._sweeper if with_theta else self._replay
-            replay.sweep(over, t, w, theta, multiplier)
-            self._fill_in_nodes(t, rows, w, theta, multiplier)
+            reader = self._sweeper if with_theta else self._reader
+            reader.sweep(over, t, w, theta, multiplier)
         for found in (w, theta, multiplier):
             if found is not None and self._factor != 1.0:
                 found *= self._factor
         w, multiplier = self.data.uncentred(w, multiplier, self.way.centre)
         return Sweep(w, theta, multiplier)
-
-    def _fill_in_nodes(
-        self,
-        times: np.ndarray,
-        rows: Rows,
-        w: np.ndarray,
-        theta: np.ndarray | None,
-        multiplier: np.ndarray,
-    ) -> None:
-        """Put solutions that are kept in the place of those that a sweep has found."""
-        for k, t in enumerate(times):
-            found = self._between_nodes(float(t), rows)
-            if found is not None:
-                w[k], multiplier[k] = found.w, found.multiplier
-                if theta is not None:
-                    theta[k] = found.theta
-
-    def _between_nodes(self, t: float, rows: Rows) -> Solution | None:
-        """Return the solution at t if it lies in a stretch whose solutions are kept.
-
-        The bounds are affine in t, so θ between two nodes is interpolated, and so is w.
-        """
-        nodes = self.record.nodes
-        around = None if nodes is None else nodes.around(t)
-        if nodes is None or around is None:
-            return None
-        one, two = ((float(nodes.t[k]), self._at_node(nodes, k, rows)) for k in around)
-        return one[1] if around[0] == around[1] else self._interpolated(t, one, two)
-
-    def _at_node(self, nodes: Nodes, k: int, rows: Rows) -> Solution:
-        """Return the solution that is kept at node k."""
-        status, t = nodes.status[k], float(nodes.t[k])
-        multiplier = float(nodes.multiplier[k])
-        theta = np.where(status == UPPER, self.line.upper(t), self.line.lower(t))
-        theta[status == FREE] = nodes.free_theta(k)
-        if nodes.w is None or nodes.w.shape[1] != rows.n_cols:
-            w = rows.shifted(rows.exact_combination(theta.astype(np.longdouble)), multiplier)
-        else:
-            w = nodes.w[k]
-        return Solution(status.copy(), theta, w.astype(float), multiplier)
 
     @property
     def nbytes(self) -> int:
@@ -254,7 +194,7 @@ class WalkedPiece:
         times = np.sort(1.0 - times) if self.way.backward else times
         with self.lock:
             for t in times:
-                _, position = self._at_its_kink(float(t))
+                _, position = self._reader.by_index_sets(float(t))
                 for k in range(over, position):
                     status[record.index[k]] = AFTER[record.move[k]]
                 over = max(over, position)
@@ -269,12 +209,11 @@ class WalkedPiece:
 
     def _solve(self, t: float) -> Solution:
         t = 1.0 - t if self.way.backward else t
-        found = self._between_nodes(t, self.data.rows) or self._verified(t)
-        status, theta, w, multiplier = found
+        status, theta, w, multiplier = self._reader.solution(t)
         empty = (self.line.width(t) == 0.0) & (status != FREE)
         if empty.any():  # on either side of the margin its θ is the same
             members = np.flatnonzero(empty).astype(np.int32)
-            slack = self._replay.products(w, members) - self.line.target(t)[members]
+            slack = self._reader.replay.products(w, members) - self.line.target(t)[members]
             status[empty] = np.where(slack < 0.0, UPPER, LOWER)
         if self.way.turned:
             status = np.where(status == FREE, FREE, LOWER + UPPER - status).astype(np.int8)
@@ -287,107 +226,6 @@ class WalkedPiece:
         up, down = self.line.upper(t) - theta, theta - self.line.lower(t)
         room = (down, up) if self.way.turned else (up, down)
         return self.data.with_best_intercept(found, *room, centre)
-
-    def _verified(self, t: float) -> Solution:
-        """Return the walk's solution at t; if it is wrong, one between the nearest right ones.
-
-        The bounds are affine in t, so what is interpolated between two solutions is feasible.
-        """
-        found = self._at_its_kink(t)[0]
-        wrong = self._error(found, t)
-        if wrong <= EXACT_GAP:
-            return found
-        kinks = np.unique(np.concatenate(([self.record.begin], self.record.t, [self.record.end])))
-        at = int(np.searchsorted(kinks, t, side="right"))
-        sides = kinks[:at][::-1], kinks[at - (at > 0 and kinks[at - 1] == t) :]
-        ends = [self._nearest_right(side[side != t]) for side in sides]
-        if ends[0] is None or ends[1] is None:
-            return found
-        between = self._interpolated(t, ends[0], ends[1])
-        return between if self._error(between, t) < wrong else found
-
-    def _nearest_right(self, times: np.ndarray) -> tuple[float, Solution] | None:
-        """Return the first of these kinks, in growing steps, whose solution is right."""
-        k = 0
-        while k < len(times):
-            found = self._at_its_kink(float(times[k]))[0]
-            if self._error(found, float(times[k])) <= EXACT_GAP:
-                return float(times[k]), found
-            k = 2 * k + 1
-        return None
-
-    def _interpolated(
-        self, t: float, one: tuple[float, Solution], two: tuple[float, Solution]
-    ) -> Solution:
-        """Return the solution at t between two others; points that change sides count as free."""
-        (begin, first), (end, last) = one, two
-        part = (t - begin) / (end - begin)
-        status = np.where(first.status == last.status, first.status, FREE).astype(np.int8)
-        theta = np.where(status == UPPER, self.line.upper(t), self.line.lower(t))
-        free = status == FREE
-        theta[free] = ((1.0 - part) * first.theta + part * last.theta)[free]
-        w = (1.0 - part) * first.w + part * last.w
-        multiplier = (1.0 - part) * first.multiplier + part * last.multiplier
-        return Solution(status, theta, w, multiplier)
-
-    def _error(self, found: Solution, t: float) -> float:
-        """Return how wrong a solution is: its relative gap, or a violation in the same unit."""
-        gap, violation = self._gap_and_violation(found, t)
-        return max(gap, EXACT_GAP / EXACT_KKT * violation)
-
-    def _gap_and_violation(self, found: Solution, t: float) -> tuple[float, float]:
-        """Return the relative gap and the largest violation of a solution of the walk."""
-        line, rows = self._given or self.line, self.data.rows
-        at_bound = np.where(found.status == UPPER, line.upper(t), line.lower(t))
-        theta = np.where(found.status == FREE, found.theta, at_bound)
-        margin = rows.products(found.w)
-        off = float(rows.signs @ theta) if rows.balanced else 0.0
-        squared = max(float(theta @ margin) - found.multiplier * off, 0.0)
-        return relative_gap(line, t, theta, margin, squared), violation_at(line, t, theta, margin)
-
-    def _at_its_kink(self, t: float) -> tuple[Solution, int]:
-        """Return the walk's solution at t, and after how many events its index sets hold.
-
-        A kink is accurate to one or two units of the last digit of t, and with long rows that much
-        of t moves w visibly. Near a kink, the index sets are those that best fit the slacks of the
-        points that change sides there.
-        """
-        times = self.record.t
-        near = NEAR_A_KINK * np.spacing(t)
-        position = int(np.searchsorted(times, t, side="right"))
-        first = int(np.searchsorted(times, t - near, side="left"))
-        last = int(np.searchsorted(times, t + near, side="right"))
-        if first == last:
-            return self._by_sets(position, t)[0], position
-        movers = np.unique(self.record.index[first:last])
-        candidates = sorted(range(first, last + 1), key=lambda k: abs(k - position))
-        least = np.inf
-        for k in candidates[:MOST_CANDIDATES]:
-            found, target = self._by_sets(k, t)
-            slack = self._replay.products(found.w, movers) - target[movers]
-            side = found.status[movers]
-            wrong = np.where(side == UPPER, slack, np.where(side == LOWER, -slack, 0.0))
-            most_wrong = wrong.max(initial=0.0)
-            if most_wrong < least:
-                least, best = most_wrong, (found, k)
-            if most_wrong <= RIGHT_SIDE:
-                break
-        return best
-
-    def _by_sets(self, position: int, t: float) -> tuple[Solution, np.ndarray]:
-        """Return the solution for the index sets after so many events, and the targets it meets."""
-        self._replay.seek(position)
-        raised = self.line.target(t)
-        found = Solution(*self._replay.solution(t, raised))
-        if self._given is not None:
-            gap = self._gap_and_violation(found, t)[0]
-            if gap > VISIBLE:
-                given = self._given.target(t)
-                self._replay.seek(position)  # solving may have removed some from its factor
-                other = Solution(*self._replay.solution(t, given))
-                if self._gap_and_violation(other, t)[0] < gap:
-                    return other, given
-        return found, raised
 
 
 class Walked(Solutions):

@@ -1,0 +1,190 @@
+"""Solutions read from a record: solved from its index sets, verified, and else interpolated."""
+
+import numpy as np
+
+from taupath._core._replay import Replay
+from taupath._core._rows import Rows
+from taupath.engine.problem import Line, relative_gap, violation_at
+from taupath.engine.record import Nodes, Record, Solution
+from taupath.engine.status import FREE, LOWER, UPPER, sides_of
+from taupath.engine.tolerances import EXACT_GAP, EXACT_KKT
+
+# Within this distance of a kink, in units of the last digit of t, the rounding of the kink may put
+# t on its wrong side: kinks are accurate to one or two units of their last digit.
+NEAR_A_KINK = 4.0
+# Index sets that are tried there: more than ever change at once except in ties, where any will do.
+MOST_CANDIDATES = 16
+# Index sets are accepted if no slack is further than this on the wrong side: its rounding error.
+RIGHT_SIDE = 1e-13
+# A relative gap that raised targets cause is corrected if it is above this: a tenth of what is
+# promised.
+VISIBLE = 1e-10
+# Another solution takes the place of a wrong one if its error is at most this part: a rounding
+# error is no reason.
+BETTER = 0.5
+
+
+class Reader:
+    """The solutions of a record.
+
+    Parameters
+    ----------
+    rows : Rows
+        The z_i, or rows with the same inner products.
+    line : Line
+        What was walked.
+    record : Record
+        What the walk left behind.
+    given : Line
+        What solutions are wanted for, if raised targets make a difference.
+    """
+
+    def __init__(self, rows: Rows, line: Line, record: Record, given: Line | None = None) -> None:
+        self.rows, self.line, self.record, self._given = rows, line, record, given
+        self.replay = Replay(rows, line, record)
+
+    def solution(self, t: float) -> Solution:
+        """Return the solution at t; if that of the index sets is wrong, one between right ones.
+
+        The bounds are affine in t, so what is interpolated between two solutions is feasible.
+        """
+        kept = self._between_nodes(t)
+        if kept is not None:
+            return kept
+        found = self.by_index_sets(t)[0]
+        wrong = self.error(found, t)
+        if wrong <= EXACT_GAP:
+            return found
+        kinks = np.unique(np.concatenate(([self.record.begin], self.record.t, [self.record.end])))
+        at = int(np.searchsorted(kinks, t, side="right"))
+        sides = kinks[:at][::-1], kinks[at - (at > 0 and kinks[at - 1] == t) :]
+        ends = [self._nearest_right(side[side != t]) for side in sides]
+        if ends[0] is None or ends[1] is None:
+            return found
+        between = self._interpolated(t, ends[0], ends[1])
+        return between if self.error(between, t) <= BETTER * wrong else found
+
+    def sweep(
+        self,
+        positions: np.ndarray,
+        times: np.ndarray,
+        w: np.ndarray,
+        theta: np.ndarray | None,
+        multiplier: np.ndarray,
+    ) -> None:
+        """Fill in the solutions at many t, by the index sets after so many events or from nodes."""
+        self.replay.sweep(positions, times, w, theta, multiplier)
+        if self.record.nodes is None:
+            return
+        for k, t in enumerate(times):
+            found = self._between_nodes(float(t))
+            if found is not None:
+                w[k], multiplier[k] = found.w, found.multiplier
+                if theta is not None:
+                    theta[k] = found.theta
+
+    def error(self, found: Solution, t: float) -> float:
+        """Return how wrong a solution is: its relative gap, or a violation in the same unit."""
+        gap, violation = self._gap_and_violation(found, t)
+        return max(gap, EXACT_GAP / EXACT_KKT * violation)
+
+    def by_index_sets(self, t: float) -> tuple[Solution, int]:
+        """Return the walk's solution at t, and after how many events its index sets hold.
+
+        A kink is accurate to one or two units of the last digit of t, and with long rows that much
+        of t moves w visibly. Near a kink, the index sets are those that best fit the slacks of the
+        points that change sides there.
+        """
+        times = self.record.t
+        near = NEAR_A_KINK * np.spacing(t)
+        position = int(np.searchsorted(times, t, side="right"))
+        first = int(np.searchsorted(times, t - near, side="left"))
+        last = int(np.searchsorted(times, t + near, side="right"))
+        if first == last:
+            return self._after(position, t)[0], position
+        movers = np.unique(self.record.index[first:last])
+        candidates = sorted(range(first, last + 1), key=lambda k: abs(k - position))
+        least = np.inf
+        for k in candidates[:MOST_CANDIDATES]:
+            found, target = self._after(k, t)
+            slack = self.replay.products(found.w, movers) - target[movers]
+            side = found.status[movers]
+            wrong = np.where(side == UPPER, slack, np.where(side == LOWER, -slack, 0.0))
+            most_wrong = wrong.max(initial=0.0)
+            if most_wrong < least:
+                least, best = most_wrong, (found, k)
+            if most_wrong <= RIGHT_SIDE:
+                break
+        return best
+
+    def _after(self, position: int, t: float) -> tuple[Solution, np.ndarray]:
+        """Return the solution for the index sets after so many events, and the targets it meets."""
+        self.replay.seek(position)
+        raised = self.line.target(t)
+        found = Solution(*self.replay.solution(t, raised))
+        if self._given is not None:
+            gap = self._gap_and_violation(found, t)[0]
+            if gap > VISIBLE:
+                given = self._given.target(t)
+                self.replay.seek(position)  # solving may have removed some from its factor
+                other = Solution(*self.replay.solution(t, given))
+                if self._gap_and_violation(other, t)[0] < gap:
+                    return other, given
+        return found, raised
+
+    def _nearest_right(self, times: np.ndarray) -> tuple[float, Solution] | None:
+        """Return the first of these kinks, in growing steps, whose solution is right."""
+        k = 0
+        while k < len(times):
+            found = self.by_index_sets(float(times[k]))[0]
+            if self.error(found, float(times[k])) <= EXACT_GAP:
+                return float(times[k]), found
+            k = 2 * k + 1
+        return None
+
+    def _between_nodes(self, t: float) -> Solution | None:
+        """Return the solution at t if it lies in a stretch whose solutions are kept."""
+        nodes = self.record.nodes
+        around = None if nodes is None else nodes.around(t)
+        if nodes is None or around is None:
+            return None
+        one, two = ((float(nodes.t[k]), self._at_node(nodes, k)) for k in around)
+        return one[1] if around[0] == around[1] else self._interpolated(t, one, two)
+
+    def _at_node(self, nodes: Nodes, k: int) -> Solution:
+        """Return the solution that is kept at node k."""
+        status, t = nodes.status[k], float(nodes.t[k])
+        multiplier = float(nodes.multiplier[k])
+        theta = np.where(status == UPPER, self.line.upper(t), self.line.lower(t))
+        theta[status == FREE] = nodes.free_theta(k)
+        if nodes.w is None or nodes.w.shape[1] != self.rows.n_cols:
+            exact = self.rows.exact_combination(theta.astype(np.longdouble))
+            w = self.rows.shifted(exact, multiplier)
+        else:
+            w = nodes.w[k]
+        return Solution(status.copy(), theta, w.astype(float), multiplier)
+
+    def _interpolated(
+        self, t: float, one: tuple[float, Solution], two: tuple[float, Solution]
+    ) -> Solution:
+        """Return the solution at t between two others; w is interpolated, too."""
+        (begin, first), (end, last) = one, two
+        part = (t - begin) / (end - begin)
+        lower, upper = self.line.lower(t), self.line.upper(t)
+        stays = (first.status == last.status) & (first.status != FREE)
+        theta = (1.0 - part) * first.theta + part * last.theta
+        theta = np.where(stays, np.where(first.status == UPPER, upper, lower), theta)
+        w = (1.0 - part) * first.w + part * last.w
+        multiplier = (1.0 - part) * first.multiplier + part * last.multiplier
+        status = np.where(stays, first.status, sides_of(theta, lower, upper, first.status))
+        return Solution(status.astype(np.int8), theta, w, multiplier)
+
+    def _gap_and_violation(self, found: Solution, t: float) -> tuple[float, float]:
+        """Return the relative gap and the largest violation of a solution of the walk."""
+        line, rows = self._given or self.line, self.rows
+        at_bound = np.where(found.status == UPPER, line.upper(t), line.lower(t))
+        theta = np.where(found.status == FREE, found.theta, at_bound)
+        margin = rows.products(found.w)
+        off = float(rows.signs @ theta) if rows.balanced else 0.0
+        squared = max(float(theta @ margin) - found.multiplier * off, 0.0)
+        return relative_gap(line, t, theta, margin, squared), violation_at(line, t, theta, margin)
