@@ -21,7 +21,8 @@ def nodes_in(*parts: tuple[float, float]) -> Iterator[None]:
     """Let every walk take these parts of its kinks for wrong, and mend them."""
     audited = solver._Solver._audited
 
-    def wrong(rows: Any, line: Any, record: Record, seen: Any) -> np.ndarray:
+    def wrong(reader: Any, seen: Any) -> np.ndarray:
+        record = reader.record
         kinks = np.unique(np.concatenate(([record.begin], record.t, [record.end])))
         at = np.round(np.array(parts) * (len(kinks) - 1)).astype(int)
         return np.insert(kinks[at[at[:, 0] < at[:, 1]]], 2, np.inf, axis=1)

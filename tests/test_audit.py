@@ -14,6 +14,7 @@ from taupath.engine import audit, solver
 from taupath.engine import two_threads as together
 from taupath.engine.audit import mend, wrong_intervals
 from taupath.engine.box_solver import BoxSolver
+from taupath.engine.reading import Reader
 from taupath.engine.record import Nodes
 from taupath.engine.solver import solve_path
 from taupath.engine.status import AFTER, BEFORE, FREE, LOWER, UPPER, Outcome
@@ -94,21 +95,32 @@ def swapped(record, part=0.4):
 DAMAGES = [removed, stays_free, moved, swapped]
 
 
-def raw(name="augmented"):
-    """Return rows, both lines and the record of a path's first walk."""
+ALL_ALONG = np.array([[0.0, 1.0]])
+
+
+def reader(name="augmented"):
+    """Return a function that makes a reader of a path's first walk, with changes of its record."""
     piece = JOBS[name]().solutions.pieces[0]
-    line = piece.job.line_to_walk(piece.data, piece.way)
-    return piece.data.rows, line, piece.line, piece.record
+
+    def read(record=piece.record, **changes):
+        return Reader(piece.data.rows, piece.line, replace(record, **changes), piece._given)
+
+    return read
+
+
+def stepper(read):
+    """Return what solves single problems of the line that was walked."""
+    return Stepper(BoxSolver(read.rows), read.line)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("name", JOBS)
 def test_what_is_wrong_is_found_and_nothing_else(name, damage):
-    rows, _, line, record = raw(name)
+    read = reader(name)
     inside = np.array([[0.02, 0.98]])
-    assert len(wrong_intervals(rows, line, replace(record, doubtful=inside), [])) == 0
-    damaged, (begin, end) = damage(record)
-    found = wrong_intervals(rows, line, replace(damaged, doubtful=inside), [])
+    assert len(wrong_intervals(read(doubtful=inside), [])) == 0
+    damaged, (begin, end) = damage(read().record)
+    found = wrong_intervals(read(damaged, doubtful=inside), [])
     # intervals reach from kink to kink, and not all kinks are where they should be
     kinks = np.unique(damaged.t)
     assert found[0, 0] >= kinks[np.searchsorted(kinks, begin, side="right") - 1]
@@ -117,30 +129,29 @@ def test_what_is_wrong_is_found_and_nothing_else(name, damage):
     assert (found[:, 1] - found[:, 0]).sum() > 0.2 * (end - begin)
     assert (found[1:, 0] > found[:-1, 1]).all()
     # what nobody doubts is not looked at
-    elsewhere = replace(damaged, doubtful=np.array([[last + 1e-9, 0.98]]))
-    assert len(wrong_intervals(rows, line, elsewhere, [])) == 0
-    at_one_place = replace(damaged, doubtful=np.full((1, 2), found[0, :2].mean()))
-    assert len(wrong_intervals(rows, line, at_one_place, [])) == 1
+    elsewhere = read(damaged, doubtful=np.array([[last + 1e-9, 0.98]]))
+    assert len(wrong_intervals(elsewhere, [])) == 0
+    at_one_place = read(damaged, doubtful=np.full((1, 2), found[0, :2].mean()))
+    assert len(wrong_intervals(at_one_place, [])) == 1
 
 
 def test_many_intervals_are_looked_at_in_portions(monkeypatch):
-    rows, _, line, record = raw()
-    damaged = replace(swapped(record)[0], doubtful=np.array([[record.begin, record.end]]))
-    whole = wrong_intervals(rows, line, damaged, [])
+    read = reader()
+    damaged = read(swapped(read().record)[0], doubtful=ALL_ALONG)
+    whole = wrong_intervals(damaged, [])
     monkeypatch.setattr(audit, "TOGETHER", 3)
-    np.testing.assert_array_equal(wrong_intervals(rows, line, damaged, []), whole)
+    np.testing.assert_array_equal(wrong_intervals(damaged, []), whole)
 
 
 def test_what_has_nodes_is_not_looked_at_again():
-    rows, given, line, record = raw()
-    damaged, _ = swapped(record)
-    damaged.doubtful = np.array([[record.begin, record.end]])
-    wrong = wrong_intervals(rows, line, damaged, [])
-    _, nodes = mend(rows, line, damaged, wrong, Stepper(BoxSolver(rows), given), 7)
+    read = reader()
+    damaged = read(swapped(read().record)[0], doubtful=ALL_ALONG)
+    wrong = wrong_intervals(damaged, [])
+    _, nodes = mend(damaged, wrong, stepper(damaged), 7)
     assert {node.stretch for node in nodes} == {7}
     assert (nodes[0].t, nodes[-1].t) == tuple(wrong[0, :2])
-    assert len(wrong_intervals(rows, line, damaged, nodes)) == 0
-    fewer = wrong_intervals(rows, line, damaged, nodes[:-1])
+    assert len(wrong_intervals(damaged, nodes)) == 0
+    fewer = wrong_intervals(damaged, nodes[:-1])
     assert len(fewer) == 1 and fewer[0, 0] >= nodes[-2].t
 
 
@@ -172,10 +183,10 @@ def test_paths_with_damaged_records_are_mended(name, damage, monkeypatch):
 
 
 def test_stretches_that_touch_are_mended_one_by_one():
-    rows, given, line, record = raw()
-    kinks = np.unique(record.t)
+    read = reader()()
+    record, kinks = read.record, np.unique(read.record.t)
     wrong = np.insert(kinks[[[10, 14], [14, 15], [15, 22]]], 2, np.inf, axis=1)
-    events, nodes = mend(rows, line, record, wrong, Stepper(BoxSolver(rows), given), 0)
+    events, nodes = mend(read, wrong, stepper(read), 0)
     mended = replace(record, t=events.t, index=events.point, move=events.move)
     _check_moves(mended.status, mended.index, mended.move)
     kept = Nodes.of(nodes, True)
@@ -227,7 +238,8 @@ def test_nodes_count_against_the_budget(no_walk_succeeds, monkeypatch):
 @pytest.mark.parametrize("guessed", [False, True])
 def test_each_of_two_walks_covers_its_own_end(late, guessed, monkeypatch):
     """However slow it is: where t is small it keeps more digits than the other."""
-    rows, line, _, record = raw()
+    piece = JOBS["augmented"]().solutions.pieces[0]
+    rows, line = piece.data.rows, piece.job.line_to_walk(piece.data, piece.way)
     middle = solve_path(rows, line, 0.0, 0.5)
     status = middle.status.copy()
     for point, move in zip(middle.index, middle.move, strict=True):
@@ -277,18 +289,18 @@ def test_an_old_record_is_read_between_its_nearest_right_kinks(name):
 
     def off_chord(found, t, one, two):
         part = (t - one) / (two - one)
-        first, last = (piece._verified(float(end)).theta for end in (one, two))
+        first, last = (piece._reader.solution(float(end)).theta for end in (one, two))
         return np.abs(found.theta - (1.0 - part) * first - part * last).max()
 
     for part in (0.1, 0.5, 0.8):
         t = begin + part * (end - begin)
-        between, line = old._verified(t), old.line
+        between, line = old._reader.solution(t), old.line
         at = np.searchsorted(kinks, t)
         near = [(one, two) for one in kinks[at - 8 : at] for two in kinks[at : at + 8]]
         assert min(off_chord(between, t, *pair) for pair in near) < 1e-9
         assert (between.theta >= line.lower(t)).all() and (between.theta <= line.upper(t)).all()
-        by_sets = old._at_its_kink(t)[0]
-        assert old._error(between, t) < 0.1 * old._error(by_sets, t)
+        by_sets = old._reader.by_index_sets(t)[0]
+        assert old._reader.error(between, t) < 0.1 * old._reader.error(by_sets, t)
     for t in (0.5 * begin, 0.99 * begin, end + 0.2 * (1.0 - end)):  # where it is right
         for one, two in zip(old._solve(t), piece._solve(t), strict=True):
             assert_allclose(one, two, rtol=0.0, atol=1e-12)
@@ -310,4 +322,4 @@ def test_what_is_wrong_all_along_is_returned_as_it_is():
     old = WalkedPiece(piece.job, piece.data, piece.way, wrong)
     found = old.solution(0.6)
     assert np.isfinite(found.theta).all()
-    assert old._error(found, 0.6) > 1e-3
+    assert old._reader.error(found, 0.6) > 1e-3

@@ -175,7 +175,7 @@ def test_a_kink_is_there_twice_only_where_a_free_intercept_may_jump(kernel, d):
         multiplier = np.empty((2, len(t)))
         for after, out in zip(over, multiplier, strict=True):
             w = np.empty((len(t), piece.data.rows.n_cols))
-            piece._replay.sweep(after, t, w, None, out)
+            piece._reader.replay.sweep(after, t, w, None, out)
         jump = np.abs(np.diff(multiplier, axis=0)[0]) > 1e-9 * np.ptp(y)
         twice = piece._may_jump(*over)
         assert not (jump & ~twice).any()

@@ -18,8 +18,9 @@ from taupath._core._kernel_rows import CachedRows
 
 import taupath
 from lazily import Lazily
+from taupath.engine import reading
 from taupath.engine.readers import ReadersLock, made_once
-from taupath.paths import crossings, kernel_data, walked
+from taupath.paths import crossings, kernel_data
 
 pytestmark = pytest.mark.core
 N = 80
@@ -153,7 +154,7 @@ class Watched:
 def test_whoever_reads_has_the_lock(name, monkeypatch):
     """Without it two readers do not only read wrong numbers: the core writes where it must not."""
     path, calls = PATHS[name], []
-    data, replay = path.data, walked.Replay
+    data, replay = path.data, reading.Replay
     row = kernel_data.KernelData._row
 
     def locked_row(self: Any, i: int) -> np.ndarray:
@@ -162,7 +163,7 @@ def test_whoever_reads_has_the_lock(name, monkeypatch):
         return row(self, i)
 
     monkeypatch.setattr(kernel_data.KernelData, "_row", locked_row)
-    monkeypatch.setattr(walked, "Replay", lambda *made: Watched(data.lock, replay(*made), calls))
+    monkeypatch.setattr(reading, "Replay", lambda *made: Watched(data.lock, replay(*made), calls))
     path = afresh(path)
     for read in reads(path):
         read()

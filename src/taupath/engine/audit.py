@@ -1,8 +1,8 @@
 """A second look at the doubtful intervals of a walk: wrong ones are mended.
 
 With index sets that do not change, θ and all slacks are affine in t. So if a solution is right at
-both ends of an interval between kinks, it is right in between. A quick sweep looks at the ends;
-what it finds wrong is read again as users will read it, since kinks are rounded.
+both ends of an interval between kinks, it is right in between. Kinks are rounded, so the look is
+taken just within the ends.
 """
 
 from itertools import pairwise
@@ -11,7 +11,7 @@ import numpy as np
 
 from taupath._core._rows import Rows
 from taupath.engine.problem import Line, relative_gap, violation_at
-from taupath.engine.reading import NEAR_A_KINK, Reader
+from taupath.engine.reading import BETTER, NEAR_A_KINK, Reader
 from taupath.engine.record import Events, Node, Record, Solution, moves_between
 from taupath.engine.status import AFTER
 from taupath.engine.stepping import OFF_TARGET, Stepper, status_of
@@ -20,7 +20,7 @@ from taupath.engine.stepping import OFF_TARGET, Stepper, status_of
 RIGHT = 5e-10
 # How far beyond its bounds a free θ may be, as part of its box.
 INSIDE = 1e-9
-# Intervals are read this part of their length within their ends.
+# Intervals are looked at this part of their length within their ends, or beyond the rounding of t.
 WITHIN = 2.0**-20
 # Steps of single problems that mending may take: so many, and as many as look at so many entries of
 # the rows: some seconds.
@@ -35,13 +35,21 @@ def wrong_intervals(reader: Reader, seen: list[Node]) -> np.ndarray:
     The rows of the result are begin, end and how wrong they are. Intervals between the nodes that
     were `seen` on the way are left out. Neighbours are joined.
     """
+    rows, line = reader.rows, reader.line
     begin, end, position = _doubtful_intervals(reader.record, seen)
     errors = np.zeros(len(begin))
-    for k in _suspects(reader, begin, end, position):
-        within = max(WITHIN * (end[k] - begin[k]), 2.0 * NEAR_A_KINK * np.spacing(end[k]))
-        middle = 0.5 * (begin[k] + end[k])
-        times = {middle, min(begin[k] + within, middle), max(end[k] - within, middle)}
-        errors[k] = max(reader.error(reader.by_index_sets(t)[0], t) for t in times)
+    for first in range(0, len(begin), TOGETHER):
+        some = slice(first, first + TOGETHER)
+        length = end[some] - begin[some]
+        within = np.maximum(WITHIN * length, 2.0 * NEAR_A_KINK * np.spacing(end[some]))
+        within = np.minimum(within, 0.5 * length)
+        t = np.stack((begin[some] + within, end[some] - within), axis=1).ravel()
+        w, theta = np.empty((len(t), rows.n_cols)), np.empty((len(t), rows.n_rows))
+        multiplier = np.empty(len(t))
+        reader.replay.sweep(np.repeat(position[some], 2), t, w, theta, multiplier)
+        found = zip(t, theta, w, multiplier, strict=True)
+        each = [_error(rows, line, *one) for one in found]
+        errors[some] = np.array(each).reshape(-1, 2).max(axis=1)
     wrong = ~(errors <= RIGHT)
     if not wrong.any():
         return np.zeros((0, 3))
@@ -49,23 +57,6 @@ def wrong_intervals(reader: Reader, seen: list[Node]) -> np.ndarray:
     heads = np.flatnonzero(np.append(True, begin[1:] > end[:-1]))
     tails = np.append(heads[1:], len(begin)) - 1
     return np.stack((begin[heads], end[tails], np.maximum.reduceat(errors, heads)), axis=1)
-
-
-def _suspects(
-    reader: Reader, begin: np.ndarray, end: np.ndarray, position: np.ndarray
-) -> np.ndarray:
-    """Return which intervals are wrong at an end, with index sets after so many events."""
-    rows, line, suspects = reader.rows, reader.line, []
-    for first in range(0, len(begin), TOGETHER):
-        some = slice(first, first + TOGETHER)
-        t = np.stack((begin[some], end[some]), axis=1).ravel()
-        w, theta = np.empty((len(t), rows.n_cols)), np.empty((len(t), rows.n_rows))
-        multiplier = np.empty(len(t))
-        reader.replay.sweep(np.repeat(position[some], 2), t, w, theta, multiplier)
-        found = zip(t, theta, w, multiplier, strict=True)
-        right = [_error(rows, line, *one) <= RIGHT for one in found]
-        suspects.append(first + np.flatnonzero(~np.array(right).reshape(-1, 2).all(axis=1)))
-    return np.concatenate(suspects) if suspects else np.zeros(0, dtype=np.intp)
 
 
 def _doubtful_intervals(record: Record, seen: list[Node]) -> tuple[np.ndarray, ...]:
@@ -111,13 +102,16 @@ def mend(
     for k in np.argsort(-wrong[:, 2], kind="stable"):
         if stepper.solver.n_steps > most:
             break
-        begin, end, error = (float(value) for value in wrong[k])
+        begin, end = (float(value) for value in wrong[k, :2])
         theta = np.nan_to_num(reader.by_index_sets(begin)[0].theta)
         found = [
             Node(t, 0, status_of(one, stepper.box(t)), one)
             for t, one in stepper.nodes(begin, theta, end)
         ]
-        if max(reader.error(_as_kept(node), node.t) for node in found) < error:
+        by_nodes = max(reader.error(_as_kept(node), node.t) for node in found)
+        middle = 0.5 * (begin + end)
+        by_sets = reader.error(reader.by_index_sets(middle)[0], middle)
+        if by_nodes <= max(RIGHT, BETTER * by_sets):
             solved[int(k)] = found
     parts, nodes, done = [], [], 0
     events = Events(record.t, record.index, record.move)
