@@ -273,7 +273,7 @@ def test_each_of_two_walks_covers_its_own_end(late, guessed, monkeypatch):
     assert not legs[0].backward and ends[0][1] >= 2.0**-12
     # the end is the other thread's, which begins there or in the middle
     assert ends[-1][0] <= 1.0 - 2.0**-12 and legs[-1].backward != guessed
-    assert len(record.t) <= sum(len(leg.record.t) for leg in legs) + 5
+    assert len(piece.record.t) <= sum(len(leg.record.t) for leg in legs) + 5
 
 
 # -- records of earlier versions, which were not audited -----------------------------------------
