@@ -4,7 +4,7 @@ import numpy as np
 
 from taupath._core._replay import Replay
 from taupath._core._rows import Rows
-from taupath.engine.problem import Line, relative_gap, violation_at
+from taupath.engine.problem import AT_BOUND, Line, relative_gap, violation_at
 from taupath.engine.record import Nodes, Record, Solution
 from taupath.engine.status import FREE, LOWER, UPPER, sides_of
 from taupath.engine.tolerances import EXACT_GAP, EXACT_KKT
@@ -149,7 +149,9 @@ class Reader:
         if nodes is None or around is None:
             return None
         one, two = ((float(nodes.t[k]), self._at_node(nodes, k)) for k in around)
-        return one[1] if around[0] == around[1] else self._interpolated(t, one, two)
+        if around[0] == around[1]:
+            return self._settled(one[1], t)
+        return self._interpolated(t, one, two)
 
     def _at_node(self, nodes: Nodes, k: int) -> Solution:
         """Return the solution that is kept at node k."""
@@ -177,7 +179,19 @@ class Reader:
         w = (1.0 - part) * first.w + part * last.w
         multiplier = (1.0 - part) * first.multiplier + part * last.multiplier
         status = np.where(stays, first.status, sides_of(theta, lower, upper, first.status))
-        return Solution(status.astype(np.int8), theta, w, multiplier)
+        return self._settled(Solution(status.astype(np.int8), theta, w, multiplier), t)
+
+    def _settled(self, found: Solution, t: float) -> Solution:
+        """Return a solution whose free points as good as at a bound, and beyond it, are bound."""
+        lower, upper = self.line.lower(t), self.line.upper(t)
+        near = AT_BOUND * (upper - lower)
+        low, high = found.theta - lower <= near, upper - found.theta <= near
+        points = np.flatnonzero((found.status == FREE) & (low | high)).astype(np.int32)
+        slack = self.replay.products(found.w, points) - self.line.target(t)[points]
+        status = found.status.copy()
+        status[points[low[points] & (slack > EXACT_KKT)]] = LOWER
+        status[points[high[points] & (slack < -EXACT_KKT)]] = UPPER
+        return found._replace(status=status)
 
     def _gap_and_violation(self, found: Solution, t: float) -> tuple[float, float]:
         """Return the relative gap and the largest violation of a solution of the walk."""
