@@ -276,6 +276,8 @@ cdef class Walk:
             if distance > 0.0:
                 self.motion.factor.remove(self.motion.factor.size - 1)
                 self.motion.straighten()
+            if distance > 0.0 or self.motion.rows.dual:
+                self.doubts.raised = True       # a Gram matrix does not tell 1e-8 from nothing
             self.search.leave_out(i)
             self.counts.left_out += 1
             return
