@@ -22,6 +22,8 @@ TINY = float(np.finfo(np.float64).tiny)
 # A θ this close to its bound, relative to the width of its box, is at the bound: where a sample
 # reaches its bound, rounding leaves its θ about that far off.
 AT_BOUND = 1e-12
+# The same if all that the distance from the bound does to any margin is less than this.
+INVISIBLE = 1e-10
 # A slack of so many typical ones is an outlier's: no more of its loss counts in what gaps are
 # relative to, so that one outlier cannot hide errors of all others.
 OUTLYING = 10.0
@@ -118,6 +120,13 @@ def largest_violation(
     width = AT_BOUND * (upper - lower)
     off = np.maximum((theta < upper - width) * short, (theta > lower + width) * beyond)
     return float(off.max(initial=0.0))
+
+
+def nearly_nothing(width: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Return how far θ may be from a bound that it is as good as at, with rows of these lengths."""
+    most = length * max(float(length.max(initial=0.0)), TINY)
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.minimum(AT_BOUND * width, INVISIBLE / most)
 
 
 def violation_at(line: Line, t: float, theta: np.ndarray, margin: np.ndarray) -> float:

@@ -4,7 +4,8 @@ import numpy as np
 
 from taupath._core._replay import Replay
 from taupath._core._rows import Rows
-from taupath.engine.problem import AT_BOUND, Line, relative_gap, violation_at
+from taupath.engine.problem import Line, nearly_nothing, relative_gap, violation_at
+from taupath.engine.readers import made_once
 from taupath.engine.record import Nodes, Record, Solution
 from taupath.engine.status import FREE, LOWER, UPPER, sides_of
 from taupath.engine.tolerances import EXACT_GAP, EXACT_KKT
@@ -182,16 +183,27 @@ class Reader:
         return self._settled(Solution(status.astype(np.int8), theta, w, multiplier), t)
 
     def _settled(self, found: Solution, t: float) -> Solution:
-        """Return a solution whose free points as good as at a bound, and beyond it, are bound."""
+        """Return a solution whose free points as good as at a bound, and beyond it, are there."""
         lower, upper = self.line.lower(t), self.line.upper(t)
-        near = AT_BOUND * (upper - lower)
+        near = nearly_nothing(upper - lower, self._lengths)
         low, high = found.theta - lower <= near, upper - found.theta <= near
         points = np.flatnonzero((found.status == FREE) & (low | high)).astype(np.int32)
         slack = self.replay.products(found.w, points) - self.line.target(t)[points]
-        status = found.status.copy()
-        status[points[low[points] & (slack > EXACT_KKT)]] = LOWER
-        status[points[high[points] & (slack < -EXACT_KKT)]] = UPPER
-        return found._replace(status=status)
+        to_lower = points[low[points] & (slack > EXACT_KKT)]
+        to_upper = points[high[points] & (slack < -EXACT_KKT)]
+        if len(to_lower) + len(to_upper) == 0:
+            return found
+        status, theta = found.status.copy(), found.theta.copy()
+        status[to_lower], status[to_upper] = LOWER, UPPER
+        theta[to_lower], theta[to_upper] = lower[to_lower], upper[to_upper]
+        moved = theta.astype(np.longdouble) - found.theta
+        w = found.w + self.rows.exact_combination(moved)
+        return Solution(status, theta, w.astype(float), found.multiplier)
+
+    @made_once
+    def _lengths(self) -> np.ndarray:
+        """The lengths of the rows."""
+        return np.asarray(np.sqrt(np.maximum(self.rows.squared_norms(), 0.0)))
 
     def _gap_and_violation(self, found: Solution, t: float) -> tuple[float, float]:
         """Return the relative gap and the largest violation of a solution of the walk."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from taupath.engine.box_solver import Box, BoxSolver, Solved
-from taupath.engine.problem import AT_BOUND, Line, largest_violation
+from taupath.engine.problem import Line, largest_violation, nearly_nothing
 from taupath.engine.status import FREE, LOWER, UPPER, sides_of
 
 # Nodes are solved to the first gap, relative to the objective, and interpolated within the second:
@@ -88,8 +88,9 @@ class Stepper:
             _largest_products(*room_up, *short).sum() + _largest_products(*room_down, *beyond).sum()
         )
         # a sample with room for it must not be off its target by more than that, whatever it costs
-        width = np.maximum(begin.upper - begin.lower, end.upper - end.lower) * AT_BOUND
-        up, down = np.maximum(*room_up) > width, np.maximum(*room_down) > width
+        width = np.maximum(begin.upper - begin.lower, end.upper - end.lower)
+        nothing = nearly_nothing(width, self.solver.length)
+        up, down = np.maximum(*room_up) > nothing, np.maximum(*room_down) > nothing
         off = np.maximum(up * np.maximum(*short), down * np.maximum(*beyond)).max()
         if off > OFF_TARGET and off > 2.0 * max(_off(here, begin), _off(found, end)):
             return False
