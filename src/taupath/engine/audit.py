@@ -9,8 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from taupath._core._rows import Rows
-from taupath.engine.problem import Line, relative_gap, violation_at
+from taupath.engine.problem import relative_gap, violation_at
 from taupath.engine.reading import BETTER, NEAR_A_KINK, Reader
 from taupath.engine.record import Events, Node, Record, Solution, moves_between
 from taupath.engine.status import AFTER
@@ -18,8 +17,6 @@ from taupath.engine.stepping import OFF_TARGET, Stepper, status_of
 
 # Largest gap of a solution by its index sets, relative to the objective: half of what is promised.
 RIGHT = 5e-10
-# How far beyond its bounds a free θ may be, as part of its box.
-INSIDE = 1e-9
 # Intervals are looked at this part of their length within their ends, or beyond the rounding of t.
 WITHIN = 2.0**-20
 # Steps of single problems that mending may take: so many, and as many as look at so many entries of
@@ -35,7 +32,7 @@ def wrong_intervals(reader: Reader, seen: list[Node]) -> np.ndarray:
     The rows of the result are begin, end and how wrong they are. Intervals between the nodes that
     were `seen` on the way are left out. Neighbours are joined.
     """
-    rows, line = reader.rows, reader.line
+    rows = reader.rows
     begin, end, position = _doubtful_intervals(reader.record, seen)
     errors = np.zeros(len(begin))
     for first in range(0, len(begin), TOGETHER):
@@ -48,7 +45,7 @@ def wrong_intervals(reader: Reader, seen: list[Node]) -> np.ndarray:
         multiplier = np.empty(len(t))
         reader.replay.sweep(np.repeat(position[some], 2), t, w, theta, multiplier)
         found = zip(t, theta, w, multiplier, strict=True)
-        each = [_error(rows, line, *one) for one in found]
+        each = [_error(reader, *one) for one in found]
         errors[some] = np.array(each).reshape(-1, 2).max(axis=1)
     wrong = ~(errors <= RIGHT)
     if not wrong.any():
@@ -75,17 +72,14 @@ def _doubtful_intervals(record: Record, seen: list[Node]) -> tuple[np.ndarray, .
     return begin[in_doubt], end[in_doubt], position[in_doubt]
 
 
-def _error(
-    rows: Rows, line: Line, t: float, theta: np.ndarray, w: np.ndarray, multiplier: float
-) -> float:
+def _error(reader: Reader, t: float, theta: np.ndarray, w: np.ndarray, multiplier: float) -> float:
     """Return the relative gap of a solution, or a violation in the same unit, if that is larger."""
-    lower, upper = line.lower(t), line.upper(t)
-    if not (np.maximum(lower - theta, theta - upper) <= INSIDE * (upper - lower)).all():
-        return np.inf
+    rows, line = reader.rows, reader.line
     margin = rows.products(w)
     squared = max(float(theta @ margin) - multiplier * float(rows.signs @ theta), 0.0)
-    off = violation_at(line, t, theta, margin)
-    return max(relative_gap(line, t, theta, margin, squared), RIGHT / OFF_TARGET * off)
+    gap = relative_gap(line, t, theta, margin, squared, reader.lengths)
+    error = max(gap, RIGHT / OFF_TARGET * violation_at(line, t, theta, margin))
+    return error if np.isfinite(error) else np.inf
 
 
 def mend(

@@ -94,16 +94,25 @@ def _between(begin: np.ndarray, end: np.ndarray, t: float) -> np.ndarray:
 
 
 def relative_gap(
-    line: Line, t: float, theta: np.ndarray, margin: np.ndarray, squared: float
+    line: Line,
+    t: float,
+    theta: np.ndarray,
+    margin: np.ndarray,
+    squared: float,
+    length: np.ndarray | float = 0.0,
 ) -> float:
     """Return the duality gap at t of θ and w = Σ θ_i z_i, relative to a typical primal objective.
 
-    `margin` are the <z_i, w> and `squared` is ‖w‖². Each θ counts as within its box. The objective
-    in the middle is estimated by what the slacks would cost with the widest boxes.
+    `margin` are the <z_i, w> and `squared` is ‖w‖². Each θ counts as within its box; if the lengths
+    of the rows are given, what is cut off is paid for. The objective in the middle is estimated by
+    what the slacks would cost with the widest boxes.
     """
     lower, upper = line.lower(t), line.upper(t)
+    beyond = np.maximum(np.maximum(lower - theta, theta - upper), 0.0)
+    apart = float((beyond * length).sum())  # ‖w - Σ θ_i z_i‖ is at most that
     theta, short = np.clip(theta, lower, upper), line.target(t) - margin
     gap = float(np.maximum((upper - theta) * short, (lower - theta) * short).sum())
+    gap += 0.5 * apart * apart
     usual = usual_slacks(short)
     loss = float(np.maximum(upper * usual, lower * usual).sum())
     widest = np.maximum(line.upper0, line.upper1) - np.minimum(line.lower0, line.lower1)

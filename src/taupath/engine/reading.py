@@ -185,7 +185,7 @@ class Reader:
     def _settled(self, found: Solution, t: float) -> Solution:
         """Return a solution whose free points as good as at a bound, and beyond it, are there."""
         lower, upper = self.line.lower(t), self.line.upper(t)
-        near = nearly_nothing(upper - lower, self._lengths)
+        near = nearly_nothing(upper - lower, self.lengths)
         low, high = found.theta - lower <= near, upper - found.theta <= near
         points = np.flatnonzero((found.status == FREE) & (low | high)).astype(np.int32)
         slack = self.replay.products(found.w, points) - self.line.target(t)[points]
@@ -201,7 +201,7 @@ class Reader:
         return Solution(status, theta, w.astype(float), found.multiplier)
 
     @made_once
-    def _lengths(self) -> np.ndarray:
+    def lengths(self) -> np.ndarray:
         """The lengths of the rows."""
         return np.asarray(np.sqrt(np.maximum(self.rows.squared_norms(), 0.0)))
 
