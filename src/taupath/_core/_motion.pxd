@@ -37,6 +37,7 @@ cdef class Motion:
     cdef double[::1] row_norm
     cdef double longest                      # the largest of them
     cdef double[::1] length                  # |ġ_i| ≤ length_i speed: row_norm, more if p_i moves
+    cdef double terms0, terms1               # Σ |θ_i| ‖z_i‖ of the bound points at t = 0 and at 1
     cdef double unsolved                     # what the last solve for w left of the free slacks
     cdef bint broken                         # the free rows turned out to be dependent
     cdef Py_ssize_t n_refactorizations

@@ -17,7 +17,7 @@ from taupath._core._line cimport (
 )
 from taupath._core._status cimport FREE, LOWER, UPPER
 from taupath._core._tolerances cimport (
-    DIRECTION_CANCELLED, FLAT, MARGIN_DRIFT, NEARLY_DEPENDENT, NOT_INVOLVED, PRECISION,
+    AVERAGED, DIRECTION_CANCELLED, FLAT, MARGIN_DRIFT, NEARLY_DEPENDENT, NOT_INVOLVED, PRECISION,
     SPEED_CANCELLED
 )
 
@@ -154,10 +154,11 @@ cdef class Motion:
 
     cdef void _count_bound(self, Py_ssize_t i, int status, int how) noexcept nogil:
         """Point i is at a bound (how = 1) or no longer (how = -1)."""
-        if status == LOWER:
-            self.system.count_bound(i, how * self.line.lower0[i], how * self.line.lower1[i])
-        else:
-            self.system.count_bound(i, how * self.line.upper0[i], how * self.line.upper1[i])
+        cdef double at0 = self.line.lower0[i] if status == LOWER else self.line.upper0[i]
+        cdef double at1 = self.line.lower1[i] if status == LOWER else self.line.upper1[i]
+        self.system.count_bound(i, how * at0, how * at1)
+        self.terms0 = self.terms0 + how * fabs(at0) * self.row_norm[i]
+        self.terms1 = self.terms1 + how * fabs(at1) * self.row_norm[i]
 
     cdef double take(self, int i, long double at) noexcept nogil:
         self.status[i] = FREE
@@ -352,6 +353,8 @@ cdef class Motion:
             self.s[k] = 0.0
         self.system.bound_total0 = 0.0
         self.system.bound_total1 = 0.0
+        self.terms0 = 0.0
+        self.terms1 = 0.0
         for i in range(self.rows.n_rows):
             if self.status[i] != FREE:
                 self._count_bound(i, self.status[i], 1)
@@ -385,7 +388,15 @@ cdef class Motion:
         return drift
 
     cdef double noise(self) noexcept nogil:
-        return PRECISION * self.longest * self.rows.length(&self.pairs[0], 2)
+        cdef Py_ssize_t a
+        cdef double terms
+        if not self.rows.dual:
+            return PRECISION * self.longest * self.rows.length(&self.pairs[0], 2)
+        # entries of a Gram matrix are rounded, each in its own way
+        terms = <double> (self.now.to_one * self.terms0 + self.now.from_zero * self.terms1)
+        for a in range(self.factor.size):
+            terms = terms + fabs(<double> self.theta[a]) * self.row_norm[self.factor.members[a]]
+        return PRECISION * self.longest * AVERAGED * terms
 
     cdef double farthest_beyond(self) noexcept nogil:
         cdef Py_ssize_t a

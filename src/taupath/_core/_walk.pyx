@@ -25,8 +25,8 @@ from taupath._core._rows cimport Rows
 from taupath._core._search cimport NO_EVENT, Event, Search
 from taupath._core._status cimport FREE, LOWER, UPPER, move_between
 from taupath._core._tolerances cimport (
-    DOUBTFUL_DRIFT, DOUBTFUL_NOISE, DOUBTFUL_PIVOT, DOUBTFUL_SOLVE, DRIFTED, IMPOSSIBLE_RATE,
-    LONGEST_CORRECTION, STEADY, WRONG_SIDE
+    DOUBTFUL_DRIFT, DOUBTFUL_NOISE, DOUBTFUL_PIVOT, DOUBTFUL_SOLVE, DOUBTFUL_STEP, DRIFTED,
+    IMPOSSIBLE_RATE, LONGEST_CORRECTION, PRECISION, STEADY, WRONG_SIDE
 )
 
 cdef enum Outcome:
@@ -157,6 +157,7 @@ cdef class Walk:
     cdef Schedule schedule
     cdef Counts counts
     cdef double box_scale                    # largest width of a box
+    cdef bint noisy                          # margins were rounded visibly at the last check
     cdef Py_ssize_t zero_run                 # steps of length zero in a row
     cdef readonly bint right                 # whether all points begin on their right sides
 
@@ -224,6 +225,11 @@ cdef class Walk:
     # -- advance --------------------------------------------------------------------------
 
     cdef void _advance(self, Event event) noexcept nogil:
+        if not self.doubts.raised:
+            self.doubts.raised = (
+                (self.motion.rows.dual and self.motion.noise() > DOUBTFUL_NOISE)
+                or PRECISION * self.motion.now.t * self.motion.speed * self.motion.longest
+                > DOUBTFUL_STEP)
         self.motion.move(event.step)
         self.search.advance()
         if event.kind == NO_EVENT:
@@ -377,8 +383,10 @@ cdef class Walk:
         """Sum w anew, check all points and set their deadlines; returns whether all are right."""
         cdef Schedule* schedule = &self.schedule
         cdef double drift = self.motion.longest * self.motion.take_w()
+        cdef bint was_noisy = self.noisy
+        self.noisy = self.motion.noise() > DOUBTFUL_NOISE
         if (drift > DOUBTFUL_DRIFT or self.motion.unsolved > DOUBTFUL_SOLVE
-                or self.motion.noise() > DOUBTFUL_NOISE
+                or self.noisy or was_noisy
                 or self.motion.factor.smallest_pivot() < DOUBTFUL_PIVOT):
             self.doubts.raised = True
         if drift > DRIFTED and schedule.refresh_every > schedule.refresh_at_least:

@@ -74,11 +74,9 @@ def _doubtful_intervals(record: Record, seen: list[Node]) -> tuple[np.ndarray, .
 
 def _error(reader: Reader, t: float, theta: np.ndarray, w: np.ndarray, multiplier: float) -> float:
     """Return the relative gap of a solution, or a violation in the same unit, if that is larger."""
-    rows, line = reader.rows, reader.line
-    margin = rows.products(w)
-    squared = max(float(theta @ margin) - multiplier * float(rows.signs @ theta), 0.0)
-    gap = relative_gap(line, t, theta, margin, squared, reader.lengths)
-    error = max(gap, RIGHT / OFF_TARGET * violation_at(line, t, theta, margin))
+    margin, squared = reader.margins(theta, w, multiplier)
+    gap = relative_gap(reader.line, t, theta, margin, squared, reader.least, reader.lengths)
+    error = max(gap, RIGHT / OFF_TARGET * violation_at(reader.line, t, theta, margin))
     return error if np.isfinite(error) else np.inf
 
 

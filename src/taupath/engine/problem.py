@@ -99,13 +99,13 @@ def relative_gap(
     theta: np.ndarray,
     margin: np.ndarray,
     squared: float,
+    least: float,
     length: np.ndarray | float = 0.0,
 ) -> float:
     """Return the duality gap at t of θ and w = Σ θ_i z_i, relative to a typical primal objective.
 
-    `margin` are the <z_i, w> and `squared` is ‖w‖². Each θ counts as within its box; if the lengths
-    of the rows are given, what is cut off is paid for. The objective in the middle is estimated by
-    what the slacks would cost with the widest boxes.
+    `margin` are the <z_i, w> and `squared` is ‖w‖². The divisor is at least `least`. Each θ counts
+    as within its box; if the lengths of the rows are given, what is cut off is paid for.
     """
     lower, upper = line.lower(t), line.upper(t)
     beyond = np.maximum(np.maximum(lower - theta, theta - upper), 0.0)
@@ -113,10 +113,14 @@ def relative_gap(
     theta, short = np.clip(theta, lower, upper), line.target(t) - margin
     gap = float(np.maximum((upper - theta) * short, (lower - theta) * short).sum())
     gap += 0.5 * apart * apart
-    usual = usual_slacks(short)
-    loss = float(np.maximum(upper * usual, lower * usual).sum())
-    widest = np.maximum(line.upper0, line.upper1) - np.minimum(line.lower0, line.lower1)
-    return gap / max(loss + 0.5 * squared, VANISHING * float(widest @ np.abs(usual)), TINY)
+    return gap / max(typical_objective(line, t, margin, squared), least, TINY)
+
+
+def typical_objective(line: Line, t: float, margin: np.ndarray, squared: float) -> float:
+    """Return the primal objective at t, with slacks of outliers cut."""
+    lower, upper = line.lower(t), line.upper(t)
+    usual = usual_slacks(line.target(t) - margin)
+    return float(np.maximum(upper * usual, lower * usual).sum()) + 0.5 * squared
 
 
 def largest_violation(

@@ -4,7 +4,14 @@ import numpy as np
 
 from taupath._core._replay import Replay
 from taupath._core._rows import Rows
-from taupath.engine.problem import Line, nearly_nothing, relative_gap, violation_at
+from taupath.engine.problem import (
+    VANISHING,
+    Line,
+    nearly_nothing,
+    relative_gap,
+    typical_objective,
+    violation_at,
+)
 from taupath.engine.readers import made_once
 from taupath.engine.record import Nodes, Record, Solution
 from taupath.engine.status import FREE, LOWER, UPPER, sides_of
@@ -120,18 +127,21 @@ class Reader:
 
     def _after(self, position: int, t: float) -> tuple[Solution, np.ndarray]:
         """Return the solution for the index sets after so many events, and the targets it meets."""
-        self.replay.seek(position)
         raised = self.line.target(t)
-        found = Solution(*self.replay.solution(t, raised))
+        found = self._solved(position, t, raised)
         if self._given is not None:
             gap = self._gap_and_violation(found, t)[0]
             if gap > VISIBLE:
                 given = self._given.target(t)
-                self.replay.seek(position)  # solving may have removed some from its factor
-                other = Solution(*self.replay.solution(t, given))
+                other = self._solved(position, t, given)
                 if self._gap_and_violation(other, t)[0] < gap:
                     return other, given
         return found, raised
+
+    def _solved(self, position: int, t: float, target: np.ndarray) -> Solution:
+        """Return the solution for the index sets after so many events, with these targets."""
+        self.replay.seek(position)
+        return Solution(*self.replay.solution(t, target))
 
     def _nearest_right(self, times: np.ndarray) -> tuple[float, Solution] | None:
         """Return the first of these kinks, in growing steps, whose solution is right."""
@@ -205,12 +215,31 @@ class Reader:
         """The lengths of the rows."""
         return np.asarray(np.sqrt(np.maximum(self.rows.squared_norms(), 0.0)))
 
+    @made_once
+    def least(self) -> float:
+        """What gaps are at least relative to: a part of a typical objective within the record."""
+        objectives = []
+        for t in np.clip((0.25, 0.5, 0.75), self.record.begin, self.record.end):
+            position = int(np.searchsorted(self.record.t, t, side="right"))
+            kept = self._between_nodes(t)
+            found = kept or self._solved(position, t, self.line.target(t))
+            margin, squared = self.margins(found.theta, found.w, found.multiplier)
+            objectives.append(typical_objective(self.line, t, margin, squared))
+        return VANISHING * float(np.median(objectives))
+
+    def margins(
+        self, theta: np.ndarray, w: np.ndarray, multiplier: float
+    ) -> tuple[np.ndarray, float]:
+        """Return all <z_i, w>, and the squared length of w without the multiplier's part."""
+        margin = self.rows.products(w)
+        off = float(self.rows.signs @ theta) if self.rows.balanced else 0.0
+        return margin, max(float(theta @ margin) - multiplier * off, 0.0)
+
     def _gap_and_violation(self, found: Solution, t: float) -> tuple[float, float]:
         """Return the relative gap and the largest violation of a solution of the walk."""
-        line, rows = self._given or self.line, self.rows
+        line = self._given or self.line
         at_bound = np.where(found.status == UPPER, line.upper(t), line.lower(t))
         theta = np.where(found.status == FREE, found.theta, at_bound)
-        margin = rows.products(found.w)
-        off = float(rows.signs @ theta) if rows.balanced else 0.0
-        squared = max(float(theta @ margin) - found.multiplier * off, 0.0)
-        return relative_gap(line, t, theta, margin, squared), violation_at(line, t, theta, margin)
+        margin, squared = self.margins(theta, found.w, found.multiplier)
+        gap = relative_gap(line, t, theta, margin, squared, self.least)
+        return gap, violation_at(line, t, theta, margin)
