@@ -74,13 +74,13 @@ cdef extern from *:
     #define WRONG_SIDE 1e-9
     /* What makes a stretch doubtful, so that it is looked at again: a free row that is closer to
        the span of the others than this part of its length; a solve that leaves this part of its
-       terms; a margin of the longest row that may round by this much, or has drifted by this, or
-       moves by this much while t moves by its rounding. */
+       terms; a margin of the longest row that may round by this much, or has drifted by this; an
+       end at t = 1 so near that the rounding of t is 1e-5 of the boxes that close there. */
     #define DOUBTFUL_PIVOT 1e-5
     #define DOUBTFUL_SOLVE 1e-13
     #define DOUBTFUL_NOISE 1e-12
     #define DOUBTFUL_DRIFT 1e-7
-    #define DOUBTFUL_STEP 1e-10
+    #define DOUBTFUL_END 2e-11
     /* At distance d from the span of the free rows, no slack has a rate above d ‖ẇ‖. One above this
        multiple of it is rounding. */
     #define IMPOSSIBLE_RATE 1.01
@@ -97,5 +97,5 @@ cdef extern from *:
     const double PRECISION, FLAT, SPEED_CANCELLED, DIRECTION_CANCELLED, NEARLY_DEPENDENT
     const double MARGIN_DRIFT, ROUNDED_UP, AVERAGED
     const double STILL, STILL_SUMMED, RESTING, EARLY, FARTHER
-    const double DOUBTFUL_PIVOT, DOUBTFUL_SOLVE, DOUBTFUL_NOISE, DOUBTFUL_DRIFT, DOUBTFUL_STEP
+    const double DOUBTFUL_PIVOT, DOUBTFUL_SOLVE, DOUBTFUL_NOISE, DOUBTFUL_DRIFT, DOUBTFUL_END
     const double LONGEST_CORRECTION, WRONG_SIDE, IMPOSSIBLE_RATE, NOT_INVOLVED, DRIFTED, STEADY

@@ -25,8 +25,8 @@ from taupath._core._rows cimport Rows
 from taupath._core._search cimport NO_EVENT, Event, Search
 from taupath._core._status cimport FREE, LOWER, UPPER, move_between
 from taupath._core._tolerances cimport (
-    DOUBTFUL_DRIFT, DOUBTFUL_NOISE, DOUBTFUL_PIVOT, DOUBTFUL_SOLVE, DOUBTFUL_STEP, DRIFTED,
-    IMPOSSIBLE_RATE, LONGEST_CORRECTION, PRECISION, STEADY, WRONG_SIDE
+    DOUBTFUL_DRIFT, DOUBTFUL_END, DOUBTFUL_NOISE, DOUBTFUL_PIVOT, DOUBTFUL_SOLVE, DRIFTED,
+    IMPOSSIBLE_RATE, LONGEST_CORRECTION, STEADY, WRONG_SIDE
 )
 
 cdef enum Outcome:
@@ -71,13 +71,21 @@ cdef class Doubts:
 
     cdef double[:, ::1] interval
     cdef Py_ssize_t size
-    cdef bint raised                         # since the last full check
+    cdef bint raised                         # since the last full check,
+    cdef double since                        # and from which t on
 
     def __init__(self):
         self.interval = np.zeros((16, 2))
 
-    cdef void settle(self, double begin, double end) noexcept nogil:
-        """Note this interval if a doubt was raised in it; without room, the last one grows."""
+    cdef void note(self, double since) noexcept nogil:
+        """Raise a doubt about everything from this t to the next full check."""
+        if not self.raised or since < self.since:
+            self.since = since
+        self.raised = True
+
+    cdef void settle(self, double end) noexcept nogil:
+        """Note an interval if a doubt was raised in it; without room, the last one grows."""
+        cdef double begin = self.since
         if not self.raised:
             return
         self.raised = False
@@ -225,11 +233,10 @@ cdef class Walk:
     # -- advance --------------------------------------------------------------------------
 
     cdef void _advance(self, Event event) noexcept nogil:
-        if not self.doubts.raised:
-            self.doubts.raised = (
-                (self.motion.rows.dual and self.motion.noise() > DOUBTFUL_NOISE)
-                or PRECISION * self.motion.now.t * self.motion.speed * self.motion.longest
-                > DOUBTFUL_STEP)
+        if (not self.doubts.raised
+                and ((self.motion.rows.dual and self.motion.noise() > DOUBTFUL_NOISE)
+                     or self.motion.now.to_one < DOUBTFUL_END)):
+            self.doubts.note(self.motion.now.t)
         self.motion.move(event.step)
         self.search.advance()
         if event.kind == NO_EVENT:
@@ -283,12 +290,12 @@ cdef class Walk:
                 self.motion.factor.remove(self.motion.factor.size - 1)
                 self.motion.straighten()
             if distance > 0.0 or self.motion.rows.dual:
-                self.doubts.raised = True       # a Gram matrix does not tell 1e-8 from nothing
+                self.doubts.note(self.motion.now.t)     # a Gram matrix hides distances of 1e-8
             self.search.leave_out(i)
             self.counts.left_out += 1
             return
         if distance < DOUBTFUL_PIVOT * self.motion.row_norm[i]:
-            self.doubts.raised = True
+            self.doubts.note(self.motion.now.t)
         self._record(i, self.motion.status[i], FREE)
         self.search.variation = (self.search.variation
                                  + self.motion.release(i, distance, event.rate))
@@ -373,7 +380,7 @@ cdef class Walk:
         if self.schedule.since_polish >= self.schedule.polish_every:
             self.motion.polish()
             if self.motion.unsolved > DOUBTFUL_SOLVE:
-                self.doubts.raised = True
+                self.doubts.note(self.checkpoint.t)
             self.schedule.since_polish = 0
         elif self.motion.needs_care():
             self.motion.straighten()
@@ -388,7 +395,7 @@ cdef class Walk:
         if (drift > DOUBTFUL_DRIFT or self.motion.unsolved > DOUBTFUL_SOLVE
                 or self.noisy or was_noisy
                 or self.motion.factor.smallest_pivot() < DOUBTFUL_PIVOT):
-            self.doubts.raised = True
+            self.doubts.note(self.checkpoint.t)
         if drift > DRIFTED and schedule.refresh_every > schedule.refresh_at_least:
             schedule.refresh_every = schedule.refresh_every // 2
         elif drift < STEADY and schedule.refresh_every < schedule.refresh_at_most:
@@ -397,7 +404,7 @@ cdef class Walk:
         schedule.since_refresh = 0
         if max(self.motion.farthest_beyond() / self.box_scale, self.search.restart()) > WRONG_SIDE:
             return False
-        self.doubts.settle(self.checkpoint.t, self.motion.now.t)
+        self.doubts.settle(self.motion.now.t)
         self.checkpoint.keep(self.motion, self.log.size)
         return True
 
