@@ -19,6 +19,7 @@ cdef enum:
     BLOCKED_FROM = 32   # free points from which on a blocked Cholesky beats appending one by one
     SPARE = 8           # members that there is room for beyond those that are there
     ANCHORS = 16        # events between positions at which the factor is made anew
+    FAR = 64            # events that a sweep does not follow one by one to its next position
 
 
 cdef inline double between(double at0, double at1, double t) noexcept nogil:
@@ -227,7 +228,7 @@ cdef class Replay:
         cdef Py_ssize_t k
         cdef long double shift = 0.0
         for k in range(positions.shape[0]):
-            if k == 0:
+            if k == 0 or not -FAR < positions[k] - self.position < FAR:
                 self.seek(positions[k])
                 self.carrying = False
             else:

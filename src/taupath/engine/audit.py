@@ -13,10 +13,12 @@ from taupath.engine.problem import relative_gap, violation_at
 from taupath.engine.reading import BETTER, NEAR_A_KINK, Reader
 from taupath.engine.record import Events, Node, Record, Solution, moves_between
 from taupath.engine.status import AFTER
-from taupath.engine.stepping import OFF_TARGET, Stepper, status_of
+from taupath.engine.stepping import Stepper, status_of
+from taupath.engine.tolerances import EXACT_GAP, EXACT_KKT
 
-# Largest gap of a solution by its index sets, relative to the objective: half of what is promised.
-RIGHT = 5e-10
+# Largest error of a solution by its index sets: a little less than what is promised of the gap,
+# since a certificate adds rounding to what it measures.
+RIGHT = 0.9 * EXACT_GAP
 # Intervals are looked at this part of their length within their ends, or beyond the rounding of t.
 WITHIN = 2.0**-20
 # Steps of single problems that mending may take: so many, and as many as look at so many entries of
@@ -76,7 +78,7 @@ def _error(reader: Reader, t: float, theta: np.ndarray, w: np.ndarray, multiplie
     """Return the relative gap of a solution, or a violation in the same unit, if that is larger."""
     margin, squared = reader.margins(theta, w, multiplier)
     gap = relative_gap(reader.line, t, theta, margin, squared, reader.least, reader.lengths)
-    error = max(gap, RIGHT / OFF_TARGET * violation_at(reader.line, t, theta, margin))
+    error = max(gap, EXACT_GAP / EXACT_KKT * violation_at(reader.line, t, theta, margin))
     return error if np.isfinite(error) else np.inf
 
 
