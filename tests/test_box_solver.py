@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from taupath._core._kernel_rows import MatrixRows
 
-from taupath.engine import box_solver
+from taupath.engine import free_set
 from taupath.engine.box_solver import Box, BoxSolver
 from taupath.engine.rows import make_rows
 
@@ -125,8 +125,7 @@ def test_many_columns_are_solved_by_their_products(balanced, monkeypatch):
     X = np.random.default_rng(3).normal(size=(30, 4))
     problem = Problem(X, balanced=balanced)
     by_vectors = problem.solved()
-    monkeypatch.setattr(box_solver, "MOST_COLUMNS_OF_VECTORS", 4)
-    monkeypatch.setattr(box_solver, "_OfVectors", None)  # is not used
+    monkeypatch.setattr(free_set, "MOST_COLUMNS_OF_VECTORS", 4)
     found = problem.solved()
     assert_exact(problem, found, 1e-14)
     np.testing.assert_allclose(found.w.astype(float), by_vectors.w.astype(float), atol=1e-8)
