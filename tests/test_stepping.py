@@ -94,13 +94,13 @@ def test_interpolation_is_as_good_as_it_says(features, dual, C, balanced):
 def test_coarser_promises_take_fewer_nodes(monkeypatch):
     rows, line = made(gaussian, 1.0)
     fine = list(Stepper(BoxSolver(rows), line).nodes(0.1, np.zeros(30), 0.5))
-    monkeypatch.setattr(stepping, "INTERPOLATED_TO", 1e-3)
-    monkeypatch.setattr(stepping, "OFF_TARGET", 1e-2)
+    monkeypatch.setattr(stepping, "INTERPOLATED_TO", 1e-2)
+    monkeypatch.setattr(stepping, "OFF_TARGET", 1e-1)
     coarse = list(Stepper(BoxSolver(rows), line).nodes(0.1, np.zeros(30), 0.5))
     assert len(coarse) < 0.9 * len(fine)
     gap, off = worst_between(rows, line, coarse)
-    assert INTERPOLATED_TO < gap <= 1e-3
-    assert OFF_TARGET < off <= 1e-2
+    assert INTERPOLATED_TO < gap <= 1e-2
+    assert OFF_TARGET < off <= 1e-1
 
 
 @pytest.mark.parametrize("to", [1e-10, 1e-6])

@@ -76,6 +76,7 @@ class BoxSolver:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.free = FreeSet(rows)
+        self.length = self.free.length
         self.n_steps = 0
 
     def solve(self, box: Box, theta: np.ndarray, tol: float) -> Solved:
