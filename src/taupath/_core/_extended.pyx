@@ -47,7 +47,7 @@ cdef class ExtendedFactor:
         return 0
 
     def project(self, const long double[::1] column):
-        """Return how far a column is from the span of the others; `append` and `parts` mean it."""
+        """Look at a column: how far is it from the span of the others?"""
         cdef Py_ssize_t j, _pass
         cdef long double part, before, after = _dot(&column[0], &column[0], self.length)
         self.direction[:] = column
@@ -63,10 +63,9 @@ cdef class ExtendedFactor:
                 if after > LEFT * LEFT * before:
                     break
         self.rest = sqrtl(after)
-        return np.longdouble(self.rest)
 
     def project_products(self, const long double[::1] products, long double square):
-        """Return the same of a column with these products with the others and with itself."""
+        """Look at a column that has these products with the others and with itself."""
         cdef Py_ssize_t j
         cdef long double left = square
         for j in range(self.size):
@@ -74,6 +73,10 @@ cdef class ExtendedFactor:
                 products[j] - _dot(&self.R[j, 0], &self.coming[0], j)) / self.R[j, j]
             left = left - self.coming[j] * self.coming[j]
         self.rest = sqrtl(left) if left > 0.0 else 0.0
+
+    @property
+    def distance(self):
+        """How far the column that was last looked at is from the span of the others."""
         return np.longdouble(self.rest)
 
     def parts(self):
@@ -99,7 +102,10 @@ cdef class ExtendedFactor:
             self._make_room(2 * self.size)
 
     def remove(self, Py_ssize_t k):
-        """Remove column k. Rotations of rows make R triangular again."""
+        """Remove column k. Rotations of rows make R triangular again.
+
+        The column that was last looked at stays so, and is further from the others now.
+        """
         cdef Py_ssize_t i, j, m = self.size - 1
         cdef long double[::1] cosine = np.empty(m + 1, dtype=np.longdouble)
         cdef long double[::1] sine = np.empty(m + 1, dtype=np.longdouble)
@@ -116,16 +122,30 @@ cdef class ExtendedFactor:
                 sine[j] = b / h if h > 0.0 else 0.0
                 self.R[j, j] = h
                 self.R[j, j + 1] = 0.0
+                _rotate(cosine[j], sine[j], &self.coming[j], &self.coming[j + 1], 1)
                 if self.length:
                     _rotate(cosine[j], sine[j], &self.Q[j, 0], &self.Q[j + 1, 0], self.length)
+            if self.length:
+                _add(self.coming[m], &self.Q[m, 0], &self.direction[0], self.length)
+            self.rest = sqrtl(self.rest * self.rest + self.coming[m] * self.coming[m])
+            self.coming[m] = 0.0
         self.size = m
 
-    def subtract_first(self, const long double[::1] factor):
-        """Subtract factor_j times the first column from each other column j; remove the first."""
+    def subtract_first(self, const long double[::1] factor, long double coming=0.0):
+        """Subtract factor_j times the first column from each other column j; remove the first.
+
+        Likewise `coming` times the first column from the column that was last looked at.
+        """
         cdef Py_ssize_t j
         for j in range(1, self.size):
             self.R[j, 0] = self.R[j, 0] - factor[j - 1] * self.R[0, 0]
+        self.coming[0] = self.coming[0] - coming * self.R[0, 0]
         self.remove(0)
+
+    @property
+    def basis(self):
+        """The columns of Q as rows, in double precision."""
+        return np.asarray(self.Q[:self.size]).astype(np.float64)
 
     def solve(self, rhs):
         """Return x with Aᵀ A x = rhs, and A x, which has more digits than x."""

@@ -20,6 +20,8 @@ STEPS_PER_SAMPLE = 20
 # Points that are let in between two looks at all slacks: with fewer, looks take longer than steps;
 # with more, the last ones have hardly anything to gain.
 LET_IN = 4
+# Points among which these are chosen by what they may gain; fewer where rows are known by products.
+COMPARED, COMPARED_BY_PRODUCTS = 64, 8
 # A distance from a target counts like a relative gap of this part of it.
 OFF_BY = 1e-3
 # Points that are off by less than this part of what is asked for, all together, are left alone.
@@ -194,13 +196,15 @@ class _Descent:
         if self.rows.balanced and not len(self.free):
             return self._pair(found.slack, matters)
         some = np.flatnonzero(matters)
-        # what a point gains if others stay
         slack = np.abs(found.slack[some])
         goal = np.where(found.slack[some] < 0.0, self.upper[some], self.lower[some])
-        square = np.maximum(self.length[some] ** 2, TINY)
-        step = np.minimum(slack / square, np.abs(goal - self.theta[some]))
-        gain = step * (slack - 0.5 * step * square)
-        return [int(k) for k in some[np.argsort(-gain, kind="stable")[:LET_IN]]]
+        room = np.abs(goal - self.theta[some])
+        # first by what each point gains if no other moves, then by what it may if free points do
+        most = COMPARED if self.free.by_vectors else COMPARED_BY_PRODUCTS
+        first = _most(_gain(slack, room, self.length[some]), most)
+        distance = self.free.distances(some[first])
+        last = _most(_gain(slack[first], room[first], distance), LET_IN)
+        return [int(k) for k in some[first[last]]]
 
     def _pair(self, slack: np.ndarray, matters: np.ndarray) -> list[int]:
         """Return the point that gains most together with another one, which becomes free."""
@@ -350,3 +354,15 @@ class _Descent:
             change[hit] = goal[hit] - at[hit]
         gain = -(slope * length + 0.5 * curve * length * length)
         return _Step(members, change, gain, length * delta, hits)
+
+
+def _gain(slack: np.ndarray, room: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Return what θ gains on its way to its bound if its row, as far as it counts, is so long."""
+    square = np.maximum(length.astype(EXTENDED) ** 2, TINY)
+    step = np.minimum(slack / square, room)
+    return np.asarray(step * (slack - 0.5 * step * square))
+
+
+def _most(values: np.ndarray, count: int) -> np.ndarray:
+    """Return where the largest values are."""
+    return np.argsort(-values, kind="stable")[:count]

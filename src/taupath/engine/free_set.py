@@ -31,7 +31,7 @@ class FreeSet:
         self._factor = ExtendedFactor(columns if self.by_vectors else 0)
         self._n_first = int(rows.balanced)
         self._members: list[int] = []
-        self._projected: tuple[int, np.floating] | None = None  # until members change
+        self._looked_at: int | None = None  # the point whose row the factor has looked at
 
     def __len__(self) -> int:
         return len(self._members)
@@ -56,7 +56,6 @@ class FreeSet:
 
     def drop(self, points: list[int]) -> None:
         """Remove members."""
-        self._projected = None
         for k in points:
             at = self._members.index(k)
             if at < self._n_first:
@@ -73,12 +72,12 @@ class FreeSet:
         if self._n_first and self.length[self._members[0]] > MUCH_LONGER * self.length[k]:
             self._rebuild([k, *self._members])
             return k in self._members
-        left = self._project(k)
-        if not left > DEPENDENT * self._scale(k):
+        self._look_at(k)
+        if not self._factor.distance > DEPENDENT * self._scale(k):
             return False
         self._factor.append()
         self._members.append(k)
-        self._projected = None
+        self._looked_at = None
         return True
 
     def towards(self, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -86,7 +85,7 @@ class FreeSet:
 
         Namely the changes of the members' θ and of θ_k, and that of w.
         """
-        self._project(k)
+        self._look_at(k)
         x = self._whole(np.append(-self._factor.parts(), EXTENDED(1.0)), k)
         return x, self._image(
             x, np.append(self.members, np.int32(k)), self._factor.rest_of_column()
@@ -108,7 +107,7 @@ class FreeSet:
 
     def _rebuild(self, points: list[int]) -> None:
         """Have these members, but for those that depend on others, and factor anew."""
-        self._members, self._projected = [], None
+        self._members, self._looked_at = [], None
         self._factor.clear()
         for k in points:
             self.add(k)
@@ -117,12 +116,14 @@ class FreeSet:
         """Let the second member be the first one, from now on."""
         del self._members[0]
         if not self._members:
+            self._looked_at = None
             return
         first = self._members[0]
         if self.length[first] > MUCH_LONGER * self.length[self._members].min():
             self._rebuild(sorted(self._members, key=self.length.__getitem__))
         else:
-            self._factor.subtract_first(self._ratio(self._members[1:]))
+            coming = 0.0 if self._looked_at is None else self._ratio([self._looked_at])[0]
+            self._factor.subtract_first(self._ratio(self._members[1:]), coming)
 
     def _ratio(self, points: list[int]) -> np.ndarray:
         return np.asarray(self.sign[points] * self.sign[self._members[0]])
@@ -132,28 +133,41 @@ class FreeSet:
         first = self.length[self._members[0]] if self._n_first else 0.0
         return float(max(self.length[k], first))
 
-    def _project(self, k: int) -> np.floating:
-        """Return how far the row of k is from the span of the members'."""
-        if self._projected is None or self._projected[0] != k:
-            self._projected = k, self._rest(k)
-        return self._projected[1]
-
-    def _rest(self, k: int) -> np.floating:
+    def _look_at(self, k: int) -> None:
+        """Let the factor look at the row of k."""
+        if self._looked_at == k:
+            return
+        self._looked_at = k
         if not self._n_first:
             row = self.rows.exact_combination(np.ones(1, EXTENDED), np.array([k], np.int32))
         else:
             ratio = self._ratio([k])[0]
             pair = np.array([k, self._members[0]], np.int32)
             row = self.rows.exact_combination(np.array([1.0, -ratio], EXTENDED), pair)
-        left: np.floating
         if self.by_vectors:
-            left = self._factor.project(row[:-1] if self._n_first else row)
-            return left
+            self._factor.project(row[:-1] if self._n_first else row)
+            return
         products = self.rows.exact_products(row, np.array([*self._members, k], np.int32))
         if self._n_first:
             products = products[1:] - self._ratio([*self._members[1:], k]) * products[0]
-        left = self._factor.project_products(products[:-1], products[-1])
-        return left
+        self._factor.project_products(products[:-1], products[-1])
+
+    def distances(self, points: np.ndarray) -> np.ndarray:
+        """Return how far the rows of some points are from the span of the members', roughly."""
+        if not self.by_vectors:
+            found = []
+            for k in points.tolist():
+                self._look_at(k)
+                found.append(float(self._factor.distance))
+            return np.array(found)
+        rest, basis = self.rows.block(points.astype(np.int32)), self._factor.basis
+        if self._n_first:
+            first = self.rows.block(self.members[:1])
+            ratio = self._ratio(points.tolist()).astype(float)
+            rest = (rest - ratio[:, np.newaxis] * first)[:, :-1]
+        for _ in range(2):
+            rest = rest - (rest @ basis.T) @ basis
+        return np.asarray(np.linalg.norm(rest, axis=1))
 
     def _whole(self, x: np.ndarray, k: int | None = None) -> np.ndarray:
         """Return x with the part of the first member in front."""
