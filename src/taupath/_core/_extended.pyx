@@ -8,6 +8,8 @@ from libc.math cimport sqrtl
 
 import numpy as np
 
+from taupath._core._blas cimport axpy, dot, norm
+
 cdef enum:
     FEWEST = 32             # columns that there is room for at first
     MOST_PASSES = 3         # of orthogonalisation
@@ -142,10 +144,22 @@ cdef class ExtendedFactor:
         self.coming[0] = self.coming[0] - coming * self.R[0, 0]
         self.remove(0)
 
-    @property
-    def basis(self):
-        """The columns of Q as rows, in double precision."""
-        return np.asarray(self.Q[:self.size]).astype(np.float64)
+    def distances(self, double[:, ::1] columns):
+        """Return how far columns, one in each row, are from the span of those here, roughly.
+
+        The columns are overwritten.
+        """
+        cdef Py_ssize_t i, j
+        out = np.empty(columns.shape[0])
+        cdef double[::1] view = out
+        cdef double[:, ::1] basis = np.asarray(self.Q[:self.size]).astype(np.float64)
+        with nogil:
+            for i in range(columns.shape[0]):
+                for j in range(self.size):
+                    axpy(self.length, -dot(self.length, &basis[j, 0], &columns[i, 0]),
+                         &basis[j, 0], &columns[i, 0])
+                view[i] = norm(self.length, &columns[i, 0])
+        return out
 
     def solve(self, rhs):
         """Return x with Aᵀ A x = rhs, and A x, which has more digits than x."""

@@ -160,14 +160,12 @@ class FreeSet:
                 self._look_at(k)
                 found.append(float(self._factor.distance))
             return np.array(found)
-        rest, basis = self.rows.block(points.astype(np.int32)), self._factor.basis
+        rest = self.rows.block(points.astype(np.int32))
         if self._n_first:
-            first = self.rows.block(self.members[:1])
             ratio = self._ratio(points.tolist()).astype(float)
-            rest = (rest - ratio[:, np.newaxis] * first)[:, :-1]
-        for _ in range(2):
-            rest = rest - (rest @ basis.T) @ basis
-        return np.asarray(np.linalg.norm(rest, axis=1))
+            rest -= ratio[:, np.newaxis] * self.rows.block(self.members[:1])
+            rest = np.ascontiguousarray(rest[:, :-1])
+        return np.asarray(self._factor.distances(rest))
 
     def _whole(self, x: np.ndarray, k: int | None = None) -> np.ndarray:
         """Return x with the part of the first member in front."""
