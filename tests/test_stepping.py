@@ -91,6 +91,23 @@ def test_interpolation_is_as_good_as_it_says(features, dual, C, balanced):
     assert off <= 1.01 * OFF_TARGET
 
 
+@pytest.mark.parametrize("balanced", [False, True], ids=["", "balanced"])
+@pytest.mark.parametrize(("features", "C"), [(gaussian, 1.0), (gaussian, 1e4), (lattice, 1e4)])
+def test_kinks_are_found_without_detours(features, C, balanced, monkeypatch):
+    """Nearly every solution is a node, and most nodes are at kinks."""
+    solved = []
+    solve = BoxSolver.solve
+    monkeypatch.setattr(BoxSolver, "solve", lambda *args: solved.append(1) or solve(*args))
+    rows, line = made(features, C, balanced)
+    stepper = Stepper(BoxSolver(rows), line)
+    nodes = list(stepper.nodes(0.1, np.zeros(30), 0.5))
+    sets = [status_of(found, stepper.box(t)) for t, found in nodes]
+    changes = sum((one != two).any() for one, two in pairwise(sets))
+    assert changes > 2
+    assert len(solved) <= len(nodes) + 1
+    assert len(nodes) <= 2 * changes + 2
+
+
 def test_coarser_promises_take_fewer_nodes(monkeypatch):
     rows, line = made(gaussian, 1.0)
     fine = list(Stepper(BoxSolver(rows), line).nodes(0.1, np.zeros(30), 0.5))

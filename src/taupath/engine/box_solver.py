@@ -26,9 +26,6 @@ COMPARED, COMPARED_BY_PRODUCTS = 64, 8
 OFF_BY = 1e-3
 # Points that are off by less than this part of what is asked for, all together, are left alone.
 SHARE = 0.1
-# Before a point is let in, free points are settled if their part in the slope is more than this
-# part of its own.
-UNSETTLED = 0.1
 # A gain below this part of the objective is none; looks in a row without a gain, after which the
 # solver gives up.
 NO_GAIN, MOST_IDLE = 1e-22, 8
@@ -274,24 +271,18 @@ class _Descent:
 
     def _let_in(self, k: int) -> np.floating:
         """Move θ_k until its slack is zero or it is at a bound; return the gain."""
-        gain, settled = EXTENDED(0.0), False
+        gain = EXTENDED(0.0)
         while len(self.free) or not self.rows.balanced:
             members = np.append(self.free.members, np.int32(k))
             slack = self._slacks(members)
             goal = self.upper[k] if slack[-1] < 0.0 else self.lower[k]
             if goal == self.theta[k]:
                 return gain
-            direction, delta = self.free.towards(k)
-            if not settled and abs(slack[:-1] @ direction[:-1]) > UNSETTLED * abs(slack[-1]):
-                gain += self._settle()
-                settled = True
-                continue
-            step = self._along(members, direction, delta, slack)
+            step = self._along(members, *self.free.towards(k), slack)
             if step is None:
                 return gain
             gain += step.gain
             self._take(step)
-            settled = False
             if not self.lower[k] < self.theta[k] < self.upper[k]:
                 return gain
             if not step.hits:
