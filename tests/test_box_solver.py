@@ -8,8 +8,10 @@ import pytest
 from scipy import sparse
 from taupath._core._kernel_rows import MatrixRows
 
-from taupath.engine import box_solver
+from platforms import needs_extended_sums
+from taupath.engine import free_set
 from taupath.engine.box_solver import Box, BoxSolver
+from taupath.engine.free_set import EXTENDED
 from taupath.engine.rows import make_rows
 
 pytestmark = pytest.mark.core
@@ -77,6 +79,9 @@ KINDS = {
     "gaussian": lambda rng: rng.normal(size=(40, 5)),
     "more columns": lambda rng: rng.normal(size=(15, 30)),
     "scales": lambda rng: rng.normal(size=(30, 4)) * [1e-5, 1.0, 1e3, 1e6],
+    "columns of 16 orders": lambda rng: rng.normal(size=(30, 6)) * 10.0 ** np.linspace(-8, 8, 6),
+    "rows of 12 orders": lambda rng: rng.normal(size=(30, 3)) * 10.0 ** rng.uniform(-6, 6, (30, 1)),
+    "powers": lambda rng: rng.uniform(-1, 1, (40, 1)) ** np.arange(1, 12),
     "lattice": lambda rng: rng.integers(-2, 3, (40, 3)).astype(float),
     "near lattice": lambda rng: rng.integers(-2, 3, (40, 2)) + 1e-9 * rng.normal(size=(40, 2)),
     "copies": lambda rng: np.repeat(rng.normal(size=(6, 3)), 5, axis=0),
@@ -125,8 +130,7 @@ def test_many_columns_are_solved_by_their_products(balanced, monkeypatch):
     X = np.random.default_rng(3).normal(size=(30, 4))
     problem = Problem(X, balanced=balanced)
     by_vectors = problem.solved()
-    monkeypatch.setattr(box_solver, "MOST_COLUMNS_OF_VECTORS", 4)
-    monkeypatch.setattr(box_solver, "_OfVectors", None)  # is not used
+    monkeypatch.setattr(free_set, "MOST_COLUMNS_OF_VECTORS", 4)
     found = problem.solved()
     assert_exact(problem, found, 1e-14)
     np.testing.assert_allclose(found.w.astype(float), by_vectors.w.astype(float), atol=1e-8)
@@ -198,6 +202,52 @@ def test_rows_without_a_constant(kind):
     assert_exact(problem, found, 1e-14)
     scale = np.sqrt(found.objective)
     np.testing.assert_allclose(found.w.astype(float), problem.w, rtol=0.0, atol=1e-6 * scale)
+
+
+def svm(X, C, balanced):
+    """Return a problem of classes that overlap, with boxes 0 … C."""
+    problem = Problem(X, balanced=balanced)
+    n = len(X)
+    problem.box = Box(np.zeros(n), np.full(n, C), np.ones(n))
+    return problem
+
+
+@needs_extended_sums
+@pytest.mark.parametrize("balanced", [False, True], ids=["", "balanced"])
+@pytest.mark.parametrize("C", [1.0, 1e4, 1e8])
+@pytest.mark.parametrize("kind", ["columns of 16 orders", "rows of 12 orders", "powers", "smooth"])
+def test_hard_problems_are_solved_in_few_steps(kind, C, balanced):
+    rng = np.random.default_rng(3)
+    if kind == "smooth":  # singular values fall by 10 orders
+        X = rng.normal(size=(60, 30)) * np.geomspace(1.0, 1e-10, 30)
+    else:
+        X = KINDS[kind](rng)
+    problem = svm(X, C, balanced)
+    solver = BoxSolver(problem.rows)
+    found = solver.solve(problem.box, problem.box.lower, 1e-12)
+    assert_exact(problem, found, 1e-12)
+    assert solver.n_steps < 10 * len(X)
+    # from there to a problem nearby
+    near = problem.box._replace(upper=1.001 * problem.box.upper)
+    bound = found.theta >= problem.box.upper
+    before = solver.n_steps
+    found = solver.solve(near, np.where(bound, near.upper, found.theta), 1e-12)
+    assert solver.n_steps - before < len(X)
+    problem.box = near
+    assert_exact(problem, found, 1e-12)
+
+
+@needs_extended_sums
+def test_w_does_not_remember_how_large_it_was():
+    """From θ whose w is many orders larger than that of the solution."""
+    n = 12
+    X, sign = 3.0 * np.random.default_rng(0).normal(size=(n, 8)), np.tile([1.0, -1.0], n // 2)
+    gram = np.outer(sign, sign) * (1.0 + X @ X.T / 8.0) ** 7
+    rows = MatrixRows(gram, sign.astype(np.int8), 1.0, False)
+    box = Box(np.zeros(n), np.full(n, 1e4), np.ones(n))
+    found = BoxSolver(rows).solve(box, box.upper, 1e-12)
+    off = gram.astype(EXTENDED) @ found.theta - found.w
+    assert (np.abs(off) <= 1e-17 * (np.abs(gram) @ np.abs(found.theta))).all()
 
 
 def test_boxes_of_wild_widths():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from taupath._core._kernel_rows import MatrixRows
 
+from platforms import needs_extended_sums
 from taupath.engine import stepping
 from taupath.engine.box_solver import Box, BoxSolver, Solved
 from taupath.engine.problem import Line
@@ -91,16 +92,50 @@ def test_interpolation_is_as_good_as_it_says(features, dual, C, balanced):
     assert off <= 1.01 * OFF_TARGET
 
 
+def weighted():
+    """Boxes over 12 orders: forward, the rates of the smallest θ have few digits."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 4))
+    sign = np.where(X[:, 0] + rng.normal(size=60) > 0.0, 1.0, -1.0)
+    return make_rows(X, sign, 1.0), svm_line(sign, 1.0, 10.0 ** rng.uniform(-6, 6, 60))
+
+
+def smooth():
+    """A kernel of which many points are free: events in quick succession."""
+    rng = np.random.default_rng(0)
+    X = rng.random((80, 2))
+    sign = np.where(X[:, 0] + 0.5 * rng.normal(size=80) > 0.5, 1.0, -1.0)
+    gram = np.outer(sign, sign) * (np.exp(-((X[:, None] - X) ** 2).sum(axis=2)) + 1.0)
+    return MatrixRows(gram, sign.astype(np.int8), 1.0, False), svm_line(sign, 1e3)
+
+
+@needs_extended_sums
+@pytest.mark.parametrize("make", [weighted, smooth])
+def test_kinks_are_found_without_detours(make, monkeypatch):
+    """Most solutions are nodes, and most nodes are at kinks."""
+    solved = []
+    solve = BoxSolver.solve
+    monkeypatch.setattr(BoxSolver, "solve", lambda *args: solved.append(1) or solve(*args))
+    rows, line = make()
+    stepper = Stepper(BoxSolver(rows), line)
+    nodes = list(stepper.nodes(0.1, np.zeros(rows.n_rows), 0.5))
+    sets = [status_of(found, stepper.box(t)) for t, found in nodes]
+    changes = sum((one != two).any() for one, two in pairwise(sets))
+    assert changes > 40
+    assert len(solved) <= 1.5 * len(nodes)
+    assert len(nodes) <= 1.8 * changes
+
+
 def test_coarser_promises_take_fewer_nodes(monkeypatch):
     rows, line = made(gaussian, 1.0)
     fine = list(Stepper(BoxSolver(rows), line).nodes(0.1, np.zeros(30), 0.5))
-    monkeypatch.setattr(stepping, "INTERPOLATED_TO", 1e-3)
-    monkeypatch.setattr(stepping, "OFF_TARGET", 1e-2)
+    monkeypatch.setattr(stepping, "INTERPOLATED_TO", 1e-2)
+    monkeypatch.setattr(stepping, "OFF_TARGET", 1e-1)
     coarse = list(Stepper(BoxSolver(rows), line).nodes(0.1, np.zeros(30), 0.5))
     assert len(coarse) < 0.9 * len(fine)
     gap, off = worst_between(rows, line, coarse)
-    assert INTERPOLATED_TO < gap <= 1e-3
-    assert OFF_TARGET < off <= 1e-2
+    assert INTERPOLATED_TO < gap <= 1e-2
+    assert OFF_TARGET < off <= 1e-1
 
 
 @pytest.mark.parametrize("to", [1e-10, 1e-6])

@@ -152,15 +152,16 @@ cdef class Rows:
         self.visits += touched
         return out
 
-    def exact_combination(self, const long double[::1] theta):
-        """Return Σ theta_i z_i in extended precision."""
+    def exact_combination(self, const long double[::1] theta, const int[::1] members=None):
+        """Return Σ theta_k z_k over all rows or over the members, in extended precision."""
         out = np.zeros(self.n_cols, dtype=np.longdouble)
         cdef long double[::1] view = out
-        cdef Py_ssize_t i
+        cdef bint everyone = members is None
+        cdef Py_ssize_t k
         with nogil:
-            for i in range(self.n_rows):
-                if theta[i] != 0.0:
-                    self.axpy_long(i, theta[i], &view[0])
+            for k in range(theta.shape[0]):
+                if theta[k] != 0.0:
+                    self.axpy_long(k if everyone else members[k], theta[k], &view[0])
         return out
 
     def shifted(self, v, long double multiplier):
@@ -171,14 +172,15 @@ cdef class Rows:
             self.shift_long(multiplier, &view[0])
         return out
 
-    def exact_products(self, const long double[::1] v):
-        """Return <z_i, v> for every row, in extended precision."""
-        out = np.empty(self.n_rows, dtype=np.longdouble)
+    def exact_products(self, const long double[::1] v, const int[::1] members=None):
+        """Return <z_i, v> for every row, or for every member, in extended precision."""
+        cdef bint everyone = members is None
+        cdef Py_ssize_t k, m = self.n_rows if everyone else members.shape[0]
+        out = np.empty(m, dtype=np.longdouble)
         cdef long double[::1] view = out
-        cdef Py_ssize_t i
         with nogil:
-            for i in range(self.n_rows):
-                view[i] = self.dot_long(i, &v[0])
+            for k in range(m):
+                view[k] = self.dot_long(k if everyone else members[k], &v[0])
         return out
 
     def add_outer_products(self, const double[::1] factor, const int[::1] members,

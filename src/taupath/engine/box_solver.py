@@ -1,39 +1,34 @@
-"""The canonical problem at one t, solved on its own: slowly, and whatever its condition.
+"""The canonical problem at one t, solved on its own, whatever its condition.
 
     min_θ ½‖Σ θ_i z_i‖² - Σ p_i θ_i   subject to   l_i ≤ θ_i ≤ h_i   (and Σ sign_i θ_i = 0)
 
-A primal active-set method with θ, w and all slacks in extended precision. Its directions come from
-a regularised least-squares problem and need few digits, since every step looks at true slacks.
+A primal active-set method in extended precision. One point at a time is let in: its θ moves, those
+of the free points move with it so that they stay on the margin, until it is on the margin as well
+or at a bound. Free points that reach a bound on the way are no longer free.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
 
 from taupath._core._rows import Rows
-from taupath.engine.problem import TINY, largest_violation, usual_slacks
+from taupath.engine.free_set import EXTENDED, FreeSet
+from taupath.engine.problem import TINY, usual_slacks, violations
 
-EXTENDED = np.longdouble
-# Rows are scaled to length 1, and this is added to the diagonal of their Gram matrix: what is
-# smaller is rounding.
-RIDGE_OF_VECTORS, RIDGE_OF_GRAM = 1e-26, 1e-15
-# With more columns than this, directions come from the Gram matrix.
-MOST_COLUMNS_OF_VECTORS = 1024
-# Steps per sample after which the solver gives up, and steps in a row that gain nothing (besides
-# one for each free point).
-STEPS_PER_SAMPLE, MOST_IDLE = 20, 30
-# Rows count as dependent if one of them is this close to the span of others. Those that only
-# rounding keeps apart come first. Eigenvalues of a Gram matrix are squares of such distances.
-NEARLY_NOTHING, NOTHING = 1e-8, 1e-12
-NEARLY_NOTHING_SQUARED = 1e-13
+# Steps per sample after which the solver gives up.
+STEPS_PER_SAMPLE = 20
+# Points that are let in between two looks at all slacks: with fewer, looks take longer than steps;
+# with more, the last ones have hardly anything to gain.
+LET_IN = 4
+# Points among which these are chosen by what they may gain; fewer where rows are known by products.
+COMPARED, COMPARED_BY_PRODUCTS = 64, 8
 # A distance from a target counts like a relative gap of this part of it.
 OFF_BY = 1e-3
-# A gain below this part of the objective is none.
-NO_GAIN = 1e-22
-# A point that was let go and gained less than this part of what it cost waits while others have a
-# turn.
-LITTLE = 1e-3
+# Points that are off by less than this part of what is asked for, all together, are left alone.
+SHARE = 0.1
+# A gain below this part of the objective is none; looks in a row without a gain, after which the
+# solver gives up.
+NO_GAIN, MOST_IDLE = 1e-22, 8
 
 
 class Box(NamedTuple):
@@ -55,11 +50,13 @@ class Solved(NamedTuple):
     objective: float
 
 
-class _Bounds(NamedTuple):
-    """Bounds in extended precision."""
+class _Seen(NamedTuple):
+    """A look at all points: the solution so far, what it costs by points, and how wrong it is."""
 
-    lower: np.ndarray
-    upper: np.ndarray
+    solved: Solved
+    gaps: np.ndarray
+    off: np.ndarray
+    wrong: float
 
 
 class _Step(NamedTuple):
@@ -73,125 +70,178 @@ class _Step(NamedTuple):
 
 
 class BoxSolver:
-    """Solves problems with the same rows."""
+    """Solves problems with the same rows, each from the free points of the one before."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.length = np.sqrt(np.maximum(rows.squared_norms(), 0.0))
-        self.length[self.length == 0.0] = 1.0
-        self.sign = rows.signs.astype(float)
+        self.free = FreeSet(rows)
+        self.length = self.free.length
         self.n_steps = 0
 
     def solve(self, box: Box, theta: np.ndarray, tol: float) -> Solved:
         """Return the solution from this θ on, with a relative gap of tol if that can be reached."""
-        bounds = _Bounds(box.lower.astype(EXTENDED), box.upper.astype(EXTENDED))
-        theta = np.clip(theta.astype(EXTENDED), *bounds)
-        if self.rows.balanced:
-            theta = self._balanced(theta, *bounds)
-        w = self.rows.exact_combination(theta)
-        refused = np.zeros(len(theta), dtype=bool)
-        turns = np.zeros(len(theta))  # of points that were let go and gained little
-        idle, purified, least = 0, False, np.inf
-        best: Solved | None = None
-        for _ in range(STEPS_PER_SAMPLE * len(theta) + 100):
-            free = np.flatnonzero((theta > bounds.lower) & (theta < bounds.upper))
-            raw = self.rows.exact_products(w) - box.target
-            equations = self._equations(free)
-            multiplier = self._multiplier(raw, theta, free, equations, bounds)
-            slack = raw + self.sign * multiplier if self.rows.balanced else raw
-            room_up, room_down = bounds.upper - theta, theta - bounds.lower
-            gaps = np.maximum(room_up * -slack, room_down * slack)
-            gap = gaps.sum()
-            squared = max(float(theta @ (raw + box.target)), 0.0)
-            usual = usual_slacks(-slack.astype(float))
-            loss = float(np.maximum(box.upper * usual, box.lower * usual).sum())
-            objective = loss + 0.5 * squared
-            short = -slack / np.maximum(np.abs(box.target), 1.0)
-            off = largest_violation(theta, box.lower, box.upper, short, -short)
-            wrong = max(float(gap) / max(objective, TINY), OFF_BY * off)
-            if wrong < least:
-                least, best = wrong, Solved(theta, multiplier, w, slack, gap, objective)
-            if wrong <= tol or idle > MOST_IDLE + len(free):
-                break
-            self.n_steps += 1
-            entering = np.zeros(0, dtype=int)
-            step = None
-            if equations is not None and equations.null is not None and not purified:
-                # dependent points: θ moves while w hardly does, until one of them is at a bound
-                step = self._along(free, equations.null, slack, theta, bounds)
-                purified = step is None or not step.hits
-            if step is None or not (step.hits or step.gain > NO_GAIN * objective):
-                # one more point is let go, the one that costs most
-                gaps[free] = 0.0
-                gaps[refused] = 0.0
-                entering = self._entering(gaps / (1.0 + turns) ** 3, raw, theta, box, free)
-                step = None
-                if len(entering):
-                    step = self._step(np.append(free, entering), slack, theta, bounds)
-                    if step is None:  # it wants to leave its box
-                        refused[entering] = True
-                if step is None and len(free):
-                    step = self._step(free, slack, theta, bounds)
-                if step is None:
-                    if len(entering):
-                        continue
-                    break
-            if step.hits or len(entering):
-                purified = False
-            if step.gain > NO_GAIN * objective:
-                idle = 0
-                refused[:] = False
-            else:
-                idle += 1
-                refused[entering] = True
-            turns[entering] += step.gain < LITTLE * gaps[entering]
-            theta = theta.copy()
-            theta[step.members] += step.change
-            np.clip(theta, *bounds, out=theta)
-            # not summed anew: θ may be too coarse for changes that long rows show in their slacks
-            w = w + step.delta
-        assert best is not None
+        descent = _Descent(self.rows, self.free, box, theta)
+        best = descent.solve(tol)
+        self.n_steps += descent.n_steps
         return best._replace(w=self.rows.shifted(best.w, best.multiplier))
 
     def rates(self, free: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rates of all slacks and of θ, if bound points move at `rate`."""
         rate = rate.astype(EXTENDED)
         rate[free] = 0.0
-        equations = self._equations(free)
-        if equations is not None and self.rows.balanced:
-            rate[equations.first] = -self.sign[equations.first] * (self.sign @ rate)
+        sign = self.free.sign
+        self.free.become(free)
+        members = self.free.members
+        if len(members) and self.rows.balanced:
+            rate[members[0]] = -sign[members[0]] * (sign @ rate)
         slack_rate = self.rows.exact_products(self.rows.exact_combination(rate))
-        for _ in range(0 if equations is None else 2):  # twice, for digits that one solution lacks
-            assert equations is not None
-            moved = np.zeros_like(rate)
-            moved[free] = equations.descent(slack_rate[free])
-            rate = rate + moved
-            slack_rate = slack_rate + self.rows.exact_products(self.rows.exact_combination(moved))
-        if equations is not None and self.rows.balanced:
-            slack_rate = slack_rate + self.sign * equations.multiplier(slack_rate[free])
+        for _ in range(2 if len(members) else 0):  # twice, for digits that one solution lacks
+            moved, delta = self.free.descent(slack_rate[members])
+            rate[members] += moved
+            slack_rate = slack_rate + self.rows.exact_products(delta)
+        if len(members) and self.rows.balanced:
+            slack_rate = slack_rate - sign * (sign[members[0]] * slack_rate[members[0]])
         return slack_rate.astype(float), rate.astype(float)
 
-    def _entering(
-        self, gaps: np.ndarray, raw: np.ndarray, theta: np.ndarray, box: Box, free: np.ndarray
-    ) -> np.ndarray:
-        """Return the bound point that costs most, or a pair of them if none is free."""
-        if self.rows.balanced and len(free) == 0:
-            # the pair whose Σ sign_i θ_i can stay zero while it gains most
-            level = self.sign * raw
-            can_rise, can_fall = theta < box.upper, theta > box.lower
-            rising = np.where(self.sign > 0.0, can_rise, can_fall)
-            falling = np.where(self.sign > 0.0, can_fall, can_rise)
-            one = int(np.where(rising, level, np.inf).argmin())
-            two = int(np.where(falling, level, -np.inf).argmax())
-            return np.array([one, two] if level[one] < level[two] else [], dtype=int)
-        worst = int(gaps.argmax())
-        return np.array([worst] if gaps[worst] > 0.0 else [], dtype=int)
 
-    def _balanced(self, theta: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        """Return θ with Σ sign_i θ_i = 0, by moving points inside their boxes first, then others.
+class _Descent:
+    """From one θ to the solution of one problem."""
+
+    def __init__(self, rows: Rows, free: FreeSet, box: Box, theta: np.ndarray) -> None:
+        self.rows, self.free, self.box = rows, free, box
+        self.sign, self.length = free.sign, free.length
+        self.lower, self.upper = box.lower.astype(EXTENDED), box.upper.astype(EXTENDED)
+        self.theta = np.clip(theta.astype(EXTENDED), self.lower, self.upper)
+        if rows.balanced:
+            self._balance()
+        self.w = rows.exact_combination(self.theta)
+        self.n_steps = 0
+        inside = self._inside()
+        free.become(inside)
+        # points that depend on others go to a bound, or others do
+        for k in np.setdiff1d(inside, free.members):
+            self._let_in(int(k))
+
+    def solve(self, tol: float) -> Solved:
+        """Return the best solution that is found."""
+        best = self._improved(tol)
+        if self.n_steps:
+            # steps have added up rounding errors of w, which may have been larger before
+            self.theta = best.solved.theta.copy()
+            self.w = self.rows.exact_combination(self.theta)
+            self.free.become(self._inside())
+            best = self._improved(tol)
+        return best.solved
+
+    def _improved(self, tol: float) -> _Seen:
+        """Let points in until none has to be, or until nothing is gained; return the best look."""
+        most = self.n_steps + STEPS_PER_SAMPLE * len(self.theta) + 100
+        refused = np.zeros(len(self.theta), dtype=bool)
+        best = seen = self._look()
+        idle = 0
+        while best.wrong > tol and self.n_steps < most and idle < MOST_IDLE:
+            gain = self._settle() if self._unsettled(seen, tol) else EXTENDED(0.0)
+            some = self._candidates(seen, tol, refused)
+            for k in some:
+                gained = self._let_in(k)
+                refused[k] = not gained > 0.0
+                gain += gained
+            if not some and not gain > 0.0:
+                break
+            useful = bool(gain > NO_GAIN * seen.solved.objective)
+            if useful:
+                refused[:] = False
+            seen = self._look()
+            idle = 0 if useful or seen.wrong < 0.5 * best.wrong else idle + 1
+            if seen.wrong < best.wrong:
+                best = seen
+        return best
+
+    # -- what there is to do -------------------------------------------------------------------
+
+    def _look(self) -> _Seen:
+        """Return how all points are."""
+        box, theta = self.box, self.theta
+        raw = self.rows.exact_products(self.w) - box.target
+        multiplier = self._multiplier(raw)
+        slack = raw + self.sign * multiplier if self.rows.balanced else raw
+        gaps = np.maximum((self.upper - theta) * -slack, (theta - self.lower) * slack)
+        squared = max(float(theta @ (raw + box.target)), 0.0)
+        usual = usual_slacks(-slack.astype(float))
+        loss = float(np.maximum(box.upper * usual, box.lower * usual).sum())
+        objective, gap = loss + 0.5 * squared, gaps.sum()
+        short = -slack / np.maximum(np.abs(box.target), 1.0)
+        off = violations(theta, box.lower, box.upper, short, -short)
+        wrong = max(float(gap) / max(objective, TINY), OFF_BY * float(off.max(initial=0.0)))
+        found = Solved(theta.copy(), multiplier, self.w, slack, gap, objective)
+        return _Seen(found, gaps, off, wrong)
+
+    def _unsettled(self, seen: _Seen, tol: float) -> bool:
+        """Return whether slacks of free points matter."""
+        members = self.free.members
+        enough = SHARE * tol * seen.solved.objective
+        off = float(seen.off[members].max(initial=0.0))
+        return bool(seen.gaps[members].sum() > enough or off > SHARE * tol / OFF_BY)
+
+    def _candidates(self, seen: _Seen, tol: float, refused: np.ndarray) -> list[int]:
+        """Return some points that are not free but should be: those that may gain most."""
+        found, gaps = seen.solved, seen.gaps
+        least = SHARE * tol * found.objective / len(gaps)
+        matters = (gaps > least) | (seen.off > SHARE * tol / OFF_BY)
+        matters &= ~refused
+        matters[self.free.members] = False
+        if self.rows.balanced and not len(self.free):
+            return self._pair(found.slack, matters)
+        some = np.flatnonzero(matters)
+        slack = np.abs(found.slack[some])
+        goal = np.where(found.slack[some] < 0.0, self.upper[some], self.lower[some])
+        room = np.abs(goal - self.theta[some])
+        # first by what each point gains if no other moves, then by what it may if free points do
+        most = COMPARED if self.free.by_vectors else COMPARED_BY_PRODUCTS
+        first = _most(_gain(slack, room, self.length[some]), most)
+        distance = self.free.distances(some[first])
+        last = _most(_gain(slack[first], room[first], distance), LET_IN)
+        return [int(k) for k in some[first[last]]]
+
+    def _pair(self, slack: np.ndarray, matters: np.ndarray) -> list[int]:
+        """Return the point that gains most together with another one, which becomes free."""
+        level = self.sign * slack
+        can_rise, can_fall = self.theta < self.upper, self.theta > self.lower
+        rising = np.where(self.sign > 0.0, can_rise, can_fall)
+        falling = np.where(self.sign > 0.0, can_fall, can_rise)
+        one = int(np.where(rising, level, np.inf).argmin())
+        two = int(np.where(falling, level, -np.inf).argmax())
+        if not level[one] < level[two] or not (matters[one] or matters[two]):
+            return []
+        self.free.add(two)
+        return [one]
+
+    def _multiplier(self, raw: np.ndarray) -> np.floating:
+        """Return the multiplier of Σ sign_i θ_i = 0 that fits the free points, or costs least."""
+        if not self.rows.balanced:
+            return EXTENDED(0.0)
+        if len(self.free):
+            first = self.free.members[0]
+            return -self.sign[first] * raw[first]  # type: ignore[no-any-return]
+        # Σ max((h - θ)(-g), (θ - l) g) over g = raw + sign b is convex and piecewise linear in b
+        at = -self.sign * raw
+        order = np.argsort(at)
+        up, down = self.upper - self.theta, self.theta - self.lower
+        left = np.where(self.sign > 0.0, -up, -down)
+        right = np.where(self.sign > 0.0, down, up)
+        slope = left.sum() + np.cumsum((right - left)[order])
+        k = min(int(np.searchsorted(slope >= 0.0, True)), len(order) - 1)
+        multiplier: np.floating = at[order[k]]
+        return multiplier
+
+    # -- what is done --------------------------------------------------------------------------
+
+    def _balance(self) -> None:
+        """Make Σ sign_i θ_i zero, by moving points inside their boxes first, then others.
 
         Only one of them ends up inside its box that was not there before.
         """
+        theta, lower, upper = self.theta, self.lower, self.upper
         off = self.sign @ theta
         inside = (theta > lower) & (theta < upper)
         goal = np.where(self.sign * off > 0.0, lower, upper)
@@ -201,65 +251,88 @@ class BoxSolver:
             before = theta[k]
             theta[k] = np.clip(before - self.sign[k] * off, lower[k], upper[k])
             off = off + self.sign[k] * (theta[k] - before)
-        return theta
 
-    def _multiplier(
-        self,
-        raw: np.ndarray,
-        theta: np.ndarray,
-        free: np.ndarray,
-        equations: "_Equations | None",
-        bounds: _Bounds,
-    ) -> np.floating:
-        """Return the multiplier of Σ sign_i θ_i = 0 that fits the free points, or costs least."""
-        if not self.rows.balanced:
-            return EXTENDED(0.0)
-        if equations is not None:
-            return equations.multiplier(raw[free])
-        # Σ max((h - θ)(-g), (θ - l) g) over g = raw + sign b is convex and piecewise linear in b
-        at = -self.sign * raw
-        order = np.argsort(at)
-        up, down = bounds.upper - theta, theta - bounds.lower
-        left = np.where(self.sign > 0.0, -up, -down)
-        right = np.where(self.sign > 0.0, down, up)
-        slope = left.sum() + np.cumsum((right - left)[order])
-        k = min(int(np.searchsorted(slope >= 0.0, True)), len(order) - 1)
-        multiplier: np.floating = at[order[k]]
-        return multiplier
+    def _settle(self) -> np.floating:
+        """Bring the slacks of the free points to zero, as far as that goes; return the gain."""
+        gain, least = EXTENDED(0.0), np.inf
+        while len(self.free):
+            members = self.free.members
+            slack = self._slacks(members)
+            size = float((np.abs(slack) * (self.upper - self.lower)[members]).sum())
+            if not size < 0.5 * least:
+                break
+            step = self._along(members, *self.free.descent(slack), slack)
+            if step is None:
+                break
+            gain += step.gain
+            self._take(step)
+            least = np.inf if step.hits else size
+        return gain
 
-    def _step(
-        self, members: np.ndarray, slack: np.ndarray, theta: np.ndarray, bounds: _Bounds
-    ) -> _Step | None:
-        """Return a descent of these points within the box; None if it is blocked."""
-        equations = self._equations(members)
-        assert equations is not None
-        return self._along(members, equations.descent(slack[members]), slack, theta, bounds)
+    def _let_in(self, k: int) -> np.floating:
+        """Move θ_k until its slack is zero or it is at a bound; return the gain."""
+        gain = EXTENDED(0.0)
+        while len(self.free) or not self.rows.balanced:
+            members = np.append(self.free.members, np.int32(k))
+            slack = self._slacks(members)
+            goal = self.upper[k] if slack[-1] < 0.0 else self.lower[k]
+            if goal == self.theta[k]:
+                return gain
+            step = self._along(members, *self.free.towards(k), slack)
+            if step is None:
+                return gain
+            gain += step.gain
+            self._take(step)
+            if not self.lower[k] < self.theta[k] < self.upper[k]:
+                return gain
+            if not step.hits:
+                break
+        if self.lower[k] < self.theta[k] < self.upper[k]:
+            self.free.add(k)
+        return gain
+
+    def _inside(self) -> np.ndarray:
+        """Return the points inside their boxes."""
+        return np.flatnonzero((self.theta > self.lower) & (self.theta < self.upper))
+
+    def _slacks(self, members: np.ndarray) -> np.ndarray:
+        """Return the slacks of some points, the first of them free."""
+        raw = self.rows.exact_products(self.w, members) - self.box.target[members]
+        if self.rows.balanced:
+            raw = raw - self.sign[members] * (self.sign[members[0]] * raw[0])
+        return np.asarray(raw)
+
+    def _take(self, step: _Step) -> None:
+        """Change θ and w; members that are at a bound are no longer free."""
+        self.n_steps += 1
+        some = step.members
+        theta = self.theta[some] + step.change
+        self.theta[some] = np.clip(theta, self.lower[some], self.upper[some])
+        # not summed anew: θ may be too coarse for changes that long rows show in their slacks
+        self.w = self.w + step.delta
+        members = self.free.members
+        at = self.theta[members]
+        self.free.drop(members[(at <= self.lower[members]) | (at >= self.upper[members])].tolist())
 
     def _along(
-        self,
-        members: np.ndarray,
-        direction: np.ndarray,
-        slack: np.ndarray,
-        theta: np.ndarray,
-        bounds: _Bounds,
+        self, members: np.ndarray, direction: np.ndarray, delta: np.ndarray, slack: np.ndarray
     ) -> _Step | None:
-        """Return the best step of these points in a direction, up to the first bound."""
-        slope = slack[members] @ direction
-        if slope > 0.0:  # nothing but rounding, and just as good the other way round
-            direction, slope = -direction, -slope
+        """Return the best step of θ and w in a direction, up to the first bound."""
+        slope = slack @ direction
+        if slope > 0.0:
+            direction, delta, slope = -direction, -delta, -slope
         if not slope < 0.0:
             return None
-        at = theta[members]
-        goal = np.where(direction < 0.0, bounds.lower[members], bounds.upper[members])
+        at = self.theta[members]
+        goal = np.where(direction < 0.0, self.lower[members], self.upper[members])
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(direction == 0.0, np.inf, (goal - at) / direction)
         first = room.min()
         if first <= 0.0:
             return None
-        moved = np.zeros(len(theta), dtype=EXTENDED)
-        moved[members] = direction
-        delta = self.rows.exact_combination(moved)
-        curve = max(moved @ delta if self.rows.dual else delta @ delta, EXTENDED(0.0))
+        curve = delta @ delta
+        if self.rows.dual:
+            curve = direction @ self.rows.exact_products(delta, members)
         length = -slope / curve if curve > 0.0 else EXTENDED(np.inf)
         hits = bool(length >= first)
         if hits:
@@ -273,121 +346,14 @@ class BoxSolver:
         gain = -(slope * length + 0.5 * curve * length * length)
         return _Step(members, change, gain, length * delta, hits)
 
-    def _equations(self, members: np.ndarray) -> "_Equations | None":
-        """Return the equations of these points; None if there are none."""
-        return _Equations(self.rows, members, self.sign, self.length) if len(members) else None
+
+def _gain(slack: np.ndarray, room: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Return what θ gains on its way to its bound if its row, as far as it counts, is so long."""
+    square = np.maximum(length.astype(EXTENDED) ** 2, TINY)
+    step = np.minimum(slack / square, room)
+    return np.asarray(step * (slack - 0.5 * step * square))
 
 
-class _Equations:
-    """Solves Gram(members) x = rhs, regularised; `null` combines the rows to nearly nothing.
-
-    If Σ sign_i x_i = 0 is asked for, the member with the shortest row, `first`, takes what keeps
-    the balance: the equations are those of the rows z_i - sign_i sign_first z_first, which have no
-    part in the intercept.
-    """
-
-    def __init__(
-        self, rows: Rows, members: np.ndarray, sign: np.ndarray, length: np.ndarray
-    ) -> None:
-        self.balanced, self.size = rows.balanced, len(members)
-        k = int(length[members].argmin()) if self.balanced else -1
-        self.first, self._k = int(members[k]), k
-        self._others = np.delete(np.arange(self.size), k) if self.balanced else slice(None)
-        self._factor = sign[members[self._others]] * sign[self.first]
-        self._sign = float(sign[self.first])
-        some, null = members.astype(np.int32), None
-        if rows.dual or rows.n_cols > MOST_COLUMNS_OF_VECTORS:
-            gram = rows.gram(some)
-            gram = self._apart(self._apart(gram + np.tril(gram, -1).T).T)
-            self.scale = _lengths(np.sqrt(np.maximum(np.diagonal(gram), 0.0)))
-            self._solver: _OfGram | _OfVectors = _OfGram(gram / np.outer(self.scale, self.scale))
-        else:
-            block = self._apart(rows.block(some))
-            block = block[:, :-1] if self.balanced else block
-            self.scale = _lengths(np.linalg.norm(block, axis=1))
-            self._solver = _OfVectors(block / self.scale[:, np.newaxis])
-        null = self._solver.null
-        self.null = None if null is None else self._whole(null / self.scale)
-
-    def _apart(self, rows: np.ndarray) -> np.ndarray:
-        """Return the rows of the equations."""
-        if not self.balanced:
-            return rows
-        factor = self._factor.reshape((-1,) + (1,) * (rows.ndim - 1))
-        return np.asarray(rows[self._others] - factor * rows[self._k])
-
-    def _whole(self, x: np.ndarray) -> np.ndarray:
-        """Return x of all members."""
-        x = x.astype(EXTENDED)
-        if not self.balanced:
-            return x
-        whole = np.empty(self.size, dtype=EXTENDED)
-        whole[self._others], whole[self._k] = x, -(self._factor @ x)
-        return whole
-
-    def descent(self, raw: np.ndarray) -> np.ndarray:
-        """Return the changes of θ that bring these slacks to zero, roughly."""
-        rhs = (self._apart(raw) / self.scale).astype(float)
-        return self._whole(-self._solver.solve(rhs) / self.scale)
-
-    def multiplier(self, raw: np.ndarray) -> np.floating:
-        """Return the multiplier that brings the slack of the first member to zero."""
-        multiplier: np.floating = -self._sign * raw[self._k]
-        return multiplier
-
-
-def _lengths(found: np.ndarray) -> np.ndarray:
-    return np.where(found > 0.0, found, 1.0)
-
-
-class _OfGram:
-    """By the eigenvectors of a Gram matrix with unit diagonal."""
-
-    null: np.ndarray | None = None
-
-    def __init__(self, gram: np.ndarray) -> None:
-        if len(gram) == 0:
-            self.vectors, self.inverse = gram, np.zeros(0)
-            return
-        values, self.vectors = np.linalg.eigh(gram)
-        self.inverse = 1.0 / (np.maximum(values, 0.0) + RIDGE_OF_GRAM * max(values[-1], 1.0))
-        if values[0] < NEARLY_NOTHING_SQUARED * values[-1]:
-            self.null = self.vectors[:, 0]
-
-    def solve(self, rhs: np.ndarray) -> np.ndarray:
-        """Return x."""
-        return np.asarray(self.vectors @ (self.inverse * (self.vectors.T @ rhs)))
-
-
-class _OfVectors:
-    """By orthogonalisation, which does not square the condition."""
-
-    null: np.ndarray | None = None
-
-    def __init__(self, rows: np.ndarray) -> None:
-        self.size = m = len(rows)
-        if m == 0:
-            return
-        # rows of the tall matrix in decreasing size: then each keeps its own digits
-        tall = rows.T[np.argsort(-np.abs(rows).max(axis=0), kind="stable")]
-        tall = np.vstack((tall, np.sqrt(RIDGE_OF_VECTORS) * np.eye(m)))
-        R, self.order = qr(tall, mode="r", pivoting=True, check_finite=False)
-        self.R = R[:m]
-        diagonal = np.abs(np.diagonal(self.R))
-        ranks = [int((diagonal > part * diagonal[0]).sum()) for part in (NOTHING, NEARLY_NOTHING)]
-        if ranks[1] < m:
-            rank = ranks[0] if ranks[0] < m else ranks[1]
-            self.null = np.zeros(m)
-            self.null[self.order[rank]] = 1.0
-            self.null[self.order[:rank]] = -solve_triangular(
-                self.R[:rank, :rank], self.R[:rank, rank], check_finite=False
-            )
-
-    def solve(self, rhs: np.ndarray) -> np.ndarray:
-        """Return x."""
-        if self.size == 0:
-            return rhs
-        half = solve_triangular(self.R, rhs[self.order], trans="T", check_finite=False)
-        found = np.empty(len(rhs))
-        found[self.order] = solve_triangular(self.R, half, check_finite=False)
-        return found
+def _most(values: np.ndarray, count: int) -> np.ndarray:
+    """Return where the largest values are."""
+    return np.argsort(-values, kind="stable")[:count]

@@ -123,16 +123,23 @@ def typical_objective(line: Line, t: float, margin: np.ndarray, squared: float) 
     return float(np.maximum(upper * usual, lower * usual).sum()) + 0.5 * squared
 
 
-def largest_violation(
+def violations(
     theta: np.ndarray, lower: np.ndarray, upper: np.ndarray, short: np.ndarray, beyond: np.ndarray
-) -> float:
-    """Return the largest distance from its target of a sample whose θ has room to close it.
+) -> np.ndarray:
+    """Return the distance of each sample from its target if θ has room to close it, else 0 or less.
 
     `short` and `beyond` say how far each margin is below and above its target.
     """
     width = AT_BOUND * (upper - lower)
     off = np.maximum((theta < upper - width) * short, (theta > lower + width) * beyond)
-    return float(off.max(initial=0.0))
+    return np.asarray(off)
+
+
+def largest_violation(
+    theta: np.ndarray, lower: np.ndarray, upper: np.ndarray, short: np.ndarray, beyond: np.ndarray
+) -> float:
+    """Return the largest of the violations."""
+    return float(violations(theta, lower, upper, short, beyond).max(initial=0.0))
 
 
 def nearly_nothing(width: np.ndarray, length: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ duality gap is bounded over the whole interval; nodes are as close as that takes
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,21 @@ OFF_TARGET = 1e-8
 SHORTEST_INTERVAL = 1e-30
 # A step goes to the next event, or over it if that is nearer than so many times the last step.
 LONGER = 2.0
+# An event nearer than this part of t is due at once: nodes are solved to so many digits only.
+DUE = 1e-12
+# How often index sets are changed where events are due at once.
+MOST_TURNS = 4
+
+
+class _Motion(NamedTuple):
+    """A solution, its index sets in a direction of t, the rate of θ, and how far an event is."""
+
+    t: float
+    found: Solved
+    status: np.ndarray
+    rate: np.ndarray
+    direction: float
+    event: float
 
 
 class Stepper:
@@ -42,40 +58,73 @@ class Stepper:
         """Yield t and the solution at the nodes from t to `end`."""
         here = self.solve(t, theta)
         yield t, here
+        ahead: list[tuple[float, Solved]] = []  # what is solved already, the nearest one last
         stride = 0.0
         while t < end:
-            event, rate = self._ahead(t, here, end)
-            next_double = max(float(np.nextafter(t, 2.0)), t + SHORTEST_INTERVAL)
-            ahead = min(max(event, LONGER * stride), end - t)
-            while True:
-                there = min(max(t + ahead, next_double), end)
-                found = self.solve(there, self._predicted(t, here, there, rate))
-                if self._fits(t, here, there, found) or there <= next_double:
-                    break
-                ahead = event if event < 0.9 * ahead and event > 0.0 else 0.5 * ahead
+            motion = self._motion(t, here, 1.0)
+            if not ahead:
+                far = min(max(t + max(motion.event, LONGER * stride), _next(t)), end)
+                ahead.append((far, self.solve(far, self._moved(motion, far))))
+            tries = 0
+            while not self._fits(t, here, *ahead[-1]) and ahead[-1][0] > _next(t):
+                ahead.append(self._nearer(motion, *ahead[-1], tries))
+                tries += 1
+            while len(ahead) > 1 and self._fits(t, here, *ahead[-2]):
+                ahead.pop()  # the next one is near enough
+            there, found = ahead.pop()
             stride, t, here = there - t, there, found
             yield t, here
 
-    def _predicted(self, t: float, here: Solved, there: float, rate: np.ndarray) -> np.ndarray:
-        """Return θ there if the index sets do not change: bound points at their bounds."""
-        status, box = status_of(here, self.box(t)), self.box(there)
-        at_bound = np.where(status == UPPER, box.upper, box.lower)
-        return np.where(status == FREE, here.theta + (there - t) * rate, at_bound)
+    def _nearer(
+        self, motion: "_Motion", there: float, found: Solved, tries: int
+    ) -> tuple[float, Solved]:
+        """Return a node between here and there, if possible where the path has a kink."""
+        t = motion.t
+        at = t + motion.event
+        if tries or not t < at < there:
+            motion = self._motion(there, found, -1.0)
+            at = there - motion.event
+        if (tries > 1 and not tries % 2) or not t < at < there:
+            at = t + 0.5 * (there - t)
+        at = max(at, _next(t))
+        return at, self.solve(at, self._moved(motion, at))
 
-    def _ahead(self, t: float, here: Solved, end: float) -> tuple[float, np.ndarray]:
-        """Return how far the next event is, at most at `end`, and the rate of θ until then."""
-        box, theta, slack = self.box(t), here.theta, here.slack
-        free = (theta > box.lower) & (theta < box.upper)
-        upper = ~free & (slack < 0.0)
-        rate = np.where(upper, self.line.upper_rate, self.line.lower_rate)
-        slack_rate, theta_rate = self.solver.rates(np.flatnonzero(free), rate)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            to_lower = (box.lower - theta) / (theta_rate - self.line.lower_rate)
-            to_upper = (box.upper - theta) / (theta_rate - self.line.upper_rate)
-            to_margin = -slack / slack_rate
+    def _motion(self, t: float, found: Solved, direction: float) -> "_Motion":
+        """Return how a solution moves, forward or backward, until the next event."""
+        box, theta, slack = self.box(t), found.theta, found.slack
+        status = status_of(found, box)
+        now = DUE * t + float(np.spacing(t))
+        for _ in range(MOST_TURNS):
+            free, upper = status == FREE, status == UPPER
+            rate = np.where(upper, self.line.upper_rate, self.line.lower_rate)
+            slack_rate, rate = self.solver.rates(np.flatnonzero(free), rate)
+            slack_rate, rate = direction * slack_rate, direction * rate
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                to_lower = (box.lower - theta) / (rate - direction * self.line.lower_rate)
+                to_upper = (box.upper - theta) / (rate - direction * self.line.upper_rate)
+                to_margin = -slack / slack_rate
+            # of events that are due now, some points change sides
+            lower_now = free & (to_lower >= 0.0) & (to_lower <= now)
+            upper_now = free & (to_upper >= 0.0) & (to_upper <= now)
+            wrong = np.where(upper, slack, -slack) > 0.0
+            away = np.where(upper, slack_rate, -slack_rate) > 0.0
+            free_now = ~free & away & (wrong | (to_margin <= now))
+            if not (lower_now | upper_now | free_now).any():
+                break
+            status = np.select(
+                [lower_now, upper_now, free_now], [LOWER, UPPER, FREE], status
+            ).astype(np.int8)
         times = np.concatenate((to_lower[free], to_upper[free], to_margin[~free]))
-        times = times[(times > np.spacing(t)) & np.isfinite(times)]
-        return float(min(times.min(initial=np.inf), end - t)), theta_rate
+        times = times[(times > now) & np.isfinite(times)]
+        event = float(times.min(initial=np.inf))
+        return _Motion(t, found, status, direction * rate, direction, event)
+
+    def _moved(self, motion: "_Motion", t: float) -> np.ndarray:
+        """Return θ at t if it is before the next event: bound points at their bounds."""
+        box, status = self.box(t), motion.status
+        at_bound = np.where(status == UPPER, box.upper, box.lower)
+        inside = motion.found.theta + (t - motion.t) * motion.rate
+        return np.where(status == FREE, inside, at_bound)
 
     def _fits(self, t: float, here: Solved, there: float, found: Solved) -> bool:
         """Return whether interpolation from here to there is as good as is promised."""
@@ -97,6 +146,11 @@ class Stepper:
         # the optimum is concave in t, so the lesser end bounds it from below
         objective = min(here.objective - here.gap, found.objective - found.gap)
         return bool(gap <= max(INTERPOLATED_TO * objective, 2.0 * max(here.gap, found.gap)))
+
+
+def _next(t: float) -> float:
+    """Return the nearest t after this one that a node may have."""
+    return max(float(np.nextafter(t, 2.0)), t + SHORTEST_INTERVAL)
 
 
 def _off(found: Solved, box: Box) -> float:
