@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from taupath.engine.box_solver import Box, BoxSolver, Solved
-from taupath.engine.problem import Line, largest_violation, nearly_nothing
+from taupath.engine.problem import Line, nearly_nothing
 from taupath.engine.status import FREE, LOWER, UPPER, sides_of
 
 # Nodes are solved to the first gap, relative to the objective, and interpolated within the second:
@@ -67,7 +67,7 @@ class Stepper:
                 ahead.append((far, self.solve(far, self._moved(motion, far))))
             tries = 0
             while not self._fits(t, here, *ahead[-1]) and ahead[-1][0] > _next(t):
-                ahead.append(self._nearer(motion, *ahead[-1], tries))
+                ahead.append(self._nearer(motion, *ahead[-1], tries, stride))
                 tries += 1
             while len(ahead) > 1 and self._fits(t, here, *ahead[-2]):
                 ahead.pop()  # the next one is near enough
@@ -76,11 +76,11 @@ class Stepper:
             yield t, here
 
     def _nearer(
-        self, motion: "_Motion", there: float, found: Solved, tries: int
+        self, motion: "_Motion", there: float, found: Solved, tries: int, stride: float
     ) -> tuple[float, Solved]:
         """Return a node between here and there, if possible where the path has a kink."""
         t = motion.t
-        at = t + motion.event
+        at = t + max(motion.event, LONGER * stride)
         if tries or not t < at < there:
             motion = self._motion(there, found, -1.0)
             at = there - motion.event
@@ -141,7 +141,11 @@ class Stepper:
         nothing = nearly_nothing(width, self.solver.length)
         up, down = np.maximum(*room_up) > nothing, np.maximum(*room_down) > nothing
         off = np.maximum(up * np.maximum(*short), down * np.maximum(*beyond)).max()
-        if off > OFF_TARGET and off > 2.0 * max(_off(here, begin), _off(found, end)):
+        at_nodes = [
+            np.maximum((room_up[k] > nothing) * short[k], (room_down[k] > nothing) * beyond[k])
+            for k in range(2)
+        ]
+        if off > OFF_TARGET and off > 2.0 * np.maximum(*at_nodes).max():
             return False
         # the optimum is concave in t, so the lesser end bounds it from below
         objective = min(here.objective - here.gap, found.objective - found.gap)
@@ -151,11 +155,6 @@ class Stepper:
 def _next(t: float) -> float:
     """Return the nearest t after this one that a node may have."""
     return max(float(np.nextafter(t, 2.0)), t + SHORTEST_INTERVAL)
-
-
-def _off(found: Solved, box: Box) -> float:
-    """Return the largest violation at a node."""
-    return largest_violation(found.theta, box.lower, box.upper, -found.slack, found.slack)
 
 
 def _largest_products(
