@@ -207,6 +207,8 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 def in_child(check: Callable[[], bool]) -> int:
     """Start a forked process that ends with 0 if `check` returns True; return its number."""
+    tracer = sys.gettrace()  # that of coverage has a lock of its own, and another thread may have it
+    sys.settrace(None)
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -214,6 +216,7 @@ def in_child(check: Callable[[], bool]) -> int:
             code = 0 if check() else 2
         finally:
             os._exit(code)
+    sys.settrace(tracer)
     return pid
 
 
