@@ -6,6 +6,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools" / "hostile_files"))
 
 from anatomy import Parts, assembled
-from judging import Verdict, judge_all
+from judging import judge_all
 
-__all__ = ["Parts", "Verdict", "assembled", "judge_all"]
+PROGRAM = Path(__file__).parents[1] / "tools" / "hostile_files"
+__all__ = ["PROGRAM", "Parts", "assembled", "judge_all"]

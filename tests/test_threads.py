@@ -207,7 +207,9 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 def in_child(check: Callable[[], bool]) -> int:
     """Start a forked process that ends with 0 if `check` returns True; return its number."""
-    tracer = sys.gettrace()  # that of coverage has a lock of its own, and another thread may have it
+    tracer = (
+        sys.gettrace()
+    )  # that of coverage has a lock of its own, and another thread may have it
     sys.settrace(None)
     pid = os.fork()
     if pid == 0:
