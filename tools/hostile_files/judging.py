@@ -137,6 +137,7 @@ def _judge_some(
     maker: Maker, cases: list[int], folder: Path, most_seconds: float, pipe: int
 ) -> NoReturn:
     """Judge some cases up to the first failure, after which memory may be gone, and exit."""
+    warnings.simplefilter("error")  # a warning that is not expected is a wrong error
     try:
         _limit_memory()
         for case in cases:
