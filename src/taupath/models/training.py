@@ -78,7 +78,7 @@ def fitted(
             begin, end = options["tau_range"]
             options = {**options, "tau": min(max(0.5, begin), end)}
     else:
-        for name in ("lam", "monotone", "n_jobs", "tau_range"):
+        for name in ("lam", "monotone", "tau_range"):
             if options.get(name) is not None:
                 raise ValueError(f"{name} is for classification, not for regression")
     chosen = None
