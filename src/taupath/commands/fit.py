@@ -186,7 +186,7 @@ def add(new_command: NewCommand) -> None:
         "--n-jobs",
         type=int,
         metavar="N",
-        help="number of processes, if there are several paths; of threads, if there is one",
+        help="number of processes, if there are several paths; of threads, two at most, if one",
     )
 
 
