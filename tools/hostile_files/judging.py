@@ -194,6 +194,19 @@ def _load_and_read(maker: Maker, file: Path, verdict: Verdict) -> None:
         verdict.seconds = max(verdict.seconds, time.process_time() - started)
 
 
+def write(made: bytes | tuple[int, dict[int, bytes]], file: Path) -> None:
+    """Write a file, given by its bytes, or with holes: by its size and what is at some places."""
+    if isinstance(made, bytes):
+        file.write_bytes(made)
+        return
+    size, pieces = made
+    with file.open("wb") as stream:
+        stream.truncate(size)
+        for place, piece in pieces.items():
+            stream.seek(place)
+            stream.write(piece)
+
+
 def report(verdicts: list[Verdict]) -> int:
     """Print what became of all files and return 1 if there were failures, else 0."""
     outcomes = Counter(verdict.outcome for verdict in verdicts)
