@@ -50,7 +50,9 @@ PATHS = Lazily(
         "regression": lambda: taupath.quantile_regression_path(K, TARGET, C=0.3, **FEW_ROWS),
         "linear": lambda: taupath.quantile_regression_path(X, TARGET, C=2.0, intercept="free"),
         "sparse": lambda: taupath.quantile_path(
-            sparse.random_array((60, 400), density=0.05, format="csr", rng=1), LABEL[:60], C=50.0
+            sparse.csr_array(RNG.random((60, 400)) * (RNG.random((60, 400)) < 0.05)),
+            LABEL[:60],
+            C=50.0,
         ),
         "simplified": lambda: PATHS["regression"].simplify(1e-3),
         "approximate": lambda: taupath.quantile_path(X, LABEL, method="approximate", tol=1e-4),
