@@ -58,6 +58,8 @@ class Page:
         self.tab.goto(self.address + fragment)
         self.settle()
 
+    # Whatever is done to a page is drawn in a later frame: what reads it next must not come before.
+
     def settle(self) -> None:
         """Wait until what follows a change is drawn."""
         self.tab.evaluate(
@@ -70,8 +72,24 @@ class Page:
     def number(self, selector: str) -> float:
         return said(self.text(selector))
 
+    def fill(self, selector: str, text: str) -> None:
+        self.tab.fill(selector, text)
+        self.settle()
+
     def type(self, selector: str, value: float) -> None:
-        self.tab.fill(selector, repr(float(value)))
+        self.fill(selector, repr(float(value)))
+
+    def click(self, selector: str) -> None:
+        self.tab.click(selector)
+        self.settle()
+
+    def choose(self, selector: str, option: str) -> None:
+        self.tab.select_option(selector, option)
+        self.settle()
+
+    def press(self, key: str) -> None:
+        self.tab.keyboard.press(key)
+        self.settle()
 
     def confusion(self) -> dict[str, int]:
         return {name: int(self.number(f"#{name}")) for name in ("tn", "fp", "fn", "tp")}

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -24,6 +25,16 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("reproducible")
+
+
+@pytest.fixture(autouse=True)
+def numpy_warns() -> Iterator[None]:
+    """NumPy's warnings are errors in every test: none may turn them off for those after it."""
+    before = np.geterr()
+    yield
+    after = np.geterr()
+    np.seterr(**before)
+    assert after == before
 
 
 @pytest.fixture(scope="session")

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
+
+from hostile import put
 
 # What is put in the place of any entry of a description; `...` takes it away.
 ANYTHING = (..., None, -1, 2**70, 1.5, "x", [], {}, [0, 1], {"dense": "x"}, True)
 
 
-def entries(content: Any, prefix: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the place of every entry of nested dicts and lists."""
-    items = content.items() if isinstance(content, dict) else enumerate(content)
-    for key, value in items:
-        yield (*prefix, key)
-        if isinstance(value, (dict, list)):
-            yield from entries(value, (*prefix, key))
-
-
 def altered(content: Any, place: tuple[Any, ...], value: Any) -> Any:
     """Return a copy with another value at this place."""
-    content = json.loads(json.dumps(content))
-    inner = content
-    for key in place[:-1]:
-        inner = inner[key]
-    if value is ...:
-        del inner[place[-1]]
-    else:
-        inner[place[-1]] = value
+    content = deepcopy(content)
+    put(content, place, value)
     return content
 
 

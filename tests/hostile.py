@@ -5,7 +5,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools" / "hostile_files"))
 
-from anatomy import Parts, assembled
-from judging import Verdict, judge_all
+from anatomy import Parts, assembled, places, put
+from good_models import more_free_than_columns
+from judging import judge_all
 
-__all__ = ["Parts", "Verdict", "assembled", "judge_all"]
+PROGRAM = Path(__file__).parents[1] / "tools" / "hostile_files"
+__all__ = [
+    "PROGRAM",
+    "Parts",
+    "assembled",
+    "judge_all",
+    "more_free_than_columns",
+    "places",
+    "put",
+]

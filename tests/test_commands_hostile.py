@@ -281,6 +281,20 @@ def test_two_classes_are_fitted_with_several_processes(folder, tmp_path, capsys)
         np.testing.assert_allclose(*found, atol=1e-9)
 
 
+def test_two_classes_and_numbers_are_fitted_in_two_threads(folder, tmp_path, capsys):
+    lines = (folder / "iris.csv").read_text().splitlines()
+    two = tmp_path / "two.csv"
+    two.write_text("\n".join(line for line in lines if "setosa" not in line))
+    numbers = ("--task", "regress", "--target", lines[0].split(",")[0])
+    for options, predict in (((), tp.Model.predict_proba), (numbers, tp.Model.predict)):
+        found = []
+        for n_jobs in ("1", "2"):
+            model = tmp_path / f"m{n_jobs}.tau"
+            assert run("fit", two, "-o", model, "--n-jobs", n_jobs, *options) == 0
+            found.append(predict(tp.load(model), str(two)))
+        np.testing.assert_allclose(*found, atol=1e-9)
+
+
 # -- streams and signals ---------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from taupath import QuantileSVR
+from taupath import ModelFileError, QuantileSVR, load
 from taupath.estimators.conformal import _levels
 
 FOLDS = 4
@@ -235,6 +235,18 @@ def test_they_can_be_cloned_and_kept():
     assert_array_equal(kept.predict_interval(NEW, 0.7), fitted().predict_interval(NEW, 0.7))
     # a second fit without it forgets
     assert clone(fitted()).fit(X, Y).set_params(conformal=None).fit(X, Y).calibration_ is None
+
+
+@pytest.mark.parametrize(("last", "kept"), [([np.inf, np.inf], True), ([np.inf, np.nan], False)])
+def test_steps_may_be_infinite_in_a_file(tmp_path, last, kept):
+    model = pickle.loads(pickle.dumps(fitted()))
+    model.calibration_.step[-2:] = last
+    model.save(tmp_path / "model.tau")
+    if kept:
+        assert_array_equal(load(tmp_path / "model.tau").calibration_.step[-2:], last)
+    else:
+        with pytest.raises(ModelFileError, match="calibration of a regressor is out of range"):
+            load(tmp_path / "model.tau")
 
 
 @pytest.mark.parametrize("n", [401, 5000, 300_000])

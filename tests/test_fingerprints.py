@@ -11,7 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import taupath as tp
-from damage import ANYTHING, altered, entries, flipped
+from damage import ANYTHING, altered, flipped
+from hostile import places
 from taupath.datasets import load_svm
 from taupath.estimators import fingerprints as fingerprints_module
 from taupath.estimators.fingerprints import TrainingRows, fingerprints, in_words, share_seen
@@ -198,7 +199,7 @@ def test_descriptions_and_fingerprints_altered_never_crash(tmp_path):
     tp.QuantileSVC(C=0.1).fit(X, y).simplify(1e-3).save(tmp_path / "one.tau")
     content, arrays = read_container(tmp_path / "one.tau")
     refused = 0
-    for place in entries(content["training"], ("training",)):
+    for place in places(content["training"], ("training",)):
         for value in ANYTHING:
             write_container(tmp_path / "other.tau", altered(content, place, value), arrays)
             try:

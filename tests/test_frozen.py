@@ -22,8 +22,9 @@ from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 import taupath as tp
-from damage import ANYTHING, altered, entries
+from damage import ANYTHING, altered
 from display_models import X_NEW, Y_NEW, X, Y
+from hostile import places
 from taupath import QuantileSVC
 from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.storage.container import read_container, write_container
@@ -269,7 +270,7 @@ def test_descriptions_with_anything_in_any_place_are_refused_or_harmless(kind, t
     file = tmp_path / "alone.tau"
     model.at(0.3).save(file)
     content, arrays = read_container(file)
-    for place in entries(content):
+    for place in places(content):
         for value in ANYTHING:
             write_container(file, altered(content, place, value), arrays)
             try:

@@ -8,7 +8,8 @@ from sklearn.model_selection import KFold, StratifiedKFold, StratifiedShuffleSpl
 from sklearn.preprocessing import StandardScaler
 
 import taupath as tp
-from damage import ANYTHING, altered, entries, flipped
+from damage import ANYTHING, altered, flipped
+from hostile import places
 from taupath.exceptions import ModelFileError
 from taupath.models import training
 from taupath.models.evaluation import scores_of
@@ -316,7 +317,7 @@ def test_descriptions_and_numbers_altered_never_crash(models, name, tmp_path):
     models[name].save(tmp_path / "model.tau")
     content, arrays = read_container(tmp_path / "model.tau")
     refused = 0
-    for place in entries(content["held_out"], ("held_out",)):
+    for place in places(content["held_out"], ("held_out",)):
         for value in ANYTHING:
             write_container(tmp_path / "other.tau", altered(content, place, value), arrays)
             try:

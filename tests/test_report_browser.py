@@ -89,7 +89,7 @@ def test_light_and_dark_follow_the_system_until_the_reader_chooses(cancer, open_
     dark = open_page(cancer[0], color_scheme="dark")
     assert brightness(light) > 200.0
     assert brightness(dark) < 60.0
-    dark.tab.click("#theme")
+    dark.click("#theme")
     assert brightness(dark) > 200.0
     light.tab.emulate_media(color_scheme="dark")
     light.tab.locator("html[data-theme=dark]").wait_for(state="attached")
@@ -168,7 +168,6 @@ def test_quantiles_are_those_of_python_at_any_tau(fan, open_page):
         assert page.number("#metric-share") == pytest.approx(1.0 - above / len(y), abs=5.1e-5)
         loss = mean_pinball_loss(y, predicted, alpha=tau)
         assert page.number("#metric-loss") == pytest.approx(loss, rel=2e-3, abs=2e-4)
-        page.settle()
         for row in page.tab.locator("#mistakes-table tbody tr").all_inner_texts():
             cells = row.split("\t")
             i = int(cells[0]) - 1
@@ -203,8 +202,7 @@ def test_fans_over_any_feature_are_drawn(folder, open_page):
     page = open_page(file)
     chart = page.tab.locator("figure", has_text="Predicted quantiles")
     assert chart.locator("path.range").count() == 1
-    page.tab.select_option("#fan", "2")
-    chart.locator("path.quantile").first.wait_for(state="attached")
+    page.choose("#fan", "2")
     assert chart.locator("path.quantile").count() >= 4
     assert (
         "b (the others at their medians)"
@@ -227,5 +225,5 @@ def test_any_cost_matrix_decides_as_python_does(irises, open_page):
                 assert page.number(f"#cell-{i}-{j}") == count
         mistaken = int((predicted != y).sum())
         assert f"Of {len(y)} cases, {mistaken} " in page.text("#headline")
-    page.tab.click("#reset-costs")
+    page.click("#reset-costs")
     assert page.field("#cost-0-1") == 1.0

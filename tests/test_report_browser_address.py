@@ -60,13 +60,13 @@ def test_a_reload_and_a_sent_link_keep_all_settings(cancer, open_page):
     page.type("#cost-fp", 2.0)
     page.type("#cost-fn", 90.0)
     page.type("#prevalence", 12.0)
-    page.tab.check("#adapt")
+    page.click("#adapt")
     page.type("#worth-low", 5.0)
     page.type("#worth-high", 50.0)
     page.type("#case-row", 126)
-    page.tab.select_option("#kind", "misses")
-    page.tab.select_option("#flip-list", "never")
-    page.tab.click("#all-columns")
+    page.choose("#kind", "misses")
+    page.choose("#flip-list", "never")
+    page.click("#all-columns")
     chosen = settings_of(page)
     assert all(chosen[name] != usual[name] for name in chosen)
     link = wait_for_address(page, "columns=all")
@@ -77,6 +77,7 @@ def test_a_reload_and_a_sent_link_keep_all_settings(cancer, open_page):
     # another link, put into the same tab, has its own settings and the usual ones besides
     page.tab.evaluate("location.hash = '#fp=1&fn=7'")
     page.tab.wait_for_function("document.getElementById('cost-fn').value === '7'")
+    page.settle()
     assert page.confusion() == confusion(y, model.predict(X, cost_fp=1, cost_fn=7))
     assert not page.tab.is_checked("#adapt")
     assert page.tab.input_value("#kind") == "all"
@@ -119,7 +120,7 @@ def test_what_is_wrong_in_a_fragment_does_not_spoil_the_rest(cancer, open_page):
 def test_the_skip_link_leaves_the_settings_alone(cancer, open_page):
     page = open_page(cancer[0], "#fp=1&fn=20")
     page.tab.focus(".skip")
-    page.tab.keyboard.press("Enter")
+    page.press("Enter")
     assert page.tab.evaluate("document.activeElement.id") == "main"
     assert page.tab.evaluate("location.hash") == "#fp=1&fn=20"
 

@@ -58,13 +58,12 @@ def raw(folder: Path) -> Raw:
 def set_costs(page: Page, fp: float, fn: float) -> None:
     page.type("#cost-fp", fp)
     page.type("#cost-fn", fn)
-    page.settle()
 
 
 def rows_of(page: Page, table: str) -> list[list[str]]:
     """Return all cells of a table of cases."""
     while page.tab.is_visible(f"#{table}-more"):
-        page.tab.click(f"#{table}-more")
+        page.click(f"#{table}-more")
     return [row.split("\t") for row in page.tab.locator(f"#{table} tbody tr").all_inner_texts()]
 
 
@@ -100,7 +99,7 @@ def test_cases_that_flip_within_a_range_are_those_of_python(which, raw, folder, 
         assert f"other {len(X) - change.sum()} is the same throughout" in summary
         assert f": {always.sum()} always" in summary and f", {never.sum()} never" in summary
         for name, group in (("always", always), ("never", never), ("change", change)):
-            page.tab.select_option("#flip-list", name)
+            page.choose("#flip-list", name)
             listed = [int(cells[0]) - 1 for cells in rows_of(page, "flips-table")]
             assert sorted(listed) == np.flatnonzero(group).tolist()
 
@@ -125,7 +124,7 @@ def test_flips_are_counted_over_all_cases_where_some_are_carried(folder, open_pa
 def test_a_case_tells_where_it_flips_and_what_turns_it_in_raw_units(raw, open_page):
     page = open_page(raw.file)
     set_costs(page, 1.0, 10.0)
-    page.tab.locator("#flips-table button").first.click()
+    page.click("#flips-table button >> nth=0")
     row = int(page.field("#case-row")) - 1
     assert page.text("#case-text").startswith(f"Row {row + 1}: really {raw.y[row]}")
     times = float(re.search(r"a miss is worth ([\d.]+) false alarms", page.text("#case-flips"))[1])
@@ -156,7 +155,7 @@ def test_a_row_that_is_not_there_is_named(raw, open_page):
     page = open_page(raw.file)
     page.type("#case-row", 3)
     assert page.text("#case-text").startswith("Row 3:")
-    page.tab.fill("#case-row", "9999")
+    page.fill("#case-row", "9999")
     assert "a number from 1 to 284" in page.text("#case")
 
 
@@ -176,11 +175,11 @@ def test_columns_are_shown_by_weight_and_there_is_a_cue_for_more(raw, open_page)
     heads = page.tab.locator("#mistakes-table th").all_inner_texts()
     assert heads[4] == "name" and len(heads) == 4 + 8
     assert page.text("#all-columns") == "23 more columns, largest weights first"
-    page.tab.click("#all-columns")
+    page.click("#all-columns")
     assert len(page.tab.locator("#mistakes-table th").all_inner_texts()) == 4 + 31
     assert len(page.tab.locator("#flips-table th").all_inner_texts()) == 5 + 31
     assert page.tab.get_attribute("#all-columns", "aria-expanded") == "true"
-    page.tab.click("#weights summary")
+    page.click("#weights summary")
     first = page.tab.locator("#weights-table tbody tr").first.inner_text().split("\t")
     coef = raw.model[-1].path_.coef(0.5) * raw.model[0].transform(raw.X).std(axis=0)
     j = int(np.abs(coef).argmax())
@@ -234,7 +233,7 @@ def test_decisions_are_saved_as_python_makes_them_and_no_cell_is_a_formula(raw, 
     page = open_page(raw.file)
     set_costs(page, 1.0, 8.0)
     with page.tab.expect_download() as download:
-        page.tab.click("#save-decisions")
+        page.click("#save-decisions")
     assert download.value.suggested_filename == "decisions.csv"
     text = Path(download.value.path()).read_text(encoding="utf-8")
     heads, *rows = csv.reader(io.StringIO(text))
@@ -259,7 +258,7 @@ def test_the_python_line_and_the_command_are_for_these_costs(raw, folder, open_p
     assert page.text("#command") == (
         "taupath predict model.tau data.csv --cost-fp 2.5 --cost-fn 8 -o decisions.csv"
     )
-    page.tab.click("#command-copy")
+    page.click("#command-copy")
     page.tab.locator("#command-copy", has_text=re.compile("Copied|Ctrl")).wait_for()
     file = folder / "named.html"
     Raw(file, files=("my model.tau", "it's.csv"))

@@ -106,14 +106,14 @@ def test_costs_decide_tau_and_tau_decides_costs(cancer, open_page):
 def test_costs_that_make_no_sense_are_named_and_change_nothing(cancer, open_page):
     page = open_page(cancer[0])
     before = page.text("#headline")
-    page.tab.fill("#cost-fp", "-1")
+    page.fill("#cost-fp", "-1")
     assert page.tab.get_attribute("#cost-fp", "aria-invalid") == "true"
-    page.tab.fill("#cost-fp", "")
+    page.fill("#cost-fp", "")
     assert page.text("#headline") == before
-    page.tab.fill("#cost-fp", "1")
+    page.fill("#cost-fp", "1")
     assert page.tab.get_attribute("#cost-fp", "aria-invalid") is None
-    page.tab.fill("#cost-fn", "0")
-    page.tab.fill("#cost-fp", "0")
+    page.fill("#cost-fn", "0")
+    page.fill("#cost-fp", "0")
     assert "has to cost something" in page.text(".controls")
 
 
@@ -212,14 +212,14 @@ def test_prevalence_of_the_deployment_reweights_everything_but_rates(cancer, ope
     # the τ that decides with these costs where the classes have other shares
     share = (y > 0).mean()
     alarm, miss = 0.3 * 0.95 / (1.0 - share), 0.7 * 0.05 / share
-    page.tab.check("#adapt")
+    page.click("#adapt")
     counts = confusion(y, model.predict(X, tau=alarm / (alarm + miss)))
     assert page.number("#fp") == pytest.approx(950.0 * counts["fp"] / (y < 0).sum(), abs=0.051)
     assert page.number("#fn") == pytest.approx(50.0 * counts["fn"] / (y > 0).sum(), abs=0.051)
     assert page.field("#tau-field") == pytest.approx(0.3)
     decides = float(re.search(r"--tau ([\d.]+)", page.text("#command"))[1])
     assert decides == pytest.approx(alarm / (alarm + miss))
-    page.tab.click("#reset-prevalence")
+    page.click("#reset-prevalence")
     assert page.confusion()["tp"] + page.confusion()["fn"] == (y > 0).sum()
 
 
@@ -228,9 +228,8 @@ def test_the_table_holds_the_mistakes_of_this_tau(two_moons, open_page):
     page = open_page(file)
     for tau in taus_to_try(file)[[1, 6, 2, 7, 13]]:  # on either side of two changes, and elsewhere
         page.type("#tau-field", tau)
-        page.settle()
         while page.tab.is_visible("#mistakes-table-more"):
-            page.tab.click("#mistakes-table-more")
+            page.click("#mistakes-table-more")
         rows = page.tab.locator("#mistakes-table tbody tr").all_inner_texts()
         cells = [row.split("\t") for row in rows]
         wrong = np.flatnonzero(model.predict(X, tau=tau) != y)
@@ -241,7 +240,7 @@ def test_the_table_holds_the_mistakes_of_this_tau(two_moons, open_page):
             assert cell[1] == ("miss" if y[i] else "false alarm")
             assert said(cell[2]) == pytest.approx(proba[i], abs=5.1e-4)
             assert said(cell[3]) == pytest.approx(f[i], abs=0.02)
-    page.tab.select_option("#kind", "misses")
+    page.choose("#kind", "misses")
     assert set(page.tab.locator("#mistakes-table .tag").all_inner_texts()) == {"miss"}
 
 
@@ -249,7 +248,6 @@ def test_coefficients_and_mistakes_on_the_charts_are_those_of_python(cancer, two
     file, model, X, _ = cancer
     page = open_page(file)
     page.type("#tau-field", 0.37)
-    page.settle()
     legend = page.tab.locator("figure", has_text="Weight of each column").locator(".legend li")
     coef = model.path_.coef(0.37) * X.std(axis=0)
     names = breast_cancer()[3]["feature_names"].tolist()
@@ -260,14 +258,12 @@ def test_coefficients_and_mistakes_on_the_charts_are_those_of_python(cancer, two
     file, model, X, y = two_moons
     page = open_page(file)
     page.type("#tau-field", 0.62)
-    page.settle()
     boundary = page.tab.locator("figure", has_text="Decision boundary")
     wrong = int((model.predict(X, tau=0.62) != y).sum())
     assert boundary.locator(".dot.wrong").count() == wrong + 1  # and one in the legend
     # decisions that are adapted to another share of the classes are made at another τ
     page.type("#prevalence", 30)
-    page.tab.check("#adapt")
-    page.settle()
+    page.click("#adapt")
     tau = float(re.search(r"--tau (\S+)", page.tab.inner_text("#command")).group(1))
     wrong = int((model.predict(X, tau=tau) != y).sum())
     assert tau > 0.7 and boundary.locator(".dot.wrong").count() == wrong + 1
@@ -280,9 +276,11 @@ def test_a_pressed_pointer_moves_tau_along_a_chart(cancer, open_page):
     box = svg.bounding_box()
     page.tab.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.5 * box["height"])
     page.tab.mouse.down()
+    page.settle()
     first = page.field("#tau-field")
     page.tab.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.5 * box["height"])
     page.tab.mouse.up()
+    page.settle()
     second = page.field("#tau-field")
     assert 0.002 < first < 0.1 < 0.9 < second < 0.998
 
@@ -311,7 +309,7 @@ def test_the_slider_obeys_keys(cancer, open_page):
         ("ArrowLeft", 900, 1),
         ("Home", 1, 1000),
     ):
-        page.tab.keyboard.press(key)
+        page.press(key)
         assert page.field("#cost-fp") == pytest.approx(alarm, rel=1e-6), key
         assert page.field("#cost-fn") == pytest.approx(miss, rel=1e-6), key
     valuetext = page.tab.get_attribute("#tau", "aria-valuetext")
@@ -334,6 +332,7 @@ def test_the_slider_is_logarithmic_and_reaches_1_to_500_either_way(cancer, open_
         assert typed == confusion(y, model.predict(X, cost_fp=fp, cost_fn=fn))
         # the same place by the pointer: a pixel is about 1.5 % of the ratio
         page.tab.mouse.click(box["x"] + 10 + position * (box["width"] - 20), box["y"] + 13)
+        page.settle()
         assert page.field("#cost-fp") / page.field("#cost-fn") == pytest.approx(fp / fn, rel=0.05)
 
 
@@ -342,17 +341,17 @@ def test_buttons_go_from_change_to_change(cancer, open_page):
     page = open_page(file)
     page.tab.focus("#next")
     before = page.field("#tau-field")
-    page.tab.keyboard.press("Enter")
+    page.press("Enter")
     after = page.field("#tau-field")
     assert after > before
     assert (model.predict(X, tau=before) != model.predict(X, tau=after)).sum() >= 1
     page.tab.focus("#previous")
-    page.tab.keyboard.press("Enter")
+    page.press("Enter")
     assert page.field("#tau-field") < after
     page.tab.focus("#tau")
-    page.tab.keyboard.press("End")
+    page.press("End")
     for _ in range(3):
-        page.tab.click("#next")
+        page.click("#next")
     assert page.field("#tau-field") <= 1.0
 
 
@@ -360,7 +359,7 @@ def test_all_controls_are_reached_by_tab_and_have_names(cancer, open_page):
     page = open_page(cancer[0])
     reached = []
     for _ in range(60):
-        page.tab.keyboard.press("Tab")
+        page.press("Tab")
         reached.append(page.tab.evaluate("document.activeElement.id"))
     order = ["theme", "cost-fp", "cost-fn", "prevalence", "tau", "tau-field", "previous", "next"]
     order += ["worth-low", "worth-high", "flip-list", "flips-table", "kind", "mistakes-table"]

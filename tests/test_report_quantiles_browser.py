@@ -43,7 +43,7 @@ def test_target_and_columns_have_their_names_and_units(houses, open_page):
     options = page.tab.locator("#fan option").all_inner_texts()
     assert options[1].startswith("m9 (the others at their medians")
     assert "8 of 11 columns" in chart.inner_text()
-    page.tab.select_option("#fan", "1")
+    page.choose("#fan", "1")
     ticks = chart.locator("svg[role=img] .axes text").all_text_contents()
     assert max(float(t) for t in ticks if t.isdigit()) > 0.5 * X[:, 9].max()  # not a z-score
     heads = page.tab.locator("#mistakes-table th").all_inner_texts()
@@ -57,7 +57,7 @@ def test_target_and_columns_have_their_names_and_units(houses, open_page):
         "m9",
     ]
     assert "3 more columns, largest weights first" in page.text("#all-columns")
-    page.tab.click("#all-columns")
+    page.click("#all-columns")
     assert page.tab.locator("#mistakes-table th").count() == 16
 
 
@@ -83,8 +83,8 @@ def test_settings_are_in_the_address_and_survive_a_reload(houses, open_page):
     page.type("#cost-over", 2.0)
     page.type("#cost-under", 6.0)
     page.type("#coverage", 90.0)
-    page.tab.select_option("#fan", "2")
-    page.tab.click("#all-columns")
+    page.choose("#fan", "2")
+    page.click("#all-columns")
     page.tab.wait_for_url("**columns=all")
     fragment = page.tab.evaluate("location.hash")
     assert fragment == "#over=2&under=6&interval=90&fan=2&columns=all"
@@ -108,7 +108,7 @@ def test_saved_quantiles_are_those_of_predict(houses, open_page):
     file, model, X, y = houses
     page = open_page(file, "#over=1&under=3")
     with page.tab.expect_download() as waiting:
-        page.tab.click("#save-quantiles")
+        page.click("#save-quantiles")
     text = Path(waiting.value.path()).read_text(encoding="utf-8")
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["row"] for row in rows] == [str(i + 1) for i in range(len(y))]

@@ -57,7 +57,7 @@ def counts_of(y: np.ndarray, predicted: np.ndarray) -> np.ndarray:
 def test_decisions_are_those_of_predict_while_one_class_costs_more(wine, open_page, row):
     file, model, X, y = wine
     page = open_page(file)
-    page.tab.select_option("#row", str(row))
+    page.choose("#row", str(row))
     base = np.array([[0.0, 2.0, 1.5], [1.0, -0.5, 3.0], [0.7, 1.0, 0.0]])
     for i in range(3):
         for j in range(3):
@@ -72,7 +72,6 @@ def test_decisions_are_those_of_predict_while_one_class_costs_more(wine, open_pa
         assert f"costs {said_of(cost.mean())} per case" in page.text("#headline")
         blind = min(costs[y, j].mean() for j in range(3))
         assert page.text("#headline").endswith(f"{said_of(blind)} per case.")
-        page.settle()
         legend = page.tab.locator("figure", has_text="How much of each class").locator(".value")
         for j in range(3):
             share = 100.0 * assert_counts[j, j] / assert_counts[j].sum()
@@ -86,17 +85,16 @@ def said_of(value: float) -> str:
 def test_cases_that_change_within_a_range_are_those_of_predict(wine, open_page):
     file, model, X, _ = wine
     page = open_page(file)
-    page.tab.select_option("#row", "1")
+    page.choose("#row", "1")
     page.type("#times-low", 2.0)
     page.type("#times-high", 20.0)
-    page.settle()
     along = np.geomspace(2.0, 20.0 * (1.0 - 1e-12), 2001)
     decided = np.array([model.predict(X, cost_matrix=costs_of(1, times)) for times in along])
     changes = np.flatnonzero((decided != decided[0]).any(axis=0))
     assert 5 < len(changes) < len(X) - 5
     assert page.text("#flips").startswith(f"{len(changes)} cases change")
     while page.tab.is_visible("#flips-table-more"):
-        page.tab.click("#flips-table-more")
+        page.click("#flips-table-more")
     rows = [r.split("\t") for r in page.tab.locator("#flips-table tbody tr").all_inner_texts()]
     assert sorted(int(cells[0]) - 1 for cells in rows) == changes.tolist()
     for cells in rows:
@@ -117,10 +115,10 @@ def test_the_range_must_be_in_order_and_costs_must_be_numbers(wine, open_page):
     page.type("#times-low", 50.0)
     assert "must not be larger" in page.text("#which")
     assert page.text("#flips") == before
-    page.tab.fill("#cost-0-1", "")
+    page.fill("#cost-0-1", "")
     assert page.tab.get_attribute("#cost-0-1", "aria-invalid") == "true"
     assert "Barolo taken for Grignolino: enter a number" in page.text(".first")
-    page.tab.click("#reset-costs")
+    page.click("#reset-costs")
     assert page.field("#cost-0-1") == 1.0
 
 
@@ -128,10 +126,10 @@ def test_settings_are_in_the_address_and_survive_a_reload(wine, open_page):
     file, model, X, y = wine
     page = open_page(file)
     page.type("#cost-0-1", 7.5)
-    page.tab.select_option("#row", "2")
+    page.choose("#row", "2")
     page.type("#times", 3.0)
     page.type("#times-high", 30.0)
-    page.tab.click("#all-columns")
+    page.click("#all-columns")
     page.tab.wait_for_url("**columns=all")
     assert page.tab.evaluate("location.hash") == (
         "#costs=0,7.5,1,1,0,1,1,1,0&row=2&times=3&range=1,30&columns=all"
@@ -169,7 +167,7 @@ def test_saved_files_hold_the_decisions_and_the_costs(wine, open_page, tmp_path)
     page = open_page(file, "#row=1&times=6")
     costs = costs_of(1, 6.0)
     with page.tab.expect_download() as waiting:
-        page.tab.click("#save-decisions")
+        page.click("#save-decisions")
     text = Path(waiting.value.path()).read_text(encoding="utf-8")
     rows = list(csv.DictReader(io.StringIO(text)))
     predicted = model.predict(X, cost_matrix=costs)
@@ -179,7 +177,7 @@ def test_saved_files_hold_the_decisions_and_the_costs(wine, open_page, tmp_path)
     proba = [[float(row[f"probability of {name}"]) for name in NAMES] for row in rows]
     np.testing.assert_array_equal(proba, model.predict_proba(X))
     with page.tab.expect_download() as waiting:
-        page.tab.click("#save-costs")
+        page.click("#save-costs")
     lines = Path(waiting.value.path()).read_text(encoding="utf-8").split()
     assert lines[0] == "Barolo,Grignolino,Barbera"
     np.testing.assert_array_equal(
@@ -195,7 +193,7 @@ def test_keys_move_the_factor_and_controls_have_names(wine, open_page):
     page = open_page(wine[0])
     page.tab.focus("#times-slider")
     for key, times in (("End", 100.0), ("Home", 1.0), ("PageUp", 3.16), ("ArrowRight", 3.98)):
-        page.tab.keyboard.press(key)
+        page.press(key)
         assert page.field("#times") == pytest.approx(times, rel=2e-3), key
     assert page.tab.get_attribute("#times-slider", "aria-valuetext").startswith("3.98 times: Of 89")
     unnamed = page.tab.evaluate(
@@ -237,7 +235,7 @@ def test_aggregates_give_nearly_the_same_counts_without_any_case(wine, open_page
     assert "aggregates only" in page.text("#holds")
     assert "rounded to 100ths" in page.text(".first")
     for row, times in ((0, 1.0), (1, 4.0), (2, 30.0)):
-        page.tab.select_option("#row", str(row))
+        page.choose("#row", str(row))
         page.type("#times", times)
         counts = shown_counts(page)
         exact = counts_of(y, model.predict(X, cost_matrix=costs_of(row, times)))

@@ -20,7 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler, scale
 
 import taupath as tp
-from damage import ANYTHING, altered, entries, flipped
+from damage import ANYTHING, altered, flipped
+from hostile import places
 from lazily import Lazily
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.container import NO_DIGEST, VERSION, read_container, write_container
@@ -323,7 +324,7 @@ def test_descriptions_with_anything_in_any_place_are_refused_or_harmless(kind, s
         }
         make[kind](X, y).save(file)
     content, arrays = read_container(file)
-    for place in entries(content):
+    for place in places(content):
         if kind == "pipeline" and place[0] not in ("preparation", "trained", "classes"):
             continue  # as of a classifier
         for value in ANYTHING:

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import taupath as tp
-from hostile import Parts, assembled
+from hostile import Parts, assembled, more_free_than_columns
 from taupath.approximate.row_sums import RowSums
 from taupath.paths.certificate import Certificate
 from taupath.paths.kernel_data import KernelData
@@ -346,17 +346,6 @@ def test_sparse_entries_are_in_order(parts, refused):
 # -- what fit returns can be stored ------------------------------------------------------------
 
 
-def many_free():
-    """Return a path with more free points than columns, which rounding makes independent."""
-    drawn = np.random.default_rng(1953)
-    n, d = int(drawn.integers(2, 60)), int(drawn.integers(1, 40))
-    drawn.integers(0, 5)
-    features = drawn.normal(size=(n, d)) * 10.0 ** drawn.integers(-8, 8, d)
-    y = drawn.integers(0, 2, n)
-    y[0], y[-1] = 0, 1
-    return tp.quantile_path(features, y, C=1e5)
-
-
 def all_free(path):
     """Return a record of the path by which all points are free from the beginning."""
     n = path.data.shape[0]
@@ -372,7 +361,7 @@ def all_free(path):
 
 
 def test_more_free_points_than_columns_are_read_again(tmp_path):
-    path = many_free()
+    path = more_free_than_columns()
     path.save(tmp_path / "path.tau")
     other = tp.load(tmp_path / "path.tau")
     for tau in np.linspace(0.0, 1.0, 9):

@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import taupath as tp
 from approximation import Job, assert_bounded
-from damage import ANYTHING, altered, entries, flipped
+from damage import ANYTHING, altered, flipped
+from hostile import places
 from lazily import Lazily
 from taupath.storage.container import read_container, write_container
 
@@ -329,7 +330,7 @@ def test_descriptions_with_anything_in_any_place_are_refused_or_harmless(kind, t
     path.save(tmp_path / "one.tau", data=data)
     content, arrays = read_container(tmp_path / "one.tau")
     refused = 0
-    for place in entries(content):
+    for place in places(content):
         for value in ANYTHING:
             write_container(tmp_path / "other.tau", altered(content, place, value), arrays)
             try:

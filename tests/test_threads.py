@@ -51,7 +51,9 @@ PATHS = Lazily(
         "regression": lambda: taupath.quantile_regression_path(K, TARGET, C=0.3, **FEW_ROWS),
         "linear": lambda: taupath.quantile_regression_path(X, TARGET, C=2.0, intercept="free"),
         "sparse": lambda: taupath.quantile_path(
-            sparse.random_array((60, 400), density=0.05, format="csr", rng=1), LABEL[:60], C=50.0
+            sparse.csr_array(RNG.random((60, 400)) * (RNG.random((60, 400)) < 0.05)),
+            LABEL[:60],
+            C=50.0,
         ),
         "simplified": lambda: PATHS["regression"].simplify(1e-3),
         "approximate": lambda: taupath.quantile_path(X, LABEL, method="approximate", tol=1e-4),
@@ -208,6 +210,10 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 def in_child(check: Callable[[], bool]) -> int:
     """Start a forked process that ends with 0 if `check` returns True; return its number."""
+    tracer = (
+        sys.gettrace()
+    )  # that of coverage has a lock of its own, and another thread may have it
+    sys.settrace(None)
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -215,6 +221,7 @@ def in_child(check: Callable[[], bool]) -> int:
             code = 0 if check() else 2
         finally:
             os._exit(code)
+    sys.settrace(tracer)
     return pid
 
 

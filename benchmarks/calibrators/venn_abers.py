@@ -34,7 +34,8 @@ class VennAbersSVC(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
         """Fit one SVM and one calibrator for each fold."""
-        from venn_abers import VennAbers
+        with np.errstate():  # importing it turns NumPy's warnings off, for everybody
+            from venn_abers import VennAbers
 
         self.classes_ = np.unique(y)
         self.folds_ = []

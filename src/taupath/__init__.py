@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         ClusterFailed,
         ConstantDecisionWarning,
         IndefiniteKernelWarning,
+        InexactPathWarning,
         ModelFileError,
         WalkFailed,
     )
@@ -34,6 +35,7 @@ _HOMES = {
     "ClusterFailed": "exceptions",
     "ConstantDecisionWarning": "exceptions",
     "IndefiniteKernelWarning": "exceptions",
+    "InexactPathWarning": "exceptions",
     "Model": "models.model",
     "ModelFileError": "exceptions",
     "QuantileSVC": "estimators.classifier",
@@ -55,6 +57,7 @@ __all__ = [
     "ClusterFailed",
     "ConstantDecisionWarning",
     "IndefiniteKernelWarning",
+    "InexactPathWarning",
     "Model",
     "ModelFileError",
     "QuantileSVC",

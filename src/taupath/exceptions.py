@@ -1,5 +1,6 @@
 """Errors and warnings of the package, and how to get a package that is missing."""
 
+import inspect
 import shlex
 import sys
 
@@ -7,6 +8,15 @@ import sys
 def install_command(*packages: str) -> str:
     """Return the command that installs packages for the Python that is running."""
     return shlex.join([sys.executable or "python", "-m", "pip", "install", *packages])
+
+
+def levels_to_the_caller() -> int:
+    """Return the `stacklevel` at which a warning points to the first caller outside the package."""
+    package = __name__.partition(".")[0]
+    level, frame = 0, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 class WalkFailed(RuntimeError):
@@ -28,6 +38,10 @@ class WalkFailed(RuntimeError):
 
 class IndefiniteKernelWarning(UserWarning):
     """A kernel matrix has negative eigenvalues: the problem has no optimum to follow."""
+
+
+class InexactPathWarning(UserWarning):
+    """An exact path is not as exact as promised; its certificate says how far it is off."""
 
 
 class ConstantDecisionWarning(UserWarning):

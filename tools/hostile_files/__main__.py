@@ -29,6 +29,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, help="number of a single case")
+    parser.add_argument("--seconds", type=float, default=1.0, help="of CPU that a file may take")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--keep", default="hostile", help="folder for the files of failures")
     arguments = parser.parse_args()
@@ -36,7 +37,9 @@ def main() -> int:
     cases = range(arguments.count) if arguments.only is None else [arguments.only]
     with tempfile.TemporaryDirectory() as folder:
         maker = kind.Maker(Path(folder), arguments.seed)
-        verdicts = judge_all(maker, cases, Path(folder), arguments.jobs, Path(arguments.keep))
+        verdicts = judge_all(
+            maker, cases, Path(folder), arguments.jobs, arguments.seconds, Path(arguments.keep)
+        )
     return report(verdicts)
 
 

@@ -15,12 +15,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
-# What a file may take: seconds of CPU for loading it, and as many for reading from it, and bytes
-# in memory with everything that the process has loaded.
-MOST_SECONDS = 1.0
+# Bytes that a file may take in memory, with everything that the process has loaded.
 MOST_BYTES = 1 << 30
 # Seconds by the clock after which a process counts as hanging: machines may be busy.
-HANGS_AFTER = 60.0
+HANGS_AFTER = 300.0
 # Files that one process judges, so that its memory stays its own.
 AT_A_TIME = 100
 # Longest message that counts as one line.
@@ -51,7 +49,7 @@ class Verdict:
     what: str  # what is wrong with the file
     outcome: str  # "refused", "refused when read", "read", or the kind of failure
     message: str = ""
-    seconds: float = 0.0  # of CPU
+    seconds: float = 0.0  # of CPU, for loading or for reading, whichever takes longer
     size: int = 0  # bytes in memory at most
 
     @property
@@ -61,16 +59,24 @@ class Verdict:
 
 
 def judge_all(
-    maker: Maker, cases: Iterable[int], folder: Path, jobs: int, keep: Path | None = None
+    maker: Maker,
+    cases: Iterable[int],
+    folder: Path,
+    jobs: int,
+    most_seconds: float,
+    keep: Path | None = None,
 ) -> list[Verdict]:
-    """Return the verdicts on all cases, in order. Files of failures are copied to `keep`."""
+    """Return the verdicts on all cases, in order. Files of failures are copied to `keep`.
+
+    Loading a file may take `most_seconds` of CPU, and so may reading from it.
+    """
     waiting = list(cases)
     parts = [waiting[k : k + AT_A_TIME] for k in range(0, len(waiting), AT_A_TIME)][::-1]
     running: dict[int, _Process] = {}
     verdicts: list[Verdict] = []
     while parts or running:
         while parts and len(running) < jobs:
-            process = _Process(maker, parts.pop(), folder)
+            process = _Process(maker, parts.pop(), folder, most_seconds)
             running[process.pipe] = process
         ready = select.select(list(running), [], [], 1.0)[0]
         for process in list(running.values()):
@@ -91,7 +97,9 @@ def judge_all(
 class _Process:
     """A process that judges some cases, one after the other, and tells through a pipe."""
 
-    def __init__(self, maker: Maker, cases: list[int], folder: Path) -> None:
+    def __init__(
+        self, maker: Maker, cases: list[int], folder: Path, most_seconds: float
+    ) -> None:
         self.cases, self._text, self._heard = list(cases), b"", time.monotonic()
         self.pipe, writing = os.pipe()
         sys.stdout.flush()
@@ -100,7 +108,7 @@ class _Process:
             self.pid = os.fork()
         if self.pid == 0:
             os.close(self.pipe)
-            _judge_some(maker, cases, folder, writing)
+            _judge_some(maker, cases, folder, most_seconds, writing)
         os.close(writing)
 
     def listen(self, ready: bool) -> tuple[list[Verdict], bool]:
@@ -125,12 +133,15 @@ class _Process:
         return found, over
 
 
-def _judge_some(maker: Maker, cases: list[int], folder: Path, pipe: int) -> NoReturn:
+def _judge_some(
+    maker: Maker, cases: list[int], folder: Path, most_seconds: float, pipe: int
+) -> NoReturn:
     """Judge some cases up to the first failure, after which memory may be gone, and exit."""
+    warnings.simplefilter("error")  # a warning that is not expected is a wrong error
     try:
         _limit_memory()
         for case in cases:
-            verdict = judge(maker, case, folder / f"{os.getpid()}.file")
+            verdict = judge(maker, case, folder / f"{os.getpid()}.file", most_seconds)
             os.write(pipe, json.dumps(asdict(verdict)).encode() + b"\n")
             if verdict.fails:
                 break
@@ -140,43 +151,60 @@ def _judge_some(maker: Maker, cases: list[int], folder: Path, pipe: int) -> NoRe
     os._exit(0)
 
 
-def judge(maker: Maker, case: int, file: Path) -> Verdict:
+def judge(maker: Maker, case: int, file: Path, most_seconds: float) -> Verdict:
     """Return the verdict on one case."""
-    what = maker.make(case, file)
+    verdict = Verdict(case, maker.make(case, file), "read")
     _forget_peak()
-    started = time.process_time()
     try:
-        verdict = _outcome(maker, case, what, file)
+        _load_and_read(maker, file, verdict)
     except MemoryError:
-        verdict = Verdict(case, what, "memory")
+        verdict.outcome = "memory"
     except BaseException as error:
-        verdict = Verdict(case, what, "wrong error", f"{type(error).__name__}: {error}"[:2000])
-    verdict.seconds, verdict.size = time.process_time() - started, _peak()
+        verdict.outcome, verdict.message = "wrong error", f"{type(error).__name__}: {error}"[:2000]
+    verdict.size = _peak()
     file.unlink(missing_ok=True)
     if not verdict.fails:
         if "\n" in verdict.message or len(verdict.message) > LONGEST_LINE:
             verdict.outcome = "long message"
         elif verdict.size > MOST_BYTES:
             verdict.outcome = "large"
+        elif verdict.seconds > most_seconds:
+            verdict.outcome = "slow"
     return verdict
 
 
-def _outcome(maker: Maker, case: int, what: str, file: Path) -> Verdict:
+def _load_and_read(maker: Maker, file: Path, verdict: Verdict) -> None:
+    """Write into the verdict what becomes of a file, and how long it takes."""
     started = time.process_time()
     try:
         loaded = maker.load(file)
     except maker.refusals as error:
-        slow = time.process_time() - started > MOST_SECONDS
-        return Verdict(case, what, "slow" if slow else "refused", str(error))
-    middle = time.process_time()
+        verdict.outcome, verdict.message = "refused", str(error)
+        return
+    finally:
+        verdict.seconds = time.process_time() - started
+    started = time.process_time()
     try:
-        wrong = maker.read(case, loaded)
-        outcome, message = ("read", "") if wrong is None else ("wrong", wrong)
+        wrong = maker.read(verdict.case, loaded)
+        if wrong is not None:
+            verdict.outcome, verdict.message = "wrong", wrong
     except maker.complaints as error:
-        outcome, message = "refused when read", str(error)
-    if max(middle - started, time.process_time() - middle) > MOST_SECONDS:
-        outcome = "slow"
-    return Verdict(case, what, outcome, message)
+        verdict.outcome, verdict.message = "refused when read", str(error)
+    finally:
+        verdict.seconds = max(verdict.seconds, time.process_time() - started)
+
+
+def write(made: bytes | tuple[int, dict[int, bytes]], file: Path) -> None:
+    """Write a file, given by its bytes, or with holes: by its size and what is at some places."""
+    if isinstance(made, bytes):
+        file.write_bytes(made)
+        return
+    size, pieces = made
+    with file.open("wb") as stream:
+        stream.truncate(size)
+        for place, piece in pieces.items():
+            stream.seek(place)
+            stream.write(piece)
 
 
 def report(verdicts: list[Verdict]) -> int:

@@ -10,6 +10,7 @@ from anatomy import Parts
 from bombs import BOMBS
 from damages import DAMAGES, harmless
 from good_models import save_all
+from judging import write
 
 import taupath as tp
 
@@ -44,15 +45,7 @@ class Maker:
         """Write the file of a case and return what is wrong with it."""
         name, damage, rng = self._drawn(case)
         made = damage(self.raw[name], self.parts[name], rng) if name else damage(self.parts, rng)
-        if isinstance(made, bytes):
-            file.write_bytes(made)
-        else:
-            size, pieces = made
-            with file.open("wb") as stream:
-                stream.truncate(size)
-                for place, piece in pieces.items():
-                    stream.seek(place)
-                    stream.write(piece)
+        write(made, file)
         return f"{damage.__name__}: {name}" if name else f"bomb {damage.__name__}"
 
     def load(self, file: Path) -> Any:

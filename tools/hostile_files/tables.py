@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import scipy.sparse as sp
 import table_damages as damages
+from judging import write
 from table_bombs import BOMBS
 
 from taupath import cli
@@ -85,15 +86,7 @@ class Maker:
         if damage not in damages.HARMLESS and rng.random() < 0.2:
             formats = ("csv", "tsv", "libsvm", "npz", "parquet")
             self._format = damages.pick(rng, formats)
-        if isinstance(made, bytes):
-            file.write_bytes(made)
-        else:
-            size, pieces = made
-            with file.open("wb") as stream:
-                stream.truncate(size)
-                for place, piece in pieces.items():
-                    stream.seek(place)
-                    stream.write(piece)
+        write(made, file)
         return f"{damage.__name__}: {name or 'bomb'}"
 
     def load(self, file: Path) -> tuple[Path, Table]:

@@ -1,5 +1,6 @@
 """Training data whose features stay as they are stored: float32 is not copied to float64."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,6 @@ import numpy as np
 from taupath.approximate.row_sums import RowSums
 from taupath.engine.record import Solution
 from taupath.engine.rows import make_rows
-from taupath.paths.evaluation import Evaluation, LinearEvaluation
 from taupath.paths.intercept import Intercept
 from taupath.paths.training_data import Responses, TrainingData
 from taupath.validation import check_new_features
@@ -39,25 +39,10 @@ class StoredData(TrainingData):
         """Return ‖x‖ of each row."""
         return np.asarray(make_rows(X, np.ones(X.shape[0]), 0.0).norms())
 
-    def evaluation(self, solution: Solution) -> Evaluation:
-        """Return the primal and the dual point of a solution, to be measured."""
-        n_features = self.X.shape[1]
+    def _multiplications(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """Return the functions v ↦ X v and θ ↦ Xᵀ θ."""
         unsigned = make_rows(self.X, np.ones(self.X.shape[0]), 0.0)
-        return LinearEvaluation(
-            solution.theta,
-            self.sign,
-            self.target,
-            solution.w[:n_features],
-            self.intercept(solution),
-            self.constant.bias,
-            self.constant.free,
-            self.shift,
-            self.most_terms,
-            self.lengths,
-            unsigned.products,
-            unsigned.combine,
-            self.X.__getitem__,
-        )
+        return unsigned.products, unsigned.combine
 
 
 class AbsentData(StoredData):

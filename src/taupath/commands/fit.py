@@ -183,7 +183,10 @@ def add(new_command: NewCommand) -> None:
         "nothing is written, and the exit status is 1",
     )
     parser.add_argument(
-        "--n-jobs", type=int, metavar="N", help="number of processes, if there are several paths"
+        "--n-jobs",
+        type=int,
+        metavar="N",
+        help="number of processes, if there are several paths; of threads, two at most, if one",
     )
 
 

@@ -35,7 +35,9 @@ from taupath.validation import (
 # Up to this many draws per sample, solving for each τ is cheaper than values at all kinks.
 FEW_DRAWS = 8
 # Parameters that `quantile_regression_path` takes unchanged.
-PASSED_ON = ("C", "kernel", "gamma", "degree", "coef0", "intercept", "cache_size", "tol")
+PASSED_ON = (
+    "C", "kernel", "gamma", "degree", "coef0", "intercept", "cache_size", "tol", "n_jobs"
+)  # fmt: skip
 
 
 class QuantileSVR(RegressorMixin, PathEstimator):
@@ -72,6 +74,8 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         `score` are those of the path in any case.
     cache_size : float, default=1000.0
         Memory for a kernel matrix, in megabytes; `quantile_path` says what happens beyond it.
+    n_jobs : int, default=None
+        2 or more walk each path from both ends, in two threads.
     method, tol, verbose
         As in `QuantileSVC`.
 
@@ -115,6 +119,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         cache_size: float = 1000.0,
         method: str = "exact",
         tol: float = 1e-3,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.C = C
@@ -128,6 +133,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         self.cache_size = cache_size
         self.method = method
         self.tol = tol
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     @all_or_nothing

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from taupath.fitting.doubts import warn_of_inexact
 from taupath.fitting.over_tau import Request, path_over_tau
 from taupath.fitting.reach import check_reach
 from taupath.fitting.walks import walk_classification, walk_regularization
@@ -116,6 +117,8 @@ def quantile_path(
 
     Warns
     -----
+    InexactPathWarning
+        If solutions where the walk met difficulties are not as exact as promised.
     IndefiniteKernelWarning
         For a kernel matrix with negative eigenvalues. The path is then that of the nearest
         positive semidefinite matrix; its certificate says how far it is from optimal with the
@@ -197,4 +200,6 @@ def regularization_path(
         raise ValueError(f"tau must lie strictly between 0 and 1, got {tau!r}")
     job = Regularization(tau, check_C(C_max, "C_max"), classes)
     check_reach(job.C_max, data, "C_max")
-    return SolutionPath(walk_regularization(job, data.distinct, tell).on(data))
+    walked = walk_regularization(job, data.distinct, tell).on(data)
+    warn_of_inexact(walked)
+    return SolutionPath(walked)

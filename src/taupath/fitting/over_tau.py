@@ -10,6 +10,7 @@ from taupath.approximate.solutions import solve_at_nodes
 from taupath.approximate.training_data import StoredData
 from taupath.choices import METHODS
 from taupath.cluster.entry import cluster_solver
+from taupath.fitting.doubts import warn_of_inexact
 from taupath.fitting.method import choose_method
 from taupath.fitting.reach import check_reach
 from taupath.paths.intercept import make_intercept
@@ -90,5 +91,6 @@ def path_over_tau(
     data = make_training_data(X.astype(np.float64, copy=False), responses, options)
     job, to_kinks = make_job(n_samples, classes), telling(request.progress, "kinks", "τ")
     check_reach(job.C, data)
-    walked = walk(job, data.distinct, tau_range, to_kinks, request.in_two_threads)
-    return SolutionPath(walked.on(data))
+    walked = walk(job, data.distinct, tau_range, to_kinks, request.in_two_threads).on(data)
+    warn_of_inexact(walked)
+    return SolutionPath(walked)

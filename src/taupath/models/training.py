@@ -1,6 +1,7 @@
 """Training on a prepared table, with its certificate."""
 
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from sklearn.model_selection import KFold
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.regressor import QuantileSVR
 from taupath.estimators.selection import QuantileSVCCV
+from taupath.exceptions import InexactPathWarning
 from taupath.fitting.method import choose_method
 from taupath.models.certifying import certificate_of
 from taupath.models.model import Model
@@ -43,7 +45,9 @@ def train(
     `points` values of τ.
     """
     X, y = preparation.features(table), preparation.response(table)
-    estimator, chosen, seconds = fitted(X, y, preparation.task, options, cv, progress)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InexactPathWarning)  # the certificate says more
+        estimator, chosen, seconds = fitted(X, y, preparation.task, options, cv, progress)
     certificate = certificate_of(estimator, points)
     record = {
         "file": name_of(table),
@@ -74,7 +78,7 @@ def fitted(
             begin, end = options["tau_range"]
             options = {**options, "tau": min(max(0.5, begin), end)}
     else:
-        for name in ("lam", "monotone", "n_jobs", "tau_range"):
+        for name in ("lam", "monotone", "tau_range"):
             if options.get(name) is not None:
                 raise ValueError(f"{name} is for classification, not for regression")
     chosen = None

@@ -1,6 +1,5 @@
 """Kernels k(x, x'): by name, with scikit-learn's parameters, or by a function of the user's."""
 
-import inspect
 import math
 import warnings
 from collections.abc import Callable
@@ -11,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kernel
 
-from taupath.exceptions import IndefiniteKernelWarning
+from taupath.exceptions import IndefiniteKernelWarning, levels_to_the_caller
 from taupath.validation import check_choice, check_positive, check_real, first_not_finite
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
@@ -202,17 +201,8 @@ def warn_of_indefinite(eigenvalues: np.ndarray, walked: bool) -> None:
         f"{eigenvalues[-1]:.3g}): there is no optimum to follow, {path}, and its certificate "
         "says how far it is from optimal with the given kernel",
         IndefiniteKernelWarning,
-        stacklevel=_levels_to_the_caller(),
+        stacklevel=levels_to_the_caller(),
     )
-
-
-def _levels_to_the_caller() -> int:
-    """Return the `stacklevel` at which a warning points to the first caller outside the package."""
-    package = __name__.partition(".")[0]
-    level, frame = 0, inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def low_rank_factor(

@@ -1,6 +1,6 @@
 """Training data: turn dual solutions into decision functions, and measure optimality."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -336,6 +336,7 @@ class TrainingData:
     def evaluation(self, solution: Solution) -> Evaluation:
         """Return the primal and the dual point of a solution, to be measured."""
         n_features = self.X.shape[1]
+        products, combine = self._multiplications()
         return LinearEvaluation(
             solution.theta,
             self.sign,
@@ -347,10 +348,14 @@ class TrainingData:
             self.shift,
             self.most_terms,
             self.lengths,
-            self.X.__matmul__,
-            self.X.T.__matmul__,
+            products,
+            combine,
             self.X.__getitem__,
         )
+
+    def _multiplications(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """Return the functions v ↦ X v and θ ↦ Xᵀ θ."""
+        return self.X.__matmul__, self.X.T.__matmul__
 
     def measure(self, solution: Solution, line: Line, t: float, least: float = 0.0) -> Measure:
         """Measure how far from optimal a solution is; its gap is relative to `least` or more."""

@@ -15,6 +15,15 @@ from taupath.validation import MAX_ROWS, Checked, check_features
 _NARROW = (np.int8, np.float32)
 
 
+def grows(values: np.ndarray, strictly: bool = False) -> bool:
+    """Return whether each value is at least the one before, or above it. NaN never is.
+
+    Values are compared, not subtracted: they may be infinite.
+    """
+    before, after = values[:-1], values[1:]
+    return bool((after > before).all() if strictly else (after >= before).all())
+
+
 class ArraysToWrite:
     """Arrays collected for a file, by name. Equal arrays are written once."""
 
@@ -96,9 +105,9 @@ class StoredArrays:
         self.budget.take(array_bytes(indptr, np.int64), "a sparse matrix")
         inside = len(indices) == 0 or (indices.min() >= 0 and indices.max() < n_features)
         ends = len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == len(data)
-        if not inside or not ends or (np.diff(indptr) < 0).any():
+        if not inside or not ends or not grows(indptr):
             raise ModelFileError("the entries of a matrix lie outside of it")
-        growing = np.diff(indices) > 0
+        growing = indices[1:] > indices[:-1]
         first = indptr[1:-1]  # the first entry of each row but the first one
         growing[first[(first > 0) & (first < len(indices))] - 1] = True
         if not growing.all():

@@ -14,7 +14,7 @@ from taupath.estimators.regressor import QuantileSVR
 from taupath.estimators.selection import QuantileSVCCV
 from taupath.exceptions import ModelFileError
 from taupath.paths.jobs import QuantileClassification, QuantileRegression
-from taupath.storage.arrays import ArraysToWrite, StoredArrays
+from taupath.storage.arrays import ArraysToWrite, StoredArrays, grows
 from taupath.storage.budget import Budget
 from taupath.storage.fingerprints import pack_fingerprints, unpack_fingerprints
 from taupath.storage.frozen import pack_frozen, unpack_frozen
@@ -139,7 +139,7 @@ def _unpack_classifier(found: dict[str, Any], arrays: StoredArrays) -> QuantileS
     estimator._members = []
     for member, path in zip(found["members"], paths, strict=True):
         own = None if member is None else arrays.take(member, np.int64, path.data.shape[0])
-        if own is not None and (own.min() < 0 or (np.diff(own) <= 0).any()):
+        if own is not None and (own.min() < 0 or not grows(own, strictly=True)):
             raise ModelFileError("the samples of a path are not in order")
         last = 0 if own is None or estimator.kernel != "precomputed" else int(own.max())
         if last >= found.get("n_features", 0):
@@ -192,7 +192,7 @@ def _unpack_calibration(found: Any, arrays: StoredArrays) -> Calibration | None:
     step = arrays.take(found.get("step"), np.float64, len(level))
     share = arrays.take(found.get("share"), np.float64, len(level))
     n_effective = check_C(found.get("n_effective"), "n_effective")
-    growing = all((np.diff(array) >= 0.0).all() for array in (level, step, share))
+    growing = all(map(grows, (level, step, share)))
     inside = len(level) > 0 and level[0] >= 0.0 and level[-1] <= 1.0 and np.isfinite(step[0])
     if not growing or not inside or np.isnan(step).any() or not np.isfinite(share).all():
         raise ModelFileError("the calibration of a regressor is out of range or not increasing")

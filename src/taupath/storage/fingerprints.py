@@ -9,7 +9,7 @@ from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.constant_decisions import ConstantDecisions
 from taupath.estimators.fingerprints import TrainingRows, rows_of
 from taupath.exceptions import ModelFileError
-from taupath.storage.arrays import ArraysToWrite, StoredArrays
+from taupath.storage.arrays import ArraysToWrite, StoredArrays, grows
 from taupath.validation import check_real
 
 
@@ -56,7 +56,7 @@ def _unpack_rows(found: Any, arrays: StoredArrays) -> TrainingRows:
     twins = check_real(found.get("twins"), "twins")
     if not all(type(word) is int and 0 <= word < 1 << 64 for word in (salt, limit, whole or 0)):
         raise ModelFileError("the fingerprints of rows have no salt")
-    if not 0.0 < twins < 1.0 or len(marks) == 0 or (marks[1:] <= marks[:-1]).any():
+    if not 0.0 < twins < 1.0 or len(marks) == 0 or not grows(marks, strictly=True):
         raise ModelFileError("the fingerprints of rows are not in order")
     if int(marks[-1]) > limit:
         raise ModelFileError("a fingerprint of a row is above their limit")

@@ -8,7 +8,7 @@ from taupath.estimators.costs import check_tau
 from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.exceptions import ModelFileError
 from taupath.paths.kernels import make_kernel
-from taupath.storage.arrays import ArraysToWrite, StoredArrays
+from taupath.storage.arrays import ArraysToWrite, StoredArrays, grows
 from taupath.storage.labels import pack_labels, unpack_classes, unpack_positive
 from taupath.storage.paths import pack_kernel
 from taupath.validation import MAX_ROWS, check_real
@@ -59,7 +59,7 @@ def unpack_frozen(found: dict[str, Any], arrays: StoredArrays) -> FrozenClassifi
     support = arrays.take(found.get("support"), np.int64)
     dual_coef = arrays.take(found.get("dual_coef"), np.float64, len(support))
     _check_finite(intercept, dual_coef)
-    if (support < 0).any() or (np.diff(support) <= 0).any():
+    if (support < 0).any() or not grows(support, strictly=True):
         raise ModelFileError("the support vectors are not in order")
     if name == "precomputed":
         vectors = None

@@ -8,7 +8,7 @@ from taupath.estimators.classifier import QuantileSVC
 from taupath.exceptions import ModelFileError
 from taupath.outcomes.held_out import HeldOut, Outcomes
 from taupath.paths.crossings import Changes
-from taupath.storage.arrays import ArraysToWrite, StoredArrays
+from taupath.storage.arrays import ArraysToWrite, StoredArrays, grows
 from taupath.validation import check_range, check_real
 
 CHANGES = {"begin": np.int8, "who": np.int32, "when": np.float64, "change": np.int8}
@@ -85,7 +85,7 @@ def _changes(found: Any, arrays: StoredArrays, n: int) -> Changes:
     # changes of a row follow one another, and each is another one than the one before
     same = who[1:] == who[:-1]
     before = np.where(np.append(False, same), np.append(0, change[:-1]), 2 * begin[who] - 1)
-    if (np.diff(who) < 0).any() or (when[1:] < when[:-1])[same].any() or (before == change).any():
+    if not grows(who) or (when[1:] < when[:-1])[same].any() or (before == change).any():
         raise ModelFileError("changes of decisions on held-out rows are not in order")
     return Changes(begin.astype(bool), who.astype(int), when, change.astype(int))
 

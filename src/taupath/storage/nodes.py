@@ -17,7 +17,7 @@ from taupath.paths.certificate import Certificate
 from taupath.paths.intercept import Intercept
 from taupath.paths.jobs import Regularization
 from taupath.paths.solutions import Solutions
-from taupath.storage.arrays import ArraysToWrite, StoredArrays
+from taupath.storage.arrays import ArraysToWrite, StoredArrays, grows
 from taupath.storage.certificates import pack_certificate, unpack_certificate
 from taupath.storage.jobs import JOBS, pack_job, pack_samples, unpack_responses
 from taupath.storage.records import unpack_counters
@@ -125,7 +125,7 @@ def unpack_functions(found: dict[str, Any], arrays: StoredArrays, kind: str) -> 
 def check_nodes(nodes: np.ndarray, first: float, last: float) -> None:
     """Refuse nodes that do not follow one another from `first` to `last`, or between them."""
     inside = bool(((nodes >= first) & (nodes <= last)).all())  # not true of NaN
-    if not inside or len(nodes) < 2 or (np.diff(nodes) <= 0.0).any():
+    if not inside or len(nodes) < 2 or not grows(nodes, strictly=True):
         raise ModelFileError("the nodes of a path are not in order")
 
 

@@ -8,7 +8,7 @@ from taupath.engine.record import Nodes, Record
 from taupath.engine.solver import COUNTED
 from taupath.engine.status import AFTER, BEFORE, FREE, LOWER, UPPER
 from taupath.exceptions import ModelFileError
-from taupath.storage.arrays import ArraysToWrite, StoredArrays
+from taupath.storage.arrays import ArraysToWrite, StoredArrays, grows
 
 
 def pack_record(record: Record, arrays: ArraysToWrite) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def unpack_record(found: Any, arrays: StoredArrays, n: int) -> Record:
         raise ModelFileError("a point of a record is neither free nor at a bound")
     if not np.array_equal(np.sort(free), np.flatnonzero(status == FREE)):
         raise ModelFileError("the free points of a record are not those of its index sets")
-    if len(t) and not (t[0] >= begin and t[-1] <= end and (np.diff(t) >= 0.0).all()):
+    if len(t) and not (t[0] >= begin and t[-1] <= end and grows(t)):
         raise ModelFileError("the kinks of a record are not in order")
     if len(t) and (
         index.min() < 0 or index.max() >= n or move.min() < 0 or move.max() >= len(AFTER)
@@ -87,7 +87,7 @@ def _nodes(found: Any, arrays: StoredArrays, n: int) -> Nodes:
     w = arrays.take(found["w"], np.float64, len(t), ndim=2) if "w" in found else None
     if len(t) == 0 or status.shape[1] != n or not np.isin(status, (LOWER, FREE, UPPER)).all():
         raise ModelFileError("the index sets of nodes are missing or not those of all points")
-    if not ((t >= 0.0) & (t <= 1.0)).all() or (np.diff(t) < 0.0).any():
+    if not ((t >= 0.0) & (t <= 1.0)).all() or not grows(t):
         raise ModelFileError("the nodes of a record are not in order")
     numbers = (theta, multiplier) if w is None else (theta, multiplier, w)
     if len(theta) != (status == FREE).sum() or not all(np.isfinite(x).all() for x in numbers):

@@ -1,0 +1,37 @@
+"""A look at what a walk had difficulties with: who fits is warned of what could not be mended."""
+
+import warnings
+
+import numpy as np
+
+from taupath.exceptions import InexactPathWarning, levels_to_the_caller
+from taupath.paths.certificate import EXACT_GAP, EXACT_KKT, where_to_check, worst_of
+from taupath.paths.walked import Walked
+
+# Solutions that are looked at, at most: next to nothing beside a walk that has met difficulties.
+MOST_LOOKED_AT = 32
+
+
+def warn_of_inexact(walked: Walked) -> None:
+    """Warn if solutions where the walk met difficulties are not as exact as promised.
+
+    Where it met none nothing is looked at: `certify` does that.
+    """
+    doubtful = walked.doubtful
+    if doubtful is None or len(doubtful) == 0 or walked.data.indefinite:  # of that it is warned
+        return
+    points, *_ = where_to_check(walked.kinks, 2, doubtful)
+    chosen = np.linspace(0, len(points) - 1, min(len(points), MOST_LOOKED_AT)).astype(int)
+    points = points[chosen]
+    found = worst_of(points, [walked.measure(float(value)) for value in points], False, True)
+    if not found.holds():
+        name = walked.job.symbol
+        warnings.warn(
+            f"the path is not as exact as promised: at {name} = {found.tau_gap:.6g} the relative "
+            f"duality gap is {found.worst_gap:.1e} instead of at most {EXACT_GAP:g}, and at "
+            f"{name} = {found.tau_kkt:.6g} an optimality condition is off by {found.worst_kkt:.1e} "
+            f"instead of at most {EXACT_KKT:g}; certify() looks at all of it. A smaller C or "
+            "features of similar scales help",
+            InexactPathWarning,
+            stacklevel=levels_to_the_caller(),
+        )
