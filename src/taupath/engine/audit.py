@@ -77,8 +77,8 @@ def _doubtful_intervals(record: Record, seen: list[Node]) -> tuple[np.ndarray, .
 def _error(reader: Reader, t: float, theta: np.ndarray, w: np.ndarray, multiplier: float) -> float:
     """Return the relative gap of a solution, or a violation in the same unit, if that is larger."""
     margin, squared = reader.margins(theta, w, multiplier)
-    gap = relative_gap(reader.line, t, theta, margin, squared, reader.least, reader.lengths)
-    error = max(gap, EXACT_GAP / EXACT_KKT * violation_at(reader.line, t, theta, margin))
+    gap = relative_gap(reader.given, t, theta, margin, squared, reader.least, reader.lengths)
+    error = max(gap, EXACT_GAP / EXACT_KKT * violation_at(reader.given, t, theta, margin))
     return error if np.isfinite(error) else np.inf
 
 

@@ -73,6 +73,11 @@ class Line:
         """Rate of p."""
         return np.asarray(self.target1 - self.target0)
 
+    @made_once
+    def from_zero(self) -> bool:
+        """Whether all lower bounds are zero: then raised targets cost next to nothing."""
+        return not (self.lower0.any() or self.lower1.any())
+
     def reversed(self) -> "Line":
         """Return the same line walked from its other end, t → 1 - t."""
         return Line(self.lower1, self.lower0, self.upper1, self.upper0, self.target1, self.target0)

@@ -40,15 +40,15 @@ class Reader:
     rows : Rows
         The z_i, or rows with the same inner products.
     line : Line
-        What was walked.
+        What was walked, with raised targets.
+    given : Line
+        What solutions are wanted for.
     record : Record
         What the walk left behind.
-    given : Line
-        What solutions are wanted for, if raised targets make a difference.
     """
 
-    def __init__(self, rows: Rows, line: Line, record: Record, given: Line | None = None) -> None:
-        self.rows, self.line, self.record, self._given = rows, line, record, given
+    def __init__(self, rows: Rows, line: Line, given: Line, record: Record) -> None:
+        self.rows, self.line, self.given, self.record = rows, line, given, record
         self.replay = Replay(rows, line, record)
 
     def solution(self, t: float) -> Solution:
@@ -129,10 +129,10 @@ class Reader:
         """Return the solution for the index sets after so many events, and the targets it meets."""
         raised = self.line.target(t)
         found = self._solved(position, t, raised)
-        if self._given is not None:
+        if not self.given.from_zero:
             gap = self._gap_and_violation(found, t)[0]
             if gap > VISIBLE:
-                given = self._given.target(t)
+                given = self.given.target(t)
                 other = self._solved(position, t, given)
                 if self._gap_and_violation(other, t)[0] < gap:
                     return other, given
@@ -237,7 +237,7 @@ class Reader:
 
     def _gap_and_violation(self, found: Solution, t: float) -> tuple[float, float]:
         """Return the relative gap and the largest violation of a solution of the walk."""
-        line = self._given or self.line
+        line = self.given
         at_bound = np.where(found.status == UPPER, line.upper(t), line.lower(t))
         theta = np.where(found.status == FREE, found.theta, at_bound)
         margin, squared = self.margins(theta, found.w, found.multiplier)

@@ -129,10 +129,10 @@ class _Solver:
         met: Callable[[float], bool] | None = None,
     ) -> None:
         self.rows = rows
-        # What is walked, and what nodes are solved for. Above lower bounds of zero, raised targets
-        # cost next to nothing, and margins that are rounded do not fall short of the true targets.
-        self.line = raised
-        self.given = given if given.lower0.any() or given.lower1.any() else raised
+        self.line, self.given = raised, given
+        # What nodes are solved for. With raised targets that cost next to nothing, margins that are
+        # rounded do not fall short of the true ones.
+        self.for_nodes = raised if given.from_zero else given
         self.begin, self.end = begin, end
         self.progress, self.met = progress, met
         self.has_met = False
@@ -162,12 +162,11 @@ class _Solver:
     def _audited(self, record: Record) -> Record:
         """Return the record with its doubtful intervals mended where they are wrong."""
         if len(self.doubtful):
-            given = None if self.given is self.line else self.given
-            reader = Reader(self.rows, self.line, record, given)
+            reader = Reader(self.rows, self.line, self.given, record)
             wrong = wrong_intervals(reader, self.nodes)
             if len(wrong):
                 self.counters["repairs"] += len(wrong)
-                stepper = Stepper(self.box_solver, self.given)
+                stepper = Stepper(self.box_solver, self.for_nodes)
                 number = 1 + max((node.stretch for node in self.nodes), default=-1)
                 mended = mend(reader, wrong, stepper, number)
                 (record.t, record.index, record.move), nodes = mended
@@ -313,7 +312,7 @@ class _Solver:
     ) -> State:
         """Solve node by node until the walk can perhaps go on; returns the solution there."""
         self.counters["repairs"] += 1
-        stepper = Stepper(self.box_solver, self.given)
+        stepper = Stepper(self.box_solver, self.for_nodes)
         first, status = state.t, state.status
         joins = bool(self.nodes) and self.nodes[-1].t == first
         stretch = self.nodes[-1].stretch + (not joins) if self.nodes else 0

@@ -59,7 +59,7 @@ class Stepper:
         here = self.solve(t, theta)
         yield t, here
         ahead: list[tuple[float, Solved]] = []  # what is solved already, the nearest one last
-        stride = 0.0
+        stride, vain = 0.0, 0  # the last step, and how many before it went to no kink
         while t < end:
             motion = self._motion(t, here, 1.0)
             if not ahead:
@@ -67,20 +67,22 @@ class Stepper:
                 ahead.append((far, self.solve(far, self._moved(motion, far))))
             tries = 0
             while not self._fits(t, here, *ahead[-1]) and ahead[-1][0] > _next(t):
-                ahead.append(self._nearer(motion, *ahead[-1], tries, stride))
+                ahead.append(self._nearer(motion, *ahead[-1], tries, LONGER * stride * (vain > 2)))
                 tries += 1
             while len(ahead) > 1 and self._fits(t, here, *ahead[-2]):
                 ahead.pop()  # the next one is near enough
             there, found = ahead.pop()
+            before, after = status_of(here, self.box(t)), status_of(found, self.box(there))
+            vain = vain + 1 if (before == after).all() else 0
             stride, t, here = there - t, there, found
             yield t, here
 
     def _nearer(
-        self, motion: "_Motion", there: float, found: Solved, tries: int, stride: float
+        self, motion: "_Motion", there: float, found: Solved, tries: int, least: float
     ) -> tuple[float, Solved]:
         """Return a node between here and there, if possible where the path has a kink."""
         t = motion.t
-        at = t + max(motion.event, LONGER * stride)
+        at = t + max(motion.event, least)
         if tries or not t < at < there:
             motion = self._motion(there, found, -1.0)
             at = there - motion.event

@@ -68,8 +68,6 @@ class Job(ABC):
     parameter: ClassVar[str] = "tau"  # the parameter of the path, in arguments
     symbol: ClassVar[str] = "τ"  # and in prose
     unit_at: ClassVar[float] = 0.5  # gaps of approximate paths are relative to P(0) at this t
-    # whether raised targets can show in the duality gap, so that solutions of a walk are corrected
-    corrects_targets: ClassVar[bool] = False
     C: float  # weight of the loss, if it is fixed
     classes: np.ndarray | None  # the labels, the second one positive; None for regression
 
@@ -228,7 +226,6 @@ class QuantileRegression(Job):
     C: float
     classes: None = field(default=None, init=False, repr=False)
     kind: ClassVar[str] = "regression"
-    corrects_targets: ClassVar[bool] = True
 
     @property
     def boxes(self) -> Boxes:

@@ -61,7 +61,7 @@ class WalkedPiece:
         self.job, self.data, self.way, self.record = job, data, way, record
         line = job.line_to_walk(data, way)
         self.line = line.raised(way.rise)
-        self._given = line if job.corrects_targets else None
+        self._given = line
         self._factor = -way.unit if way.turned else way.unit
         self.lock = data.lock  # of all pieces: they share the rows
         self.lock.share(self)
@@ -78,13 +78,17 @@ class WalkedPiece:
 
     @made_once
     def _reader(self) -> Reader:
-        return Reader(self.data.rows, self.line, self.record, self._given)
+        return Reader(self.data.rows, self.line, self._given, self.record)
 
     @made_once
     def _sweeper(self) -> Reader:
         """The reader for sweeps with θ, on rows with fewer columns."""
         rows = self.data.sweep_rows
-        return self._reader if rows is self.data.rows else Reader(rows, self.line, self.record)
+        return (
+            self._reader
+            if rows is self.data.rows
+            else Reader(rows, self.line, self._given, self.record)
+        )
 
     def _value(self, t: np.ndarray) -> np.ndarray:
         """Return the path's parameter at t on the walk."""
