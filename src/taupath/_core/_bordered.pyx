@@ -70,18 +70,19 @@ cdef class BalancedSystem(FreeSystem):
 
     cdef const double* meet(self, const double* rhs, long double* coef, long double* exact,
                             long double total, long double* multiplier) noexcept nogil:
-        cdef Py_ssize_t a, m = self.factor.size
+        cdef Py_ssize_t a, k, m = self.factor.size
         cdef const double* v
         cdef double weight
+        cdef double* rounded = &self.factor.vector[0]
         cdef long double lack, terms, change
-        cdef int _attempt
+        cdef int attempt
         if m == 1:
             return self._meet_one(rhs[0], coef, exact, total, multiplier)
         v = self.factor.meet(rhs, coef, exact)
         if m == 0:
             return v
         weight = self._set_level()
-        for _attempt in range(MOST_BALANCINGS):
+        for attempt in range(MOST_BALANCINGS):
             lack = -total
             terms = fabs(<double> total)
             for a in range(m):
@@ -96,7 +97,13 @@ cdef class BalancedSystem(FreeSystem):
             for a in range(m):
                 coef[a] = coef[a] - change * self.level[a]
                 self.rows.axpy_long(self.factor.members[a], -change * self.level[a], exact)
-            v = self.factor.meet(rhs, coef, exact)
+            if attempt < MOST_BALANCINGS - 1:
+                v = self.factor.meet(rhs, coef, exact)
+                continue
+            # nearly dependent rows: meeting the margins again would only undo the balance
+            for k in range(self.rows.n_cols):
+                rounded[k] = <double> exact[k]
+            v = rounded
         return v
 
     cdef const double* _meet_one(self, double rhs, long double* coef, long double* exact,

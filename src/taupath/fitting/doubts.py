@@ -4,8 +4,9 @@ import warnings
 
 import numpy as np
 
+from taupath.engine.tolerances import EXACT_GAP, EXACT_KKT
 from taupath.exceptions import InexactPathWarning, levels_to_the_caller
-from taupath.paths.certificate import EXACT_GAP, EXACT_KKT, where_to_check, worst_of
+from taupath.paths.certificate import where_to_check, worst_of
 from taupath.paths.walked import Walked
 
 # Solutions that are looked at, at most: next to nothing beside a walk that has met difficulties.

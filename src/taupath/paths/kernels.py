@@ -20,8 +20,9 @@ ASYMMETRY = 1e-10
 # Rows at a time that are compared with columns, so that the difference stays small in memory.
 KERNEL_BLOCK = 256
 # A factorisation is complete when no diagonal entry is larger than this part of the largest one:
-# some fifty units of rounding, below which pivots are noise.
-NOTHING_LEFT = 1e-14
+# some five units of rounding, below which pivots are noise. Margins are off by what is left times
+# Σ |θ_i|, which can be 1e6.
+NOTHING_LEFT = 1e-15
 # It is given up if more than MUCH_LEFT remains after SOME_COLUMNS columns: a kernel of low rank has
 # lost more by then, and a failed factorisation of a few hundred columns costs time for nothing.
 SOME_COLUMNS = 64
@@ -210,16 +211,16 @@ def low_rank_factor(
 ) -> np.ndarray | None:
     """Return B with B Bᵀ = K up to rounding and at most `most` columns; None if there is none.
 
-    K is given by its diagonal and its columns. This is a Cholesky factorisation with pivots that
-    gives up early if too much is left after SOME_COLUMNS columns.
+    K is given by its diagonal and its columns. This is a Cholesky factorisation with pivots, in
+    extended precision, that gives up early if too much is left after SOME_COLUMNS columns.
     """
-    left = diagonal.copy()
+    left = diagonal.astype(np.longdouble)
     largest = max(float(left.max()), SMALLEST)
-    B = np.zeros((len(diagonal), most))
+    B = np.zeros((len(diagonal), most), dtype=np.longdouble)
     for k in range(most + 1):
         pivot = int(left.argmax())
         if left[pivot] <= NOTHING_LEFT * largest:
-            return np.ascontiguousarray(B[:, : max(k, 1)])
+            return np.ascontiguousarray(B[:, : max(k, 1)], dtype=np.float64)
         if k == most or (k == SOME_COLUMNS and left[pivot] > MUCH_LEFT * largest):
             return None
         B[:, k] = (column(pivot) - B[:, :k] @ B[pivot, :k]) / np.sqrt(left[pivot])
