@@ -5,6 +5,7 @@ import numpy as np
 from taupath._core._replay import Replay
 from taupath._core._rows import Rows
 from taupath.engine.problem import (
+    AT_BOUND,
     VANISHING,
     Line,
     nearly_nothing,
@@ -93,8 +94,20 @@ class Reader:
 
     def error(self, found: Solution, t: float) -> float:
         """Return how wrong a solution is: its relative gap, or a violation in the same unit."""
-        gap, violation = self._gap_and_violation(found, t)
+        line = self.given
+        at_bound = np.where(found.status == UPPER, line.upper(t), line.lower(t))
+        theta = np.where(found.status == FREE, found.theta, at_bound)
+        margin, squared = self.margins(theta, found.w, found.multiplier)
+        gap = relative_gap(line, t, theta, margin, squared, self.least)
+        beyond = np.maximum(line.lower(t) - theta, theta - line.upper(t))
+        width = np.maximum(line.width(t), AT_BOUND * self.widest)
+        violation = max(violation_at(line, t, theta, margin), float((beyond / width).max()))
         return max(gap, EXACT_GAP / EXACT_KKT * violation)
+
+    @made_once
+    def widest(self) -> float:
+        """The width of the widest box."""
+        return float(np.maximum(self.line.width(0.0), self.line.width(1.0)).max())
 
     def by_index_sets(self, t: float) -> tuple[Solution, int]:
         """Return the walk's solution at t, and after how many events its index sets hold.
@@ -130,11 +143,11 @@ class Reader:
         raised = self.line.target(t)
         found = self._solved(position, t, raised)
         if not self.given.from_zero:
-            gap = self._gap_and_violation(found, t)[0]
-            if gap > VISIBLE:
+            error = self.error(found, t)
+            if error > VISIBLE:
                 given = self.given.target(t)
                 other = self._solved(position, t, given)
-                if self._gap_and_violation(other, t)[0] < gap:
+                if self.error(other, t) < error:
                     return other, given
         return found, raised
 
@@ -234,12 +247,3 @@ class Reader:
         margin = self.rows.products(w)
         off = float(self.rows.signs @ theta) if self.rows.balanced else 0.0
         return margin, max(float(theta @ margin) - multiplier * off, 0.0)
-
-    def _gap_and_violation(self, found: Solution, t: float) -> tuple[float, float]:
-        """Return the relative gap and the largest violation of a solution of the walk."""
-        line = self.given
-        at_bound = np.where(found.status == UPPER, line.upper(t), line.lower(t))
-        theta = np.where(found.status == FREE, found.theta, at_bound)
-        margin, squared = self.margins(theta, found.w, found.multiplier)
-        gap = relative_gap(line, t, theta, margin, squared, self.least)
-        return gap, violation_at(line, t, theta, margin)
