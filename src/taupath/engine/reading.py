@@ -219,9 +219,8 @@ class Reader:
         status, theta = found.status.copy(), found.theta.copy()
         status[to_lower], status[to_upper] = LOWER, UPPER
         theta[to_lower], theta[to_upper] = lower[to_lower], upper[to_upper]
-        moved = theta.astype(np.longdouble) - found.theta
-        w = found.w + self.rows.exact_combination(moved)
-        return Solution(status, theta, w.astype(float), found.multiplier)
+        # w stays: moving it by that little can cost more than it is off by
+        return Solution(status, theta, found.w, found.multiplier)
 
     @made_once
     def lengths(self) -> np.ndarray:
