@@ -140,12 +140,17 @@ class _Descent:
         best = seen = self._look()
         idle = 0
         while best.wrong > tol and self.n_steps < most and idle < MOST_IDLE:
-            gain = self._settle() if self._unsettled(seen, tol) else EXTENDED(0.0)
+            unsettled = self._unsettled(seen, tol)
+            gain = self._settle() if unsettled else EXTENDED(0.0)
             some = self._candidates(seen, tol, refused)
             for k in some:
                 gained = self._let_in(k)
                 refused[k] = not gained > 0.0
                 gain += gained
+            if some and not unsettled and not gain > 0.0:
+                # slacks of free points that do not matter may hide those of others that do
+                gain = self._settle()
+                refused[some] = not gain > 0.0
             if not some and not gain > 0.0:
                 break
             useful = bool(gain > NO_GAIN * seen.solved.objective)
