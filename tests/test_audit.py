@@ -282,34 +282,26 @@ def test_each_of_two_walks_covers_its_own_end(late, guessed, monkeypatch):
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_an_old_record_is_read_between_its_nearest_right_kinks(name):
-    path = JOBS[name]()
-    piece = path.solutions.pieces[0]
-    damaged, (begin, end) = swapped(piece.record)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_an_old_record_has_wrong_is_solved_anew(name, damage):
+    piece = JOBS[name]().solutions.pieces[0]
+    damaged, (begin, end) = damage(piece.record)
     old = WalkedPiece(piece.job, piece.data, piece.way, replace(damaged, doubtful=None))
-    kinks = np.unique(damaged.t)
-
-    def off_chord(found, t, one, two):
-        part = (t - one) / (two - one)
-        first, last = (piece._reader.solution(float(end)).theta for end in (one, two))
-        return np.abs(found.theta - (1.0 - part) * first - part * last).max()
-
-    for part in (0.1, 0.5, 0.8):
-        t = begin + part * (end - begin)
-        between, line = old._reader.solution(t), old.line
-        at = np.searchsorted(kinks, t)
-        near = [(one, two) for one in kinks[at - 8 : at] for two in kinks[at : at + 8]]
-        assert min(off_chord(between, t, *pair) for pair in near) < 1e-9
-        assert (between.theta >= line.lower(t)).all() and (between.theta <= line.upper(t)).all()
-        by_sets = old._reader.by_index_sets(t)[0]
-        assert old._reader.error(between, t) < 0.1 * old._reader.error(by_sets, t)
+    by_sets = []
+    for t in begin + np.array([0.1, 0.5, 0.8]) * (end - begin):
+        by_sets.append(old._reader.error(old._reader.by_index_sets(t)[0], t))
+        found, right = old._reader.solution(t), piece._reader.solution(t)
+        assert old._reader.error(found, t) <= 1e-9
+        assert_allclose(found.w, right.w, rtol=0.0, atol=1e-7)
+        for one, two in zip(found, old._reader.solution(t), strict=True):
+            np.testing.assert_array_equal(one, two)
+    assert max(by_sets) > 1e-6 or damage is not swapped
     for t in (0.5 * begin, 0.99 * begin, end + 0.2 * (1.0 - end)):  # where it is right
         for one, two in zip(old._solve(t), piece._solve(t), strict=True):
             assert_allclose(one, two, rtol=0.0, atol=1e-12)
 
 
-def test_what_is_wrong_all_along_is_returned_as_it_is():
-    """There is nothing to interpolate between; the certificate says how wrong it is."""
+def test_a_record_that_is_wrong_all_along_is_solved_anew():
     piece = JOBS["augmented"]().solutions.pieces[0]
     status = piece.record.status
     point = np.flatnonzero(status != FREE)[0]
@@ -322,6 +314,6 @@ def test_what_is_wrong_all_along_is_returned_as_it_is():
         doubtful=None,
     )
     old = WalkedPiece(piece.job, piece.data, piece.way, wrong)
-    found = old.solution(0.6)
-    assert np.isfinite(found.theta).all()
-    assert old._reader.error(found, 0.6) > 1e-3
+    for value in (0.1, 0.6, 0.99):
+        assert old._reader.error(old._reader.solution(value), value) <= 1e-9
+        assert_allclose(old.solution(value).w, piece.solution(value).w, atol=1e-8)

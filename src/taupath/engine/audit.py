@@ -11,9 +11,9 @@ import numpy as np
 
 from taupath.engine.problem import relative_gap, violation_at
 from taupath.engine.reading import BETTER, NEAR_A_KINK, Reader
-from taupath.engine.record import Events, Node, Record, Solution, moves_between
+from taupath.engine.record import Events, Node, Record, moves_between
 from taupath.engine.status import AFTER
-from taupath.engine.stepping import Stepper, status_of
+from taupath.engine.stepping import Stepper, rounded, status_of
 from taupath.engine.tolerances import EXACT_GAP, EXACT_KKT
 
 # Largest error of a solution by its index sets: a little less than what is promised of the gap,
@@ -102,7 +102,8 @@ def mend(
             Node(t, 0, status_of(one, stepper.box(t)), one)
             for t, one in stepper.nodes(begin, theta, end)
         ]
-        by_nodes = max(reader.error(_as_kept(node), node.t) for node in found)
+        kept = [(node.t, rounded(node.found, stepper.box(node.t))) for node in found]
+        by_nodes = max(reader.error(one, t) for t, one in kept)
         middle = 0.5 * (begin + end)
         by_sets = reader.error(reader.by_index_sets(middle)[0], middle)
         if by_nodes <= max(RIGHT, BETTER * by_sets):
@@ -123,12 +124,6 @@ def mend(
         first, done = first + 1, before
     parts.append(Events(*(part[done:] for part in events)))
     return Events(*(np.concatenate(part) for part in zip(*parts, strict=True))), nodes
-
-
-def _as_kept(node: Node) -> Solution:
-    """Return the solution at a node, rounded."""
-    theta, w = node.found.theta.astype(float), node.found.w.astype(float)
-    return Solution(node.status, theta, w, float(node.found.multiplier))
 
 
 def events_at(t: float, before: np.ndarray, after: np.ndarray) -> Events:

@@ -1,9 +1,10 @@
-"""Solutions read from a record: solved from its index sets, verified, and else interpolated."""
+"""Solutions read from a record: by index sets or between nodes, verified, else solved anew."""
 
 import numpy as np
 
 from taupath._core._replay import Replay
 from taupath._core._rows import Rows
+from taupath.engine.box_solver import Box, BoxSolver
 from taupath.engine.problem import (
     AT_BOUND,
     VANISHING,
@@ -16,6 +17,7 @@ from taupath.engine.problem import (
 from taupath.engine.readers import made_once
 from taupath.engine.record import Nodes, Record, Solution
 from taupath.engine.status import FREE, LOWER, UPPER, sides_of
+from taupath.engine.stepping import SOLVED_TO, rounded
 from taupath.engine.tolerances import EXACT_GAP, EXACT_KKT
 
 # Within this distance of a kink, in units of the last digit of t, the rounding of the kink may put
@@ -53,25 +55,21 @@ class Reader:
         self.replay = Replay(rows, line, record)
 
     def solution(self, t: float) -> Solution:
-        """Return the solution at t; if that of the index sets is wrong, one between right ones.
-
-        The bounds are affine in t, so what is interpolated between two solutions is feasible.
-        """
-        kept = self._between_nodes(t)
-        if kept is not None:
-            return kept
-        found = self.by_index_sets(t)[0]
+        """Return the solution at t: kept, or from the index sets; if that is wrong, solved anew."""
+        found = self._between_nodes(t) or self.by_index_sets(t)[0]
         wrong = self.error(found, t)
-        if wrong <= EXACT_GAP:
-            return found
-        kinks = np.unique(np.concatenate(([self.record.begin], self.record.t, [self.record.end])))
-        at = int(np.searchsorted(kinks, t, side="right"))
-        sides = kinks[:at][::-1], kinks[at - (at > 0 and kinks[at - 1] == t) :]
-        ends = [self._nearest_right(side[side != t]) for side in sides]
-        if ends[0] is None or ends[1] is None:
-            return found
-        between = self._interpolated(t, ends[0], ends[1])
-        return between if self.error(between, t) <= BETTER * wrong else found
+        if wrong > EXACT_GAP:
+            for line in (self.given, self.line):
+                other = self._solved_anew(line, t, found)
+                if self.error(other, t) <= BETTER * wrong:
+                    found, wrong = other, self.error(other, t)
+        return found
+
+    def _solved_anew(self, line: Line, t: float, near: Solution) -> Solution:
+        """Return the solution at t on its own, from one nearby: slow, and always the same."""
+        box = Box(line.lower(t), line.upper(t), line.target(t))
+        theta = np.nan_to_num(near.theta)
+        return rounded(BoxSolver(self.rows).solve(box, theta, SOLVED_TO), box)
 
     def sweep(
         self,
@@ -155,16 +153,6 @@ class Reader:
         """Return the solution for the index sets after so many events, with these targets."""
         self.replay.seek(position)
         return Solution(*self.replay.solution(t, target))
-
-    def _nearest_right(self, times: np.ndarray) -> tuple[float, Solution] | None:
-        """Return the first of these kinks, in growing steps, whose solution is right."""
-        k = 0
-        while k < len(times):
-            found = self.by_index_sets(float(times[k]))[0]
-            if self.error(found, float(times[k])) <= EXACT_GAP:
-                return float(times[k]), found
-            k = 2 * k + 1
-        return None
 
     def _between_nodes(self, t: float) -> Solution | None:
         """Return the solution at t if it lies in a stretch whose solutions are kept."""

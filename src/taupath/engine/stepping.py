@@ -11,6 +11,7 @@ import numpy as np
 
 from taupath.engine.box_solver import Box, BoxSolver, Solved
 from taupath.engine.problem import Line, nearly_nothing
+from taupath.engine.record import Solution
 from taupath.engine.status import FREE, LOWER, UPPER, sides_of
 
 # Nodes are solved to the first gap, relative to the objective, and interpolated within the second:
@@ -176,3 +177,9 @@ def status_of(found: Solved, box: Box) -> np.ndarray:
     """Return the index sets of a solution: what is inside its box is free."""
     by_slack = np.where(found.slack < 0.0, UPPER, LOWER)
     return sides_of(found.theta, box.lower, box.upper, by_slack)
+
+
+def rounded(found: Solved, box: Box) -> Solution:
+    """Return a solution in doubles, with its index sets."""
+    theta, w = found.theta.astype(float), found.w.astype(float)
+    return Solution(status_of(found, box), theta, w, float(found.multiplier))
