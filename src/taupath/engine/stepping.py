@@ -24,6 +24,9 @@ OFF_TARGET = 1e-8
 SHORTEST_INTERVAL = 1e-30
 # A step goes to the next event, or over it if that is nearer than so many times the last step.
 LONGER = 2.0
+# Steps below this part of what is left, or to events that are none, come from rounding if there are
+# more than so many in a row.
+SHORT, MOST_VAIN = 1e-6, 4
 # An event nearer than this part of t is due at once: nodes are solved to so many digits only.
 DUE = 1e-12
 # How often index sets are changed where events are due at once.
@@ -60,7 +63,7 @@ class Stepper:
         here = self.solve(t, theta)
         yield t, here
         ahead: list[tuple[float, Solved]] = []  # what is solved already, the nearest one last
-        stride, vain = 0.0, 0  # the last step, and how many before it went to no kink
+        stride, vain = 0.0, 0  # the last step, and how many in a row led nowhere
         while t < end:
             motion = self._motion(t, here, 1.0)
             if not ahead:
@@ -68,13 +71,16 @@ class Stepper:
                 ahead.append((far, self.solve(far, self._moved(motion, far))))
             tries = 0
             while not self._fits(t, here, *ahead[-1]) and ahead[-1][0] > _next(t):
-                ahead.append(self._nearer(motion, *ahead[-1], tries, LONGER * stride * (vain > 2)))
+                ahead.append(
+                    self._nearer(motion, *ahead[-1], tries, LONGER * stride * (vain > MOST_VAIN))
+                )
                 tries += 1
             while len(ahead) > 1 and self._fits(t, here, *ahead[-2]):
                 ahead.pop()  # the next one is near enough
             there, found = ahead.pop()
             before, after = status_of(here, self.box(t)), status_of(found, self.box(there))
-            vain = vain + 1 if (before == after).all() else 0
+            short = there - t < SHORT * (end - t)
+            vain = vain + 1 if short or (before == after).all() else 0
             stride, t, here = there - t, there, found
             yield t, here
 
