@@ -7,6 +7,7 @@ from taupath._core._rows import Rows
 from taupath.engine.box_solver import Box, BoxSolver
 from taupath.engine.problem import (
     AT_BOUND,
+    INVISIBLE,
     VANISHING,
     Line,
     nearly_nothing,
@@ -208,6 +209,10 @@ class Reader:
         status[to_lower], status[to_upper] = LOWER, UPPER
         theta[to_lower], theta[to_upper] = lower[to_lower], upper[to_upper]
         # w stays: moving it by that little can cost more than it is off by
+        off = float((np.abs(theta - found.theta) * self.lengths).sum())
+        squared = self.margins(found.theta, found.w, found.multiplier)[1]
+        if off > INVISIBLE * np.sqrt(squared):
+            return found
         return Solution(status, theta, found.w, found.multiplier)
 
     @made_once
