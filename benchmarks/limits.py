@@ -7,6 +7,7 @@ kernels with large entries. Nothing is timed.
 
 import argparse
 import os
+import warnings
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
@@ -15,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from taupath import SolutionPath, quantile_path, quantile_regression_path
+from taupath.exceptions import InexactPathWarning
 
 GAP = 1e-9
 POINTS = 100  # kinks and midpoints that are looked at
@@ -72,6 +74,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--problems", type=int, default=240, help="so many of each kind")
     n_problems = parser.parse_args(arguments).problems
+    warnings.simplefilter("ignore", InexactPathWarning)  # that is what is counted
     for name, make in KINDS.items():
         print(f"{name}: {count(make, n_problems)}", flush=True)
 
