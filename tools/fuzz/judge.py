@@ -240,7 +240,7 @@ class Judge:
         decided = np.zeros_like(gap)
         if answer.decisions is not None:
             terms = np.maximum(function.rounding / UNIT, Long(1e-300))
-            decided = (np.abs(answer.decisions - f) / terms).max(axis=1)
+            decided = (np.abs(answer.decisions - function.decisions) / terms).max(axis=1)
         return gap, scale, primal, outside, function.off, decided, floor
 
     def _with_intercept(self, function: "Function", theta: np.ndarray) -> "Function":
@@ -286,6 +286,7 @@ class Function:
     """
 
     f: np.ndarray
+    decisions: np.ndarray  # the same f, from the origin of the features
     b: np.ndarray
     squared: np.ndarray  # ‖w‖²
     apart: np.ndarray  # ‖w - v‖²
@@ -304,9 +305,11 @@ def linear_function(judge: Judge, answer: Answer, theta: np.ndarray) -> Function
     # an error of w counts as much as it moves f, at least
     largest = np.maximum(np.abs(X).max(axis=0), Long(1e-300))
     off = np.abs(w - v) / (terms + judge.unit / largest)
-    size = np.abs(w) @ np.abs(judge.problem.dense.astype(Long)).T
+    dense = judge.problem.dense.astype(Long)
+    size = np.abs(w) @ np.abs(dense).T
     return Function(
         f=w @ X.T + b[:, None],
+        decisions=w @ dense.T + given[:, None],
         b=b,
         squared=(w**2).sum(axis=1),
         apart=((w - v) ** 2).sum(axis=1),
@@ -325,6 +328,7 @@ def kernel_function(K: np.ndarray) -> Callable[[Judge, Answer, np.ndarray], Func
         nothing = np.zeros(len(b), Long)
         return Function(
             f=v + b[:, None],
+            decisions=v + b[:, None],
             b=b,
             squared=np.maximum((v * signed).sum(axis=1), 0),
             apart=nothing,
