@@ -100,8 +100,9 @@ class Reader:
         gap = relative_gap(line, t, theta, margin, squared, self.least)
         beyond = np.maximum(line.lower(t) - theta, theta - line.upper(t))
         width = np.maximum(line.width(t), AT_BOUND * self.widest)
-        violation = max(violation_at(line, t, theta, margin), float((beyond / width).max()))
-        return max(gap, EXACT_GAP / EXACT_KKT * violation)
+        violation = np.maximum(violation_at(line, t, theta, margin), (beyond / width).max())
+        error = float(np.maximum(gap, EXACT_GAP / EXACT_KKT * violation))
+        return error if np.isfinite(error) else np.inf
 
     @made_once
     def widest(self) -> float:
