@@ -28,7 +28,7 @@ cdef class Rows:
     cdef readonly bint dual                  # vectors v are kept as <z_i, v> for every i
     cdef readonly double resolution          # part of ‖z‖² below which a squared length is rounding
     cdef const signed char[::1] sign         # z_i = sign_i * [x_i, bias]
-    cdef double bias                         # 0: no bias coordinate
+    cdef readonly double bias                # 0: no bias coordinate
     cdef double[::1] scratch                 # always zero between calls
     cdef object error                        # raised by `check`: nogil code could not raise it
 

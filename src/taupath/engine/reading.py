@@ -8,6 +8,7 @@ from taupath.engine.box_solver import Box, BoxSolver
 from taupath.engine.problem import (
     AT_BOUND,
     INVISIBLE,
+    OUTLYING,
     VANISHING,
     Line,
     nearly_nothing,
@@ -236,7 +237,15 @@ class Reader:
     def margins(
         self, theta: np.ndarray, w: np.ndarray, multiplier: float
     ) -> tuple[np.ndarray, float]:
-        """Return all <z_i, w>, and the squared length of w without the multiplier's part."""
+        """Return all <z_i, w>, and the squared length of w without the multiplier's part.
+
+        A large weight of the intercept of a regression, which a shift of all targets causes,
+        counts as no more than a large slack.
+        """
         margin = self.rows.products(w)
-        off = float(self.rows.signs @ theta) if self.rows.balanced else 0.0
-        return margin, max(float(theta @ margin) - multiplier * off, 0.0)
+        total = float(self.rows.signs @ theta)
+        squared = float(theta @ margin) - (multiplier * total if self.rows.balanced else 0.0)
+        if not (self.rows.balanced or self.given.from_zero):
+            weight = abs(self.rows.bias * total)
+            squared += min(weight, OUTLYING) ** 2 - weight**2
+        return margin, max(squared, 0.0)

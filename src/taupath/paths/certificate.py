@@ -226,7 +226,11 @@ def _measure(point: Evaluation, line: Line, t: float, units: Units, least: float
     primal = 0.5 * point.squared + float(losses.sum())
     usual = usual_slacks(slack, units.typical)
     usual_loss = float(np.maximum(upper * usual, lower * usual).sum())
-    scale = max(0.5 * point.squared + usual_loss, least, TINY)
+    half = 0.5 * point.squared
+    if not line.from_zero:  # a shift of all targets must not hide errors
+        weight = point.constant_weight
+        half += 0.5 * (min(weight, OUTLYING * units.typical) ** 2 - weight**2)
+    scale = max(half + usual_loss, least, TINY)
 
     # samples that are not clearly on the right side of the margin
     lost = _lost(up, down, slack, error)

@@ -54,6 +54,7 @@ class Evaluation(ABC):
         self.imbalance = math.fsum(sign * theta) if free else 0.0
         self.free_constant = constant if free else 0.0
         self._other_constant = 0.0 if free else abs(constant)
+        self._bias = 0.0  # the feature of a regularised intercept
 
     @property
     @abstractmethod
@@ -64,6 +65,11 @@ class Evaluation(ABC):
     @abstractmethod
     def squared(self) -> float:
         """‖w‖², without the weight of a free intercept."""
+
+    @property
+    def constant_weight(self) -> float:
+        """The weight of a regularised intercept, which is part of w; 0 without one."""
+        return self._other_constant / (self._bias or 1.0)
 
     @abstractmethod
     def slacks(self) -> Slacks:
