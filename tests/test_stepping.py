@@ -188,11 +188,12 @@ def test_the_largest_product_is_one():
 
 def test_index_sets_of_a_solution():
     lower, upper = (
-        np.array([0.0, 0.0, -1.0, 0.0, 0.0, 2.0]),
-        np.array([1.0, 1.0, 1.0, 0.0, 0.0, 4.0]),
+        np.array([0.0, 0.0, -1.0, 0.0, 0.0, 2.0, 2.0]),
+        np.array([1.0, 1.0, 1.0, 0.0, 0.0, 4.0, 4.0]),
     )
-    theta = np.array([0.0, 1.0, 0.3, 0.0, 0.0, 4.0 - 1e-15])
-    slack = np.array([-1.0, 1.0, 0.0, -0.5, 0.5, 0.0])  # counts where a box is empty
+    theta = np.array([0.0, 1.0, 0.3, 0.0, 0.0, 4.0, 4.0 - 1e-15], dtype=np.longdouble)
+    theta[5] -= 2e-16  # rounds to 4
+    slack = np.array([-1.0, 1.0, 0.0, -0.5, 0.5, 0.0, 0.0])  # counts where a box is empty
     found = Solved(theta, np.float64(0.0), np.zeros(1), slack, 0.0, 1.0)
-    sets = status_of(found, Box(lower, upper, np.ones(6)))
-    np.testing.assert_array_equal(sets, [LOWER, UPPER, FREE, UPPER, LOWER, UPPER])
+    sets = status_of(found, Box(lower, upper, np.ones(7)))
+    np.testing.assert_array_equal(sets, [LOWER, UPPER, FREE, UPPER, LOWER, UPPER, FREE])

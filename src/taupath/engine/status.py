@@ -16,17 +16,21 @@ FREE_TO_UPPER = 3
 BEFORE = np.array([LOWER, UPPER, FREE, FREE, LOWER, UPPER], dtype=np.int8)
 AFTER = np.array([FREE, FREE, LOWER, UPPER, UPPER, LOWER], dtype=np.int8)
 
-# A θ this close to its bound, as part of the bound, is at it: rounding to doubles.
+# What rounding does to θ at most if it is computed in some operations, as part of it.
 ROUNDING = 2e-15
 
 
 def sides_of(
-    theta: np.ndarray, lower: np.ndarray, upper: np.ndarray, if_empty: np.ndarray
+    theta: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    if_empty: np.ndarray,
+    rounding: float = 0.0,
 ) -> np.ndarray:
     """Return the index sets by θ: free is what is inside its box. An empty box does not tell."""
     nearer = np.where(2.0 * theta > lower + upper, UPPER, LOWER)
-    above = theta > lower + ROUNDING * np.abs(lower)
-    inside = above & (theta < upper - ROUNDING * np.abs(upper))
+    above = theta > lower + rounding * np.abs(lower)
+    inside = above & (theta < upper - rounding * np.abs(upper))
     sides = np.where(lower < upper, nearer, if_empty)
     return np.where(inside, FREE, sides).astype(np.int8)
 

@@ -182,7 +182,7 @@ def _largest_products(
 def status_of(found: Solved, box: Box) -> np.ndarray:
     """Return the index sets of a solution: what is inside its box is free."""
     by_slack = np.where(found.slack < 0.0, UPPER, LOWER)
-    return sides_of(found.theta, box.lower, box.upper, by_slack)
+    return sides_of(found.theta.astype(float), box.lower, box.upper, by_slack)
 
 
 def rounded(found: Solved, box: Box) -> Solution:
