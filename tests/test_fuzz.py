@@ -359,6 +359,8 @@ def test_processes_return_what_one_process_finds():
 def test_what_is_good_enough(outcomes, good):
     found = [Outcome("gaussian", seed, **given) for seed, given in enumerate(outcomes)]
     assert results.good_enough(found) == good
+    hidden = any(o.kind not in ("ok", "inexact") or o.different for o in found)
+    assert results.nothing_hidden(found) == (bool(found) and not hidden)
     assert f"{len(found):>11}" in results.table(found) or not found
     listed = [o for o in found if o.kind not in ("ok", "inexact") or o.different]
     assert all(results.command(o) in results.cases(found) for o in listed)

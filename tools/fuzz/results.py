@@ -93,12 +93,16 @@ def cases(found: Found) -> str:
     return "\n".join(lines)
 
 
+def nothing_hidden(found: Found) -> bool:
+    """Return whether nothing is wrong without a word, and nothing fails."""
+    return bool(found) and all(o.kind in ("ok", "inexact") and not o.different for o in found)
+
+
 def good_enough(found: Found) -> bool:
     """Return whether nothing is wrong without a word, and little is wrong at all."""
     inexact = [o for o in found if o.kind == "inexact" and not o.rounded]
     return (
-        bool(found)
-        and all(o.kind in ("ok", "inexact") and not o.different for o in found)
+        nothing_hidden(found)
         and not any(o.promised for o in found)
         and all(o.explained for o in inexact)
         # in a short run one is no share
