@@ -41,7 +41,7 @@ test-all: build $(VENV)/.test $(VENV)/.peers  ## all tests with their coverage, 
 	@$(MAKE) --no-print-directory asan
 
 fuzz: build  ## random problems of many families, each answer judged in extended precision (more with TAUPATH_DATA)
-	@$(PY) tools/fuzz $(FUZZ_ARGS)
+	@$(ONE_THREAD) $(PY) tools/fuzz $(FUZZ_ARGS)
 
 bench: build $(VENV)/.bench $(VENV)/.peers  ## every question beside every peer, about half an hour, one thread (needs TAUPATH_DATA)
 	@$(ONE_THREAD) $(PY) benchmarks/run.py $(BENCH_ARGS)
