@@ -1,6 +1,5 @@
 """Whatever is passed to a public function or method: right, or refused in a line that names it."""
 
-import functools
 import inspect
 import warnings
 from collections.abc import Callable, Iterator
@@ -87,7 +86,7 @@ def complaint(call: Callable[[Any], Any], name: str, what: str, right: set[str])
     place = f"{name} = {what}"
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
+            warnings.simplefilter("ignore", UserWarning)  # a refusal is what is asked for
             result = call(BAD[what])
             if inspect.isgenerator(result):
                 list(result)
@@ -174,10 +173,15 @@ def test_methods_of_paths(name):
         given = {each: value for each, value in given.items() if each in names}
         if "taus" in names:
             del given["tau"]
-            call_with_one = lambda X, tau, call=call: call(X, tau)  # noqa: E731
-            call_with_many = lambda X, taus, call=call: call(X, taus=taus)  # noqa: E731
-            found += complaints(call_with_one, given | {"tau": 0.5}, set())
-            found += complaints(call_with_many, given | {"taus": [0.5]}, set())
+
+            def with_one(X, tau, call=call):
+                return call(X, tau)
+
+            def with_many(X, taus, call=call):
+                return call(X, taus=taus)
+
+            found += complaints(with_one, given | {"tau": 0.5}, set())
+            found += complaints(with_many, given | {"taus": [0.5]}, set())
             continue
         if method == "coef" and path.data.kernel is not None:
             continue
@@ -197,9 +201,10 @@ def test_methods_of_estimators(name):
             continue
         call = getattr(estimator, method)
         if method == "fit":
-            call = lambda X, y, sample_weight=None: (  # noqa: E731
-                clone(estimator).fit(X, y, sample_weight)
-            )
+
+            def call(X, y, sample_weight=None):
+                return clone(estimator).fit(X, y, sample_weight)
+
         names = inspect.signature(call).parameters
         given = {"X": X, "y": labels, "tau": 0.5, "tol": 0.1, "coverage": 0.5}
         if method == "cdf":
@@ -211,11 +216,12 @@ def test_methods_of_estimators(name):
             right = set()
         for one, other in (("cost_fp", "cost_fn"), ("cost_fn", "cost_fp")):
             if one in names:  # each needs the other
-                given_cost = functools.partial(call, **given, **{other: 1.0})
-                some = (
-                    complaint(lambda cost: given_cost(**{one: cost}), one, what, RIGHT[one])  # noqa: B023
-                    for what in BAD
-                )
+                rest = given | {other: 1.0}
+
+                def at_cost(cost, call=call, one=one, rest=rest):
+                    return call(**rest, **{one: cost})
+
+                some = (complaint(at_cost, one, what, RIGHT[one]) for what in BAD)
                 found += [f"{method}: {each}" for each in some if each is not None]
         wrong = complaints(call, given, right)
         found += [f"{method}: {each}" for each in wrong if not each.startswith("cost_f")]

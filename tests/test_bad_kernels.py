@@ -101,7 +101,7 @@ def test_a_walk_without_an_optimum_to_follow_ends():
     K = np.array([[1.0, -3.0, 0.0], [-3.0, 3.0, -2.0], [0.0, -2.0, 2.0]])
     given = {"kernel": "precomputed", "intercept": "none"}
     with warnings.catch_warnings(), within_seconds(300.0):
-        warnings.simplefilter("ignore", taupath.IndefiniteKernelWarning)
+        warnings.simplefilter("ignore", taupath.IndefiniteKernelWarning)  # it is, on purpose
         with suppress(taupath.WalkFailed):  # an end, too
             taupath.quantile_regression_path(K, [-1, -1, 3], C=10.0, **given)
 

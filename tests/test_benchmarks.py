@@ -283,7 +283,7 @@ def test_remarks_say_what_is_missing(module, monkeypatch, capsys):
     assert "set TAUPATH_DATA" in capsys.readouterr().out
 
 
-@pytest.mark.filterwarnings("ignore::taupath.exceptions.InexactPathWarning")
+@pytest.mark.filterwarnings("ignore::taupath.InexactPathWarning")  # what is missed is counted
 def test_limits_compare_gaps_that_are_missed_with_rounding(module):
     limits = module("limits")
     # gap, condition, and whether that promises the gap

@@ -42,9 +42,8 @@ ESTIMATORS = [
 ]
 
 
-# scikit-learn warns of checks that it skips itself, such as those of array interfaces not set up.
 @pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # data without a pattern
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")  # of its own checks
 @parametrize_with_checks(
     ESTIMATORS,
     expected_failed_checks=lambda e: (

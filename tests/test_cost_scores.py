@@ -41,6 +41,7 @@ def cost_of(predicted, truth, fp, fn, positive="yes", weight=None):
     return np.average(costs, weights=weight)
 
 
+# extreme costs may well decide the same for all
 CONSTANT = pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")
 
 

@@ -220,9 +220,13 @@ def test_columns_in_chunks_are_put_together_and_y_is_cut_like_X(client):
     X = da.from_array(job.X, chunks=(100, 2))
     weight = np.ones(300)
     path = taupath.quantile_path(
-        X, da.from_array(job.y, chunks=77), intercept="none", sample_weight=weight,
-        method="auto", tol=0.1,
-    )  # fmt: skip
+        X,
+        da.from_array(job.y, chunks=77),
+        intercept="none",
+        sample_weight=weight,
+        method="auto",
+        tol=0.1,
+    )
     assert_array_equal(path.taus, cluster_path(job, 100, tol=0.1).taus)
 
 

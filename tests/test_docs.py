@@ -165,6 +165,7 @@ class Fits:
             if (low, high) != (0.0, 1.0):
                 continue
             with warnings.catch_warnings():
+                # extreme costs may well decide the same for all
                 warnings.simplefilter("ignore", taupath.ConstantDecisionWarning)
                 decided = [model.predict(X, tau=tau) for tau in (0.95, 0.5, 0.05)]
             flagged = [labels == model.pos_label_ for labels in decided]

@@ -33,6 +33,9 @@ class Both:
 
     def append(self, k):
         self.look(k)
+        self.append_what_was_looked_at(k)
+
+    def append_what_was_looked_at(self, k):
         self.vectors.append()
         self.products.append()
         self.members.append(k)
@@ -84,9 +87,7 @@ def test_a_column_that_was_looked_at_stays_so_when_others_go():
             assert float(factor.distance) == pytest.approx(float(np.sqrt(rest @ rest)), rel=1e-12)
             np.testing.assert_allclose(factor.parts().astype(float), x, atol=1e-12)
         np.testing.assert_allclose(both.vectors.rest_of_column(), rest, atol=1e-13)
-    both.vectors.append()
-    both.products.append()
-    both.members.append(11)
+    both.append_what_was_looked_at(11)
     both.check()
 
 
@@ -103,9 +104,7 @@ def test_the_first_column_is_subtracted_from_the_others():
     both.A[1:6] -= factor[:, np.newaxis] * first
     both.A[6] += first
     both.check()
-    both.vectors.append()
-    both.products.append()
-    both.members.append(6)
+    both.append_what_was_looked_at(6)
     both.check()
 
 

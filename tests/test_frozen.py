@@ -31,8 +31,9 @@ from taupath.storage.container import read_container, write_container
 
 NAMED = pd.DataFrame(X, columns=["a", "b", "c"])
 
-# every τ is tried
-pytestmark = pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::taupath.ConstantDecisionWarning"  # every τ is tried
+)
 
 
 def made(kind):

@@ -159,7 +159,7 @@ def test_rows_of_all_sizes(intercept):
     assert_exact(path)
 
 
-@pytest.mark.filterwarnings("ignore::taupath.exceptions.InexactPathWarning")
+@pytest.mark.filterwarnings("ignore::taupath.InexactPathWarning")  # beyond what is promised
 @pytest.mark.parametrize("C", [1e7])
 def test_a_smooth_kernel_with_wide_boxes(C):
     """The condition is 2e8: nothing is promised, and the worst gap is at 1 - τ = 8e-15."""

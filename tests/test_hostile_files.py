@@ -35,7 +35,7 @@ def test_some_hundred_models(tmp_path):
 
 
 def test_some_tables(tmp_path):
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     found = outcomes("table", 50, 20090618, tmp_path)
     assert found["refused"] > 20 and found["read"] > 5
 
@@ -44,7 +44,7 @@ def test_some_tables(tmp_path):
 @pytest.mark.parametrize(("kind", "count"), [("model", 3700), ("table", 1000)])
 def test_some_thousand_files(kind, count, tmp_path):
     if kind == "table":
-        pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     outcomes(kind, count, 1, tmp_path)
 
 

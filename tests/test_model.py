@@ -287,7 +287,7 @@ def test_scikit_learn_takes_it_for_what_it_is(folder):
 
 
 def test_metrics_and_displays_of_scikit_learn_take_it(folder):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     import matplotlib
 
     matplotlib.use("Agg")

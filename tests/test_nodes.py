@@ -267,9 +267,17 @@ def test_nodes_are_in_order_and_keep_what_is_free():
 def test_nodes_around():
     _, kept = some_nodes()
     expected = {
-        0.05: None, 0.1: (0, 0), 0.15: (0, 1), 0.3: (1, 2), 0.45: (3, 4), 0.5: (4, 4),
-        0.6: None, 0.85: (5, 6), 0.9: (6, 6), 0.95: None,
-    }  # fmt: skip
+        0.05: None,
+        0.1: (0, 0),
+        0.15: (0, 1),
+        0.3: (1, 2),
+        0.45: (3, 4),
+        0.5: (4, 4),
+        0.6: None,
+        0.85: (5, 6),
+        0.9: (6, 6),
+        0.95: None,
+    }
     assert {t: kept.around(t) for t in expected} == expected
     assert kept.around(0.4) in ((2, 2), (3, 3))
 

@@ -64,7 +64,7 @@ Y = labels(TRAIN)
 
 def features_of(transformer, frame):
     """Return the features of a fitted transformer, as dense floats."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings():  # of scikit-learn, about what the frames have on purpose
         warnings.filterwarnings("ignore", message="Found unknown categories")
         warnings.filterwarnings("ignore", message="Skipping features without any observed")
         X = transformer.transform(frame)
@@ -74,7 +74,7 @@ def features_of(transformer, frame):
 
 def check_features(transformer, train=TRAIN, *new):
     """Compare a fitted transformer's features with those of its translation, stored and read."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings():  # one column is empty on purpose
         warnings.filterwarnings("ignore", message="Skipping features without any observed")
         transformer.fit(train)
     names = [str(name) for name in train.columns]
@@ -85,7 +85,7 @@ def check_features(transformer, train=TRAIN, *new):
         text = io.StringIO()
         frame.to_csv(text, index=False)
         for table in (as_table(frame), written(frame)):
-            with warnings.catch_warnings():
+            with warnings.catch_warnings():  # new values are part of what is compared
                 warnings.filterwarnings("ignore", message=".*values that training did not have")
                 found = columns.apply(table)
             found = found.toarray() if sp.issparse(found) else found

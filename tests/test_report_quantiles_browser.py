@@ -25,9 +25,15 @@ def houses(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, np.ndar
     columns = {"street": [f"S{i}" for i in range(150)]}
     columns |= {f"m{j}": X[150:, j] for j in range(10)}
     write_report(
-        file, model, X[150:], price[150:], columns=columns, target_name="price",
-        feature_names=[f"m{j}" for j in range(10)], files=("houses.tau", "new houses.csv"),
-    )  # fmt: skip
+        file,
+        model,
+        X[150:],
+        price[150:],
+        columns=columns,
+        target_name="price",
+        feature_names=[f"m{j}" for j in range(10)],
+        files=("houses.tau", "new houses.csv"),
+    )
     return file, model, X[150:], price[150:]
 
 

@@ -30,9 +30,15 @@ def wine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, np.ndarra
     file = tmp_path_factory.mktemp("several") / "wine.html"
     columns = {"bottle": [f"B{i}" for i in range(89)]} | {f"m{j}": X[test, j % 6] for j in range(9)}
     write_report(
-        file, model, X[test], data.target[test], class_names=NAMES, columns=columns,
-        target_name="cultivar", files=("wine.tau", "wine.csv"),
-    )  # fmt: skip
+        file,
+        model,
+        X[test],
+        data.target[test],
+        class_names=NAMES,
+        columns=columns,
+        target_name="cultivar",
+        files=("wine.tau", "wine.csv"),
+    )
     return file, model, X[test], data.target[test]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-pytest.importorskip("distributed")
+pytest.importorskip("distributed", reason="needs dask and distributed")
 
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.row_sums import RowSummary, RowSums

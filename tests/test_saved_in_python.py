@@ -83,7 +83,7 @@ def check_two_classes(capsys, files, predictor, positive, target="state"):
     truth, at = pd.read_csv(new)[target] == positive, said["at"]
     for tau, misses, alarms in zip(at["tau"], at["fn"], at["fp"], strict=True):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", tp.ConstantDecisionWarning)
+            warnings.simplefilter("ignore", tp.ConstantDecisionWarning)  # every τ is tried
             decided = predictor(tau=tau)[0] == positive
         assert (misses, alarms) == ((truth & ~decided).sum(), (decided & ~truth).sum())
     page = files / "page.html"

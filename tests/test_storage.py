@@ -338,8 +338,8 @@ def test_descriptions_with_anything_in_any_place_are_refused_or_harmless(kind, s
                 if isinstance(model, tp.SolutionPath):
                     model.decision_function(X[:3], 0.5)
                 elif isinstance(model, tp.Model):
-                    with warnings.catch_warnings():  # of categories that are new to it
-                        warnings.simplefilter("ignore", UserWarning)
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore", UserWarning)  # categories are new to it
                         assert set(model.predict(X)) <= set(model.classes_.tolist())
                 elif kind != "pipeline":  # without its preparation, which was taken away
                     model.predict(X[:3])

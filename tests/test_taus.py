@@ -15,8 +15,9 @@ from taupath import QuantileSVC, QuantileSVCCV
 
 TAUS = [0.7, 0.0, 0.35, 1.0]
 
-# every τ is tried
-pytestmark = pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::taupath.ConstantDecisionWarning"  # every τ is tried
+)
 
 
 @pytest.mark.parametrize("given", [{}, {"kernel": "rbf"}, {"monotone": True}, {"pos_label": "no"}])

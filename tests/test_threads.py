@@ -206,13 +206,14 @@ def test_many_readers_make_the_tracks_once():
 # -- forks -----------------------------------------------------------------------------------------
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+# Python 3.12 warns of forks beside threads, which is what is tested.
+FORKED_WITH_THREADS = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 
 def in_child(check: Callable[[], bool]) -> int:
     """Start a forked process that ends with 0 if `check` returns True; return its number."""
-    tracer = (
-        sys.gettrace()
-    )  # that of coverage has a lock of its own, and another thread may have it
+    # that of coverage has a lock of its own, and another thread may have it
+    tracer = sys.gettrace()
     sys.settrace(None)
     pid = os.fork()
     if pid == 0:
@@ -237,6 +238,21 @@ def ended_well(pid: int) -> bool:
     return False
 
 
+def ended_well_beside(
+    thread: threading.Thread,
+    busy: threading.Event,
+    go_on: threading.Event,
+    check: Callable[[], bool],
+) -> bool:
+    """Fork while a thread is busy, and look in the child; then let the thread go on to its end."""
+    thread.start()
+    busy.wait()
+    ended = ended_well(in_child(check))
+    go_on.set()
+    thread.join()
+    return ended
+
+
 @contextmanager
 def readers_running(path: taupath.SolutionPath) -> Iterator[None]:
     """Have threads that read the path all the time."""
@@ -259,7 +275,7 @@ def readers_running(path: taupath.SolutionPath) -> Iterator[None]:
 
 
 @forks
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@FORKED_WITH_THREADS
 @pytest.mark.parametrize("name", ["classification", "regression", "linear", "simplified"])
 def test_children_forked_while_threads_read(name):
     path = PATHS[name]
@@ -276,7 +292,7 @@ def test_children_forked_while_threads_read(name):
 
 
 @forks
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@FORKED_WITH_THREADS
 @pytest.mark.parametrize("n_rows", [5, 100])
 def test_a_child_does_not_trust_what_was_half_changed(n_rows):
     """Fork while a thread sweeps over the path and has got as far as this many rows."""
@@ -299,12 +315,7 @@ def test_a_child_does_not_trust_what_was_half_changed(n_rows):
         return bool(np.abs(found - wanted).max() < 1e-9)
 
     reader = threading.Thread(target=lambda: afresh(path).values_at_nodes(NEW), name="reader")
-    reader.start()
-    stuck.wait()
-    ended = ended_well(in_child(same))
-    go_on.set()
-    reader.join()
-    assert ended
+    assert ended_well_beside(reader, stuck, go_on, same)
     assert same()
 
 
@@ -332,7 +343,7 @@ def test_a_thread_that_forks_keeps_its_own_lock():
 
 
 @forks
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@FORKED_WITH_THREADS
 def test_a_child_forgets_what_another_thread_was_changing():
     shared, untouched = Shared(), Shared()
     lock, free = ReadersLock(shared), ReadersLock(untouched)
@@ -347,13 +358,7 @@ def test_a_child_forgets_what_another_thread_was_changing():
         with lock, free:
             return shared.forgot and not untouched.forgot
 
-    thread = threading.Thread(target=hold)
-    thread.start()
-    taken.wait()
-    ended = ended_well(in_child(forgot))
-    go_on.set()
-    thread.join()
-    assert ended
+    assert ended_well_beside(threading.Thread(target=hold), taken, go_on, forgot)
     assert not shared.forgot
 
 

@@ -97,9 +97,7 @@ def judge_all(
 class _Process:
     """A process that judges some cases, one after the other, and tells through a pipe."""
 
-    def __init__(
-        self, maker: Maker, cases: list[int], folder: Path, most_seconds: float
-    ) -> None:
+    def __init__(self, maker: Maker, cases: list[int], folder: Path, most_seconds: float) -> None:
         self.cases, self._text, self._heard = list(cases), b"", time.monotonic()
         self.pipe, writing = os.pipe()
         sys.stdout.flush()

@@ -34,6 +34,7 @@ cdef class BalancedSystem(FreeSystem):
     cdef double _set_level(self) noexcept nogil
     cdef const double* _meet_one(self, double rhs, long double* coef, long double* exact,
                                  long double total, long double* multiplier) noexcept nogil
+    cdef const double* _rounded(self, const long double* exact) noexcept nogil
 
 
 # The system of these rows, without free points.

@@ -70,10 +70,9 @@ cdef class BalancedSystem(FreeSystem):
 
     cdef const double* meet(self, const double* rhs, long double* coef, long double* exact,
                             long double total, long double* multiplier) noexcept nogil:
-        cdef Py_ssize_t a, k, m = self.factor.size
+        cdef Py_ssize_t a, m = self.factor.size
         cdef const double* v
         cdef double weight
-        cdef double* rounded = &self.factor.vector[0]
         cdef long double lack, terms, change
         cdef int attempt
         if m == 1:
@@ -101,10 +100,14 @@ cdef class BalancedSystem(FreeSystem):
                 v = self.factor.meet(rhs, coef, exact)
                 continue
             # nearly dependent rows: meeting the margins again would only undo the balance
-            for k in range(self.rows.n_cols):
-                rounded[k] = <double> exact[k]
-            v = rounded
+            v = self._rounded(exact)
         return v
+
+    cdef const double* _rounded(self, const long double* exact) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(self.rows.n_cols):
+            self.factor.vector[k] = <double> exact[k]
+        return &self.factor.vector[0]
 
     cdef const double* _meet_one(self, double rhs, long double* coef, long double* exact,
                                  long double total, long double* multiplier) noexcept nogil:
@@ -112,19 +115,15 @@ cdef class BalancedSystem(FreeSystem):
         cdef int i = self.factor.members[0]
         cdef double sign = self.rows.sign[i]
         cdef long double change = sign * total - coef[0]
-        cdef Py_ssize_t k
         cdef int _attempt
-        cdef double* v = &self.factor.vector[0]
         coef[0] = sign * total
         self.rows.axpy_long(i, change, exact)
         for _attempt in range(2):
             change = sign * (rhs - self.rows.dot_long(i, exact))
             multiplier[0] = multiplier[0] + change
             self.shift(change, exact)
-        for k in range(self.rows.n_cols):
-            v[k] = <double> exact[k]
         self.factor.unsolved = 0.0
-        return v
+        return self._rounded(exact)
 
     cdef double column(self, Py_ssize_t a, double* u, double* multiplier) noexcept nogil:
         # the column without the constraint, and as much of the level as keeps the balance

@@ -227,7 +227,7 @@ class _Descent:
             return EXTENDED(0.0)
         if len(self.free):
             first = self.free.members[0]
-            return -self.sign[first] * raw[first]  # type: ignore[no-any-return]
+            return EXTENDED(-self.sign[first] * raw[first])
         # Σ max((h - θ)(-g), (θ - l) g) over g = raw + sign b is convex and piecewise linear in b
         at = -self.sign * raw
         order = np.argsort(at)
@@ -236,8 +236,7 @@ class _Descent:
         right = np.where(self.sign > 0.0, down, up)
         slope = left.sum() + np.cumsum((right - left)[order])
         k = min(int(np.searchsorted(slope >= 0.0, True)), len(order) - 1)
-        multiplier: np.floating = at[order[k]]
-        return multiplier
+        return EXTENDED(at[order[k]])
 
     # -- what is done --------------------------------------------------------------------------
 

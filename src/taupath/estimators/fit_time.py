@@ -92,6 +92,6 @@ def _seconds(
             raise _TooSlow
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # the fit itself will give them
         follow(**{**job, **part, "method": method, "progress": watch})
     return perf_counter() - begun

@@ -35,9 +35,7 @@ from taupath.validation import (
 # Up to this many draws per sample, solving for each τ is cheaper than values at all kinks.
 FEW_DRAWS = 8
 # Parameters that `quantile_regression_path` takes unchanged.
-PASSED_ON = (
-    "C", "kernel", "gamma", "degree", "coef0", "intercept", "cache_size", "tol", "n_jobs"
-)  # fmt: skip
+PASSED_ON = ("C", "kernel", "gamma", "degree", "coef0", "intercept", "cache_size", "tol", "n_jobs")
 
 
 class QuantileSVR(RegressorMixin, PathEstimator):

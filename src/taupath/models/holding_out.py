@@ -43,8 +43,8 @@ def hold_out(
         own = Preparation.learn(learned_from, **how)
         X, y = own.features(learned_from), own.response(learned_from)
         estimator, *_ = fitted(X, y, own.task, options, cv)
-        with warnings.catch_warnings():  # a rare category may be unseen by one of the models
-            warnings.simplefilter("ignore", UserWarning)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # one model may not know a rare category
             X = own.features(rest, unseen="ignore")
         parts.append(outcomes_of(estimator, X, own.response(rest)))
         if progress is not None:

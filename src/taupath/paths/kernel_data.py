@@ -107,7 +107,7 @@ class KernelData(TrainingData):
         return np.asarray(np.linalg.eigvalsh(self._some()))
 
     @property
-    def indefinite(self) -> bool:  # type: ignore[override]
+    def indefinite(self) -> bool:
         """Whether the kernel has negative eigenvalues beyond rounding."""
         return not self.kernel.positive and is_indefinite(self._eigenvalues)
 

@@ -114,7 +114,7 @@ class RepeatedKernelData(_Repeated, KernelData):
         return self._distinct._between(group[one], group[other])
 
     @property
-    def indefinite(self) -> bool:  # type: ignore[override]
+    def indefinite(self) -> bool:
         """Whether the kernel has negative eigenvalues beyond rounding."""
         return self._distinct.indefinite
 

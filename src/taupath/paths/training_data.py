@@ -72,7 +72,6 @@ class TrainingData:
 
     kernel: Kernel | None = None  # the linear one
     budget = 0.0  # bytes for a kernel matrix
-    indefinite = False
     centred = False  # whether the walk centres x and y: only with a free intercept
     shift: np.ndarray | None = None  # subtracted from each x_i for the walk
 
@@ -86,6 +85,11 @@ class TrainingData:
         self.X, self.responses, self.constant = X, responses, constant
         self.shift = shift
         self.lock = ReadersLock(self)  # rows have scratch space: one thread at a time reads them
+
+    @property
+    def indefinite(self) -> bool:
+        """Whether the kernel has negative eigenvalues beyond rounding."""
+        return False
 
     @property
     def sign(self) -> np.ndarray:

@@ -15,7 +15,8 @@ import math
 import os
 import re
 from collections.abc import Mapping
-from typing import Any, BinaryIO, NamedTuple
+from io import BufferedReader
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -153,12 +154,12 @@ def read_container(
     return content, arrays
 
 
-def _read(file: Any, stream: BinaryIO, n_data: int, checksum: Any) -> np.ndarray:
+def _read(file: Any, stream: BufferedReader, n_data: int, checksum: Any) -> np.ndarray:
     """Return the rest of a file, and add it to the checksum."""
     data = np.empty(n_data, dtype=np.uint8)
     for begin in range(0, n_data, READ_AT_A_TIME):
         some = data[begin : begin + READ_AT_A_TIME].data
-        if stream.readinto(some) != len(some):  # type: ignore[attr-defined]
+        if stream.readinto(some) != len(some):
             raise ModelFileError(f"{file} was cut off while it was read; try again")
         checksum.update(some)
     return data

@@ -124,7 +124,7 @@ def _gathered(parts: Iterator[bytes], most: int, source: str) -> bytes:
     return found.getvalue()
 
 
-def _decompressed(raw: Any, name: str, source: str, most: int) -> IO[bytes]:
+def _decompressed(raw: IO[bytes], name: str, source: str, most: int) -> IO[bytes]:
     """Return the content of a compressed file, and another file unchanged."""
     head = raw.read(3)
     raw.seek(0)
@@ -132,7 +132,7 @@ def _decompressed(raw: Any, name: str, source: str, most: int) -> IO[bytes]:
     if engine is None:
         if head and name.lower().endswith(COMPRESSIONS):
             raise TableError(f"{source}: it is not compressed, although its name says so")
-        return raw  # type: ignore[no-any-return]
+        return raw
     try:
         return io.BytesIO(_gathered(_inflated(raw, engine), most, source))
     except (EOFError, OSError, ValueError, zlib.error) as error:
