@@ -235,7 +235,7 @@ def test_balance_is_restored_to_the_last_digit():
         alpha[0] -= sign[0] * math.fsum(sign * alpha)  # balanced, but for rounding and clipping
         alpha = np.clip(alpha, lower, upper)
         changed = alpha.copy()
-        restore_balance(changed, sign, lower, upper, free)
+        restore_balance(changed, sign, lower, upper, free, np.ones(n))
         assert ((changed >= lower) & (changed <= upper)).all()
         assert_array_equal(changed[~free], alpha[~free])
         left = abs(math.fsum(sign * changed))
@@ -246,6 +246,25 @@ def test_balance_is_restored_to_the_last_digit():
             assert room[free].max() < abs(excess)
         else:
             assert left <= np.spacing(np.abs(before).max())
+
+
+def test_balance_moves_no_long_row_by_more_than_rounding():
+    sign = np.array([1.0, -1.0, -1.0, -1.0])
+    alpha = np.array([4.0, 0.0, 1.0 / 3.0, 1e-6])
+    alpha[1] = 4.0 - alpha[2] - alpha[3]
+    assert 0.0 < abs(math.fsum(sign * alpha)) < 1e-15
+    boxes = np.zeros(4), np.full(4, 4.0)
+
+    def restored(free, last_length):
+        found = alpha.copy()
+        restore_balance(found, sign, *boxes, np.array(free), np.array([1.0, 1.0, 1.0, last_length]))
+        return found
+
+    short, long = (restored([False, True, True, True], length) for length in (1.0, 1e6))
+    assert math.fsum(sign * short) == 0.0 and short[3] != alpha[3]
+    assert abs(math.fsum(sign * long)) < np.spacing(alpha[2]) and long[3] == alpha[3]
+    # if no other is free, the sum stays as it is
+    assert_array_equal(restored([False, False, False, True], 1e6), alpha)
 
 
 def test_the_rounded_intercept_is_the_best_double():

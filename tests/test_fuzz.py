@@ -406,6 +406,9 @@ WRONG_ONCE = {
     "an intercept that hides errors": ("regression_constant", 6011),
     "long rows show the rounding of dual variables": ("whole_scale", 14),
     "index sets that only differ by rounding, in turn": ("columns_1e8", 1007),
+    "balance by the smallest dual variable, whose kernel is large": ("polynomial", 72),
+    "balance by the only free dual variable, whose kernel is large": ("polynomial", 99),
+    "targets that hardly differ": ("regression_constant", 132),
 }
 
 

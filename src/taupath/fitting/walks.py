@@ -30,7 +30,7 @@ GUESSED_WITHIN = 1e-4
 SMALL_C = 1e-5
 # The scale of y is at least this part of the typical |y|, so that raising the targets by a part of
 # it shows above rounding.
-LEAST_UNIT = 1e-3
+LEAST_UNIT = 1e-6
 # If C is so large that functions pass through the samples, raised targets cost C times their
 # number: they are raised by less, down to this part of RAISE. If a walk then fails because ties are
 # not told apart, they are raised by this factor more.

@@ -22,8 +22,6 @@ SHIFTED = 16.0
 ROUNDED_BY = 8.0 * float(np.finfo(np.float64).eps)
 # It is if one side costs so many times less than the other, or if anything was centred.
 MUCH_LESS = 8.0
-# A change below this part of α is little.
-LITTLE = 1e-9
 # Rows that the medians of columns are taken from; more would not change them much.
 ROWS_FOR_MEDIANS = 1024
 
@@ -174,21 +172,30 @@ def round_intercept(
 
 
 def restore_balance(
-    alpha: np.ndarray, sign: np.ndarray, lower: np.ndarray, upper: np.ndarray, free: np.ndarray
+    alpha: np.ndarray,
+    sign: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    free: np.ndarray,
+    lengths: np.ndarray,
 ) -> None:
     """Change free α so that Σ sign_i α_i = 0, to the last digit where one of them has room for it.
 
     The largest free α takes the most, whose rounding is the largest anyway. The smallest one takes
-    the rest, since its digits are the finest, if that is little even for it: its row may be long.
+    the rest, since its digits are the finest. If the sum is off by rounding only, neither may move
+    w by more than rounding does, as one with a long row would: `lengths` are those of the rows.
     """
-    little = np.ones(len(alpha), dtype=bool)
-    for pick in (np.argmax, np.argmin):
+    for pick, roundings in ((np.argmax, len(alpha)), (np.argmin, 2)):
         excess = math.fsum(sign * alpha)
         down = sign * excess > 0.0  # towards the lower bound
-        room = np.where(down, alpha - lower, upper - alpha)
-        able = np.flatnonzero(free & little & (room >= abs(excess)))
-        if excess == 0.0 or len(able) == 0:
+        able = free & (np.where(down, alpha - lower, upper - alpha) >= abs(excess))
+        unit = np.spacing(np.abs(alpha))
+        if abs(excess) <= unit.sum():
+            usual = unit.max() * np.median(lengths)
+            moved = roundings * (unit * lengths)[free].max(initial=usual)
+            able &= abs(excess) * lengths <= moved
+        some = np.flatnonzero(able)
+        if excess == 0.0 or len(some) == 0:
             return
-        one = able[pick(np.abs(alpha[able]))]
+        one = some[pick(np.abs(alpha[some]))]
         alpha[one] = min(max(alpha[one] - sign[one] * excess, lower[one]), upper[one])
-        little = abs(math.fsum(sign * alpha)) <= LITTLE * np.abs(alpha)

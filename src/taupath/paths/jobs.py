@@ -121,7 +121,7 @@ class Job(ABC):
         free = solution.status == FREE
         alpha = np.where(free, inside, at_bound)
         if data.centred:
-            restore_balance(alpha, data.sign, lower, upper, free)
+            restore_balance(alpha, data.sign, lower, upper, free, data.lengths)
         return alpha
 
     def in_boxes(self, data: TrainingData, solution: Solution, value: float) -> Solution:

@@ -240,6 +240,11 @@ class KernelData(TrainingData):
         """Return k(x_i, x_i)."""
         return self.diagonal
 
+    @made_once
+    def lengths(self) -> np.ndarray:
+        """‖φ(x_i)‖ of the training samples."""
+        return np.asarray(np.sqrt(np.abs(self.diagonal)))
+
     def points(self, solution: Solution) -> Points:
         """Return the point w = Σ θ_i z_i, both primal and dual."""
         signed = self.sign * solution.theta
