@@ -24,10 +24,11 @@ from agreement import assert_same_function, blobs, low_rank
 from canonical import Task, assert_optimal, assert_quantile_path, judge
 from platforms import needs_extended_sums
 from real_data import load_dense, slow
-from taupath.paths import kernel_data
+from taupath.paths import kernel_data, kernels
 
 TAUS = np.array([0.0, 1e-6, 0.05, 0.25, 0.5, 0.65, 0.9, 1.0 - 1e-6, 1.0])
 NAN, INF = float("nan"), float("inf")
+U = 2.0**-53
 
 
 # --- the judge -----------------------------------------------------------------------------------
@@ -345,6 +346,31 @@ def test_matrices_of_any_rank_are_certified(name, intercept):
     size = float(K.diagonal().max()) + (1.0 if intercept == "augmented" else 1e-6)
     for C in (0.01 / size, 1.0 / size, 100.0 / size):
         assert_quantile_path(Task(K, y, "precomputed", intercept=intercept), C, at_most=100)
+
+
+@needs_extended_sums
+def test_short_rows_of_low_rank_keep_their_digits_beside_long_ones():
+    rng = np.random.default_rng(34)
+    X = 20.0 * rng.standard_normal((30, 1))
+    K = (X @ X.T + 1.0) ** 3
+    found = kernels.low_rank_factor(K.diagonal(), K.__getitem__, 15).astype(np.longdouble)
+    assert found.shape[1] <= 6  # monomials up to the third degree, and what rounding adds
+    lengths = np.sqrt(K.diagonal())
+    assert np.abs(found @ found.T - K).max() > 1e-9  # long rows are rounded
+    assert (np.abs(found @ found.T - K) <= 1e-14 * np.multiply.outer(lengths, lengths)).all()
+
+
+@needs_extended_sums
+# rounding alone takes the gap above 1e-9
+@pytest.mark.filterwarnings("ignore::taupath.InexactPathWarning")
+def test_large_kernels_are_exact_up_to_rounding():
+    # rows from 1 to 1e4 long
+    rng = np.random.default_rng(34)
+    y = np.arange(22) % 2 * 2 - 1
+    X = 14.0 * (rng.standard_normal((22, 1)) + 0.5 * y[:, np.newaxis])
+    path = taupath.quantile_path(X, y, C=1.0, kernel="poly", degree=3, gamma=1.0, coef0=1.0)
+    found = path.certify(None)
+    assert found.worst_gap <= max(1e-9, 8.0 * U * found.condition)
 
 
 # --- matrices of a few hundred dimensions ---------------------------------------------------------

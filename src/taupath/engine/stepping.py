@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from taupath.engine.box_solver import Box, BoxSolver, Solved
+from taupath.engine.box_solver import Box, BoxSolver, Solved, box_at
 from taupath.engine.problem import Line, nearly_nothing
 from taupath.engine.record import Solution
 from taupath.engine.status import FREE, LOWER, UPPER, sides_of
@@ -52,7 +52,7 @@ class Stepper:
 
     def box(self, t: float) -> Box:
         """Return bounds and targets at t."""
-        return Box(self.line.lower(t), self.line.upper(t), self.line.target(t))
+        return box_at(self.line, t)
 
     def solve(self, t: float, theta: np.ndarray) -> Solved:
         """Return the solution at t, from a θ nearby."""
