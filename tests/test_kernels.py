@@ -25,6 +25,7 @@ from canonical import Task, assert_optimal, assert_quantile_path, judge
 from platforms import needs_extended_sums
 from real_data import load_dense, slow
 from taupath.paths import kernel_data
+from taupath.paths.kernels import Kernel, low_rank_factor
 
 TAUS = np.array([0.0, 1e-6, 0.05, 0.25, 0.5, 0.65, 0.9, 1.0 - 1e-6, 1.0])
 NAN, INF = float("nan"), float("inf")
@@ -130,6 +131,15 @@ def test_linear_is_precomputed_is_a_function(d, intercept, C):
             assert_allclose(other.taus, one.taus, rtol=0, atol=1e-8)
             for tau in TAUS:
                 assert_allclose(other.alpha(tau), one.alpha(tau), rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("far", [0.0, 2.0**12, 2.0**26])
+def test_an_rbf_kernel_does_not_depend_on_the_origin(far):
+    """Steps of 1/64 keep all differences free of rounding."""
+    X = np.random.default_rng(8).integers(-64, 65, (12, 3)) / 64.0
+    exact = np.exp(-0.7 * ((X[:, np.newaxis] - X) ** 2).sum(axis=2))
+    found = Kernel("rbf", gamma=0.7)(X + far, X + far)
+    assert_allclose(found, exact, rtol=1e-14)
 
 
 def test_features_may_be_sparse():
@@ -345,6 +355,18 @@ def test_matrices_of_any_rank_are_certified(name, intercept):
     size = float(K.diagonal().max()) + (1.0 if intercept == "augmented" else 1e-6)
     for C in (0.01 / size, 1.0 / size, 100.0 / size):
         assert_quantile_path(Task(K, y, "precomputed", intercept=intercept), C, at_most=100)
+
+
+@needs_extended_sums
+def test_a_factor_leaves_nothing_but_rounding():
+    """Also of what is small: with a large C it matters."""
+    sizes = np.array([1.0, 1e-6, 3e-14])
+    vectors = np.linalg.qr(np.random.default_rng(3).standard_normal((8, 3)))[0]
+    B = vectors * np.sqrt(sizes)
+    K = B @ B.T
+    found = low_rank_factor(K.diagonal(), lambda k: K[:, k], 8)
+    assert found is not None and found.shape[1] >= 3
+    assert_allclose(found @ found.T, K, rtol=0.0, atol=1e-15)
 
 
 # --- matrices of a few hundred dimensions ---------------------------------------------------------

@@ -13,7 +13,7 @@ from lazily import Lazily
 from noded import PARTS, nodes_in, nodes_of, values_of
 from taupath.engine.box_solver import Solved
 from taupath.engine.record import Node, Nodes, moves_between
-from taupath.engine.status import AFTER, BEFORE, FREE
+from taupath.engine.status import AFTER, BEFORE, FREE, LOWER, UPPER
 from taupath.storage.container import read_container, write_container
 
 pytestmark = pytest.mark.core
@@ -75,6 +75,33 @@ def test_what_is_interpolated_is_the_path_itself(name):
         plain.decision_function(features(name), inner),
         atol=1e-6,
     )
+
+
+def test_nodes_are_solved_for_the_given_targets_where_raised_ones_would_be_seen():
+    for name in ("regression", "rbf regression"):
+        for piece in NODED[name].solutions.pieces:
+            reader, nodes = piece._reader, piece.record.nodes
+            for k, t in enumerate(nodes.t):
+                assert reader.error(reader._at_node(nodes, k), float(t)) < 1e-11
+
+
+@pytest.mark.parametrize(("side", "sign"), [(LOWER, 1.0), (UPPER, -1.0)])
+def test_a_free_point_as_good_as_at_a_bound_and_beyond_its_margin_is_bound(side, sign):
+    (piece,) = NODED["augmented"].solutions.pieces
+    reader, nodes = piece._reader, piece.record.nodes
+    t = float(nodes.t[len(nodes.t) // 2])
+    right = reader.solution(t)
+    slack = reader.rows.products(right.w) - reader.line.target(t)
+    point = int(np.flatnonzero((right.status == side) & (sign * slack > 0.1))[0])
+    for by, settles in ((1e-14, True), (1e-9, False)):
+        status, theta = right.status.copy(), right.theta.copy()
+        status[point] = FREE
+        theta[point] += sign * by * reader.line.width(t)[point]
+        found = reader._settled(right._replace(status=status, theta=theta), t)
+        expected = right if settles else right._replace(status=status, theta=theta)
+        assert_array_equal(found.status, expected.status)
+        assert_array_equal(found.theta, expected.theta)
+        assert_array_equal(found.w, right.w)
 
 
 def test_sweeps_find_what_is_read(name):
