@@ -104,6 +104,25 @@ def test_a_free_point_as_good_as_at_a_bound_and_beyond_its_margin_is_bound(side,
         assert_array_equal(found.w, right.w)
 
 
+def test_w_that_is_not_the_sum_of_long_rows_is_noticed():
+    """Though no margin says so: there are fewer rows than columns."""
+    draw = np.random.default_rng(6)
+    wide = np.hstack((np.full((8, 1), 1e10), draw.normal(size=(8, 12))))
+    labels = np.where(np.arange(8) % 2 == 0, 1, -1)
+    with nodes_in(*PARTS):
+        path = tp.quantile_path(wide, labels, intercept="none")
+    (piece,) = path.solutions.pieces
+    nodes = piece.record.nodes
+    across = np.append(0.0, np.linalg.svd(wide[:, 1:])[2][-1])
+    assert np.abs(wide @ across).max() < 1e-12
+    moved = replace(piece.record, nodes=replace(nodes, w=nodes.w + 0.01 * across))
+    wrong = type(piece)(piece.job, piece.data, piece.way, moved)
+    inner = nodes.t[(nodes.t > 0.2) & (nodes.t < 0.8)]  # elsewhere rounding of θ moves w too little
+    assert len(inner)
+    for t in map(float, inner):
+        assert_allclose(wrong.solution(t).w, piece.solution(t).w, rtol=0.0, atol=1e-5)
+
+
 def test_sweeps_find_what_is_read(name):
     path = NODED[name]
     walked = path.solutions
