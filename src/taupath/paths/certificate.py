@@ -223,10 +223,10 @@ def _measure(point: Evaluation, line: Line, t: float, units: Units, least: float
     up, down = upper - theta, theta - lower  # room
     slack, error = point.slacks()
     losses = np.maximum(upper * slack, lower * slack)
-    primal = 0.5 * point.squared + float(losses.sum())
+    half = 0.5 * point.squared
+    primal = half + float(losses.sum())
     usual = usual_slacks(slack, units.typical)
     usual_loss = float(np.maximum(upper * usual, lower * usual).sum())
-    half = 0.5 * point.squared
     if not line.from_zero:  # a shift of all targets must not hide errors
         weight = point.constant_weight
         half += 0.5 * (min(weight, OUTLYING * units.typical) ** 2 - weight**2)
