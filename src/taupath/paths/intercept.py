@@ -22,7 +22,8 @@ SHIFTED = 16.0
 ROUNDED_BY = 8.0 * float(np.finfo(np.float64).eps)
 # It is if one side costs so many times less than the other, or if anything was centred.
 MUCH_LESS = 8.0
-# A change below this part of α is little.
+# What is left of Σ sign_i α_i may go to a free α of which it is at most this part: more would move
+# w visibly if the row is long.
 LITTLE = 1e-9
 # Rows that the medians of columns are taken from; more would not change them much.
 ROWS_FOR_MEDIANS = 1024
