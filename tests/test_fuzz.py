@@ -429,3 +429,9 @@ def test_problems_that_were_wrong_once_are_solved(name):
 @needs_extended_sums
 def test_a_jump_is_not_approached_in_short_steps():
     assert_solved("whole_scale", 3019)
+
+
+@pytest.mark.slow
+@needs_extended_sums
+def test_not_every_event_that_rounding_makes_is_stepped_to():
+    assert_solved("columns_1e8", 503)  # which took minutes

@@ -93,8 +93,8 @@ class Line:
 
     def take(self, order: np.ndarray) -> "Line":
         """Return the same line with its points in another order."""
-        ends = (self.lower0, self.lower1, self.upper0, self.upper1, self.target0, self.target1)
-        return Line(*(end[order] for end in ends), self.typical)
+        ends = ("lower0", "lower1", "upper0", "upper1", "target0", "target1")
+        return replace(self, **{end: getattr(self, end)[order] for end in ends})
 
     def raised(self, by: float) -> "Line":
         """Return the line with targets p_i + by u_i, fixed random u_i in [½, 1)."""
