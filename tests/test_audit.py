@@ -135,6 +135,19 @@ def test_what_is_wrong_is_found_and_nothing_else(name, damage):
     assert len(wrong_intervals(at_one_place, [])) == 1
 
 
+def test_what_is_wrong_only_near_an_end_is_found():
+    """A point becomes free a little too late: most of the interval up to there is right."""
+    read = reader()
+    record = read().record
+    before, kink, after = record.t[:-2], record.t[1:-1], record.t[2:]
+    delay = np.minimum(0.1 * (kink - before), 0.5 * (after - kink))
+    k = 1 + int(np.where(AFTER[record.move[1:-1]] == FREE, delay, 0.0).argmax())
+    t = record.t.copy()
+    t[k] += delay[k - 1]
+    found = wrong_intervals(read(t=t, doubtful=np.full((1, 2), t[k])), [])
+    np.testing.assert_array_equal(found[:, :2], [t[k - 1 : k + 1]])
+
+
 def test_many_intervals_are_looked_at_in_portions(monkeypatch):
     read = reader()
     damaged = read(swapped(read().record)[0], doubtful=ALL_ALONG)
@@ -182,6 +195,17 @@ def test_paths_with_damaged_records_are_mended(name, damage, monkeypatch):
         assert path.kkt_violation(value) < 1e-7, value
     inner = 0.5 * (path.taus[1:] + path.taus[:-1])
     assert_allclose(path.decision_function(X, inner), plain.decision_function(X, inner), atol=1e-6)
+
+
+def test_an_interval_stays_as_it_is_if_nodes_are_no_better():
+    read = reader()
+    damaged = read(swapped(read().record)[0], doubtful=ALL_ALONG)
+    wrong, line, record = wrong_intervals(damaged, []), damaged.line, damaged.record
+    other = replace(line, target0=3.0 * line.target0, target1=3.0 * line.target1)
+    events, nodes = mend(damaged, wrong, Stepper(BoxSolver(damaged.rows), other), 0)
+    assert nodes == []
+    for found, before in zip(events, (record.t, record.index, record.move), strict=True):
+        np.testing.assert_array_equal(found, before)
 
 
 def test_stretches_that_touch_are_mended_one_by_one():

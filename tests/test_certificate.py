@@ -81,6 +81,21 @@ def test_a_shift_of_y_changes_neither_gap_nor_violation(by):
     assert after.kkt > 0.1 * by  # which the old units, of |y|, would hide
 
 
+# the gap is that of rounding such an intercept
+@pytest.mark.filterwarnings("ignore::taupath.InexactPathWarning")
+def test_a_large_intercept_that_costs_something_does_not_hide_errors():
+    """If all targets are shifted, its square is most of the objective."""
+    X, y = regression(4)
+    gaps = []
+    for shift in (2.0**12, 2.0**18):
+        data, job, solution = solved(X, y + shift, "augmented", C=1e6)
+        w = solution.w.copy()
+        w[0] += 1e-4
+        gaps.append(measured(data, job, solution._replace(w=w)).gap)
+    assert min(gaps) > 1e-9
+    assert_allclose(gaps[1], gaps[0], rtol=0.1)
+
+
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_an_outlier_does_not_hide_errors_of_the_others(intercept):
     X, y = regression(1)

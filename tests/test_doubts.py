@@ -70,4 +70,5 @@ def test_commands_say_it_once(looked_at, command_files, tmp_path, capsys):
     assert main(["fit", str(command_files / "iris.csv"), "-o", str(output)]) == 1
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1 and "the certificate does not hold" in said[0]
+    assert "was not written: add --allow-inexact" in said[0]
     assert not output.exists()

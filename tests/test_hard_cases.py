@@ -160,11 +160,10 @@ def test_rows_of_all_sizes(intercept):
 
 
 @pytest.mark.filterwarnings("ignore::taupath.InexactPathWarning")  # beyond what is promised
-@pytest.mark.parametrize("C", [1e7])
-def test_a_smooth_kernel_with_wide_boxes(C):
+def test_a_smooth_kernel_with_wide_boxes():
     """The condition is 2e8: nothing is promised, and the worst gap is at 1 - τ = 8e-15."""
     how = {"kernel": "rbf", "gamma": 0.004355912219313754, "intercept": "free"}
-    path = tp.quantile_path(ON_A_LINE, LABELS_ON_A_LINE, C=C, **how)
+    path = tp.quantile_path(ON_A_LINE, LABELS_ON_A_LINE, C=1e7, **how)
     assert not path.certify().promised
     assert_exact(path, gap=1e-7)
 
@@ -205,9 +204,8 @@ def test_responses_far_from_zero():
         assert abs(primal - dual) <= 1e-9 * primal
 
 
-@pytest.mark.parametrize("seed", [3])
-def test_near_copies_with_a_kernel(seed):
-    rng = np.random.default_rng(seed)
+def test_near_copies_with_a_kernel():
+    rng = np.random.default_rng(3)
     points = rng.integers(-2, 3, (120, 2)).astype(float)
     y = (points @ rng.standard_normal(2) + 2 * rng.standard_normal(120) > 0).astype(int)
     X = points + 1e-10 * rng.standard_normal((120, 2))

@@ -25,9 +25,11 @@ from canonical import Task, assert_optimal, assert_quantile_path, judge
 from platforms import needs_extended_sums
 from real_data import load_dense, slow
 from taupath.paths import kernel_data
+from taupath.paths.kernels import Kernel, low_rank_factor
 
 TAUS = np.array([0.0, 1e-6, 0.05, 0.25, 0.5, 0.65, 0.9, 1.0 - 1e-6, 1.0])
 NAN, INF = float("nan"), float("inf")
+U = 2.0**-53
 
 
 # --- the judge -----------------------------------------------------------------------------------
@@ -130,6 +132,15 @@ def test_linear_is_precomputed_is_a_function(d, intercept, C):
             assert_allclose(other.taus, one.taus, rtol=0, atol=1e-8)
             for tau in TAUS:
                 assert_allclose(other.alpha(tau), one.alpha(tau), rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("far", [0.0, 2.0**12, 2.0**26])
+def test_an_rbf_kernel_does_not_depend_on_the_origin(far):
+    """Steps of 1/64 keep all differences free of rounding."""
+    X = np.random.default_rng(8).integers(-64, 65, (12, 3)) / 64.0
+    exact = np.exp(-0.7 * ((X[:, np.newaxis] - X) ** 2).sum(axis=2))
+    found = Kernel("rbf", gamma=0.7)(X + far, X + far)
+    assert_allclose(found, exact, rtol=1e-14)
 
 
 def test_features_may_be_sparse():
@@ -345,6 +356,42 @@ def test_matrices_of_any_rank_are_certified(name, intercept):
     size = float(K.diagonal().max()) + (1.0 if intercept == "augmented" else 1e-6)
     for C in (0.01 / size, 1.0 / size, 100.0 / size):
         assert_quantile_path(Task(K, y, "precomputed", intercept=intercept), C, at_most=100)
+
+
+@needs_extended_sums
+def test_short_rows_of_low_rank_keep_their_digits_beside_long_ones():
+    rng = np.random.default_rng(34)
+    X = 20.0 * rng.standard_normal((30, 1))
+    K = (X @ X.T + 1.0) ** 3
+    found = low_rank_factor(K.diagonal(), K.__getitem__, 15).astype(np.longdouble)
+    assert found.shape[1] <= 6  # monomials up to the third degree, and what rounding adds
+    lengths = np.sqrt(K.diagonal())
+    assert np.abs(found @ found.T - K).max() > 1e-9  # long rows are rounded
+    assert (np.abs(found @ found.T - K) <= 1e-14 * np.multiply.outer(lengths, lengths)).all()
+
+
+@needs_extended_sums
+# rounding alone takes the gap above 1e-9
+@pytest.mark.filterwarnings("ignore::taupath.InexactPathWarning")
+def test_large_kernels_are_exact_up_to_rounding():
+    rng = np.random.default_rng(9)
+    y = np.arange(20) % 2 * 2 - 1
+    X = 100.0 * (rng.standard_normal((20, 1)) + 0.5 * y[:, np.newaxis])  # rows from 1 to 1e6 long
+    path = taupath.quantile_path(X, y, C=10.0, kernel="poly", degree=3, gamma=1.0, coef0=1.0)
+    found = path.certify(None)
+    assert found.worst_gap <= max(1e-9, 8.0 * U * found.condition)
+
+
+@needs_extended_sums
+def test_a_factor_leaves_nothing_but_rounding():
+    """Also of what is small: with a large C it matters."""
+    sizes = np.array([1.0, 1e-6, 3e-14])
+    vectors = np.linalg.qr(np.random.default_rng(3).standard_normal((8, 3)))[0]
+    B = vectors * np.sqrt(sizes)
+    K = B @ B.T
+    found = low_rank_factor(K.diagonal(), lambda k: K[:, k], 8)
+    assert found is not None and found.shape[1] >= 3
+    assert_allclose(found @ found.T, K, rtol=0.0, atol=1e-15)
 
 
 # --- matrices of a few hundred dimensions ---------------------------------------------------------

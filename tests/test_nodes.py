@@ -13,7 +13,7 @@ from lazily import Lazily
 from noded import PARTS, nodes_in, nodes_of, values_of
 from taupath.engine.box_solver import Solved
 from taupath.engine.record import Node, Nodes, moves_between
-from taupath.engine.status import AFTER, BEFORE, FREE
+from taupath.engine.status import AFTER, BEFORE, FREE, LOWER, UPPER
 from taupath.storage.container import read_container, write_container
 
 pytestmark = pytest.mark.core
@@ -75,6 +75,52 @@ def test_what_is_interpolated_is_the_path_itself(name):
         plain.decision_function(features(name), inner),
         atol=1e-6,
     )
+
+
+def test_nodes_are_solved_for_the_given_targets_where_raised_ones_would_be_seen():
+    for name in ("regression", "rbf regression"):
+        for piece in NODED[name].solutions.pieces:
+            reader, nodes = piece._reader, piece.record.nodes
+            for k, t in enumerate(nodes.t):
+                assert reader.error(reader._at_node(nodes, k), float(t)) < 1e-11
+
+
+@pytest.mark.parametrize(("side", "sign"), [(LOWER, 1.0), (UPPER, -1.0)])
+def test_a_free_point_as_good_as_at_a_bound_and_beyond_its_margin_is_bound(side, sign):
+    (piece,) = NODED["augmented"].solutions.pieces
+    reader, nodes = piece._reader, piece.record.nodes
+    t = float(nodes.t[len(nodes.t) // 2])
+    right = reader.solution(t)
+    slack = reader.rows.products(right.w) - reader.line.target(t)
+    point = int(np.flatnonzero((right.status == side) & (sign * slack > 0.1))[0])
+    for by, settles in ((1e-14, True), (1e-9, False)):
+        status, theta = right.status.copy(), right.theta.copy()
+        status[point] = FREE
+        theta[point] += sign * by * reader.line.width(t)[point]
+        found = reader._settled(right._replace(status=status, theta=theta), t)
+        expected = right if settles else right._replace(status=status, theta=theta)
+        assert_array_equal(found.status, expected.status)
+        assert_array_equal(found.theta, expected.theta)
+        assert_array_equal(found.w, right.w)
+
+
+def test_w_that_is_not_the_sum_of_long_rows_is_noticed():
+    """Though no margin says so: there are fewer rows than columns."""
+    draw = np.random.default_rng(6)
+    wide = np.hstack((np.full((8, 1), 1e10), draw.normal(size=(8, 12))))
+    labels = np.where(np.arange(8) % 2 == 0, 1, -1)
+    with nodes_in(*PARTS):
+        path = tp.quantile_path(wide, labels, intercept="none")
+    (piece,) = path.solutions.pieces
+    nodes = piece.record.nodes
+    across = np.append(0.0, np.linalg.svd(wide[:, 1:])[2][-1])
+    assert np.abs(wide @ across).max() < 1e-12
+    moved = replace(piece.record, nodes=replace(nodes, w=nodes.w + 0.01 * across))
+    wrong = type(piece)(piece.job, piece.data, piece.way, moved)
+    inner = nodes.t[(nodes.t > 0.2) & (nodes.t < 0.8)]  # elsewhere rounding of θ moves w too little
+    assert len(inner)
+    for t in map(float, inner):
+        assert_allclose(wrong.solution(t).w, piece.solution(t).w, rtol=0.0, atol=1e-5)
 
 
 def test_sweeps_find_what_is_read(name):

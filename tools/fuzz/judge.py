@@ -304,7 +304,11 @@ def linear_function(judge: Judge, answer: Answer, theta: np.ndarray) -> Function
     v, terms = signed @ X, np.abs(signed) @ np.abs(X)
     # an error of w counts as much as it moves f, at least
     largest = np.maximum(np.abs(X).max(axis=0), Long(1e-300))
-    off = np.abs(w - v) / (terms + judge.unit / largest)
+    apart = np.abs(w - v)
+    if judge.free:  # Σ s θ = 0, so that each θ takes part in the rounding of all others
+        rounding = 4 * UNIT * np.abs(theta).sum(axis=1)
+        apart = np.maximum(apart - np.multiply.outer(rounding, largest), 0)
+    off = apart / (terms + judge.unit / largest)
     dense = judge.problem.dense.astype(Long)
     size = np.abs(w) @ np.abs(dense).T
     return Function(

@@ -13,7 +13,13 @@ import numpy as np
 
 from taupath._core._rows import Rows
 from taupath.engine.free_set import EXTENDED, FreeSet
-from taupath.engine.problem import TINY, usual_slacks, violations
+from taupath.engine.problem import (
+    TINY,
+    Line,
+    usual_slacks,
+    violations,
+    without_large_constant,
+)
 
 # Steps per sample after which the solver gives up.
 STEPS_PER_SAMPLE = 20
@@ -32,11 +38,17 @@ NO_GAIN, MOST_IDLE = 1e-22, 8
 
 
 class Box(NamedTuple):
-    """Bounds and targets at one t."""
+    """Bounds and targets at one t, and how much targets usually differ."""
 
     lower: np.ndarray
     upper: np.ndarray
     target: np.ndarray
+    typical: float = 1.0
+
+
+def box_at(line: Line, t: float) -> Box:
+    """Return bounds and targets of a line at t."""
+    return Box(line.lower(t), line.upper(t), line.target(t), line.typical)
 
 
 class Solved(NamedTuple):
@@ -172,7 +184,10 @@ class _Descent:
         slack = raw + self.sign * multiplier if self.rows.balanced else raw
         gaps = np.maximum((self.upper - theta) * -slack, (theta - self.lower) * slack)
         squared = max(float(theta @ (raw + box.target)), 0.0)
-        usual = usual_slacks(-slack.astype(float))
+        if not self.rows.balanced and box.lower.any():
+            constant = self.rows.bias * float(self.sign @ theta)
+            squared = max(without_large_constant(squared, constant, box.typical), 0.0)
+        usual = usual_slacks(-slack.astype(float), box.typical)
         loss = float(np.maximum(box.upper * usual, box.lower * usual).sum())
         objective, gap = loss + 0.5 * squared, gaps.sum()
         short = -slack / np.maximum(np.abs(box.target), 1.0)

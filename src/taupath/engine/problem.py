@@ -41,6 +41,7 @@ class Line:
     upper1: np.ndarray
     target0: np.ndarray
     target1: np.ndarray
+    typical: float = 1.0  # how much targets usually differ
 
     def lower(self, t: float) -> np.ndarray:
         """Return l(t)."""
@@ -80,12 +81,20 @@ class Line:
 
     def reversed(self) -> "Line":
         """Return the same line walked from its other end, t → 1 - t."""
-        return Line(self.lower1, self.lower0, self.upper1, self.upper0, self.target1, self.target0)
+        return replace(
+            self,
+            lower0=self.lower1,
+            lower1=self.lower0,
+            upper0=self.upper1,
+            upper1=self.upper0,
+            target0=self.target1,
+            target1=self.target0,
+        )
 
     def take(self, order: np.ndarray) -> "Line":
         """Return the same line with its points in another order."""
-        ends = (self.lower0, self.lower1, self.upper0, self.upper1, self.target0, self.target1)
-        return Line(*(end[order] for end in ends))
+        ends = ("lower0", "lower1", "upper0", "upper1", "target0", "target1")
+        return replace(self, **{end: getattr(self, end)[order] for end in ends})
 
     def raised(self, by: float) -> "Line":
         """Return the line with targets p_i + by u_i, fixed random u_i in [½, 1)."""
@@ -124,7 +133,7 @@ def relative_gap(
 def typical_objective(line: Line, t: float, margin: np.ndarray, squared: float) -> float:
     """Return the primal objective at t, with slacks of outliers cut."""
     lower, upper = line.lower(t), line.upper(t)
-    usual = usual_slacks(line.target(t) - margin)
+    usual = usual_slacks(line.target(t) - margin, line.typical)
     return float(np.maximum(upper * usual, lower * usual).sum()) + 0.5 * squared
 
 
@@ -161,7 +170,16 @@ def violation_at(line: Line, t: float, theta: np.ndarray, margin: np.ndarray) ->
     return largest_violation(theta, line.lower(t), line.upper(t), short, -short)
 
 
-def usual_slacks(short: np.ndarray, typical: float = 1.0) -> np.ndarray:
+def without_large_constant(squared: float, constant: float, typical: float) -> float:
+    """Return ‖w‖² if a large weight of the constant counts as no more than a large slack.
+
+    A shift of all targets of a regression causes such a weight.
+    """
+    weight = abs(constant)
+    return squared + min(weight, OUTLYING * typical) ** 2 - weight**2
+
+
+def usual_slacks(short: np.ndarray, typical: float) -> np.ndarray:
     """Return the slacks, those of outliers cut to OUTLYING typical ones."""
     size = np.abs(short)
     most = OUTLYING * typical

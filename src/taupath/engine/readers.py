@@ -1,4 +1,4 @@
-"""What several threads may read at a time, and a process that was forked meanwhile, too."""
+"""Locks for what several threads read at a time; a process forked meanwhile gets new ones."""
 
 import os
 import threading

@@ -4,11 +4,10 @@ import numpy as np
 
 from taupath._core._replay import Replay
 from taupath._core._rows import Rows
-from taupath.engine.box_solver import Box, BoxSolver
+from taupath.engine.box_solver import BoxSolver, box_at
 from taupath.engine.problem import (
     AT_BOUND,
     INVISIBLE,
-    OUTLYING,
     TINY,
     VANISHING,
     Line,
@@ -16,6 +15,7 @@ from taupath.engine.problem import (
     relative_gap,
     typical_objective,
     violation_at,
+    without_large_constant,
 )
 from taupath.engine.readers import made_once
 from taupath.engine.record import Nodes, Record, Solution
@@ -89,7 +89,7 @@ class Reader:
 
     def _solved_anew(self, line: Line, t: float, near: Solution) -> Solution:
         """Return the solution at t on its own, from one nearby: slow, and always the same."""
-        box = Box(line.lower(t), line.upper(t), line.target(t))
+        box = box_at(line, t)
         theta = np.nan_to_num(near.theta)
         return rounded(BoxSolver(self.rows).solve(box, theta, SOLVED_TO), box)
 
@@ -261,15 +261,10 @@ class Reader:
     def margins(
         self, theta: np.ndarray, w: np.ndarray, multiplier: float
     ) -> tuple[np.ndarray, float]:
-        """Return all <z_i, w>, and the squared length of w without the multiplier's part.
-
-        A large weight of the intercept of a regression, which a shift of all targets causes,
-        counts as no more than a large slack.
-        """
+        """Return all <z_i, w>, and the squared length of w without the multiplier's part."""
         margin = self.rows.products(w)
         total = float(self.rows.signs @ theta)
         squared = float(theta @ margin) - (multiplier * total if self.rows.balanced else 0.0)
         if not (self.rows.balanced or self.given.from_zero):
-            weight = abs(self.rows.bias * total)
-            squared += min(weight, OUTLYING) ** 2 - weight**2
+            squared = without_large_constant(squared, self.rows.bias * total, self.given.typical)
         return margin, max(squared, 0.0)

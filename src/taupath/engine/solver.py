@@ -70,9 +70,7 @@ COUNTED = (
     "sum_free",
     "max_free",
 )
-
-
-# Free points and θ of a state of which only t and the index sets matter.
+# Free points and θ of a state that has none, or of which only t and the index sets matter.
 EMPTY = np.zeros(0, dtype=np.int32), np.zeros(0)
 
 
@@ -219,8 +217,7 @@ class _Solver:
         """Return the solution at t = 0 by letting the targets rise from below zero."""
         n = self.rows.n_rows
         first = -np.random.default_rng(RISE_SEED).uniform(0.5, 1.0, n)
-        free = np.zeros(0, dtype=np.int32)
-        nothing = State(0.0, np.full(n, LOWER, dtype=np.int8), free, np.zeros(0))
+        nothing = State(0.0, np.full(n, LOWER, dtype=np.int8), *EMPTY)
         rising = rising_targets(line, 0.0, first)
         return self._walk(rising, nothing, 1.0, [], "start_events")._replace(t=0.0)
 

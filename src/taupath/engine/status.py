@@ -16,7 +16,7 @@ FREE_TO_UPPER = 3
 BEFORE = np.array([LOWER, UPPER, FREE, FREE, LOWER, UPPER], dtype=np.int8)
 AFTER = np.array([FREE, FREE, LOWER, UPPER, UPPER, LOWER], dtype=np.int8)
 
-# What rounding does to θ at most if it is computed in some operations, as part of it.
+# The relative error of a θ that is computed in a few operations is at most this.
 ROUNDING = 2e-15
 
 
@@ -27,7 +27,10 @@ def sides_of(
     if_empty: np.ndarray,
     rounding: float = 0.0,
 ) -> np.ndarray:
-    """Return the index sets by θ: free is what is inside its box. An empty box does not tell."""
+    """Return the index sets by θ: free is what is inside its box. An empty box does not tell.
+
+    A θ within `rounding` of a bound, as part of the bound, is at it.
+    """
     nearer = np.where(2.0 * theta > lower + upper, UPPER, LOWER)
     above = theta > lower + rounding * np.abs(lower)
     inside = above & (theta < upper - rounding * np.abs(upper))

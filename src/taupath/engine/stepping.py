@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from taupath.engine.box_solver import Box, BoxSolver, Solved
+from taupath.engine.box_solver import Box, BoxSolver, Solved, box_at
 from taupath.engine.problem import Line, nearly_nothing
 from taupath.engine.record import Solution
 from taupath.engine.status import FREE, LOWER, UPPER, sides_of
@@ -25,8 +25,8 @@ SHORTEST_INTERVAL = 1e-30
 # A step goes to the next event, or over it if that is nearer than so many times the last step.
 LONGER = 2.0
 # Steps below this part of what is left, or to events that are none, come from rounding if there are
-# more than so many in a row.
-SHORT, MOST_VAIN = 1e-6, 4
+# more than so many in a row. After so many of them in a row, no event is stepped to any more.
+SHORT, MOST_VAIN, FAR_TOO_MANY = 1e-6, 4, 16
 # An event nearer than this part of t is due at once: nodes are solved to so many digits only.
 DUE = 1e-12
 # How often index sets are changed where events are due at once.
@@ -52,7 +52,7 @@ class Stepper:
 
     def box(self, t: float) -> Box:
         """Return bounds and targets at t."""
-        return Box(self.line.lower(t), self.line.upper(t), self.line.target(t))
+        return box_at(self.line, t)
 
     def solve(self, t: float, theta: np.ndarray) -> Solved:
         """Return the solution at t, from a θ nearby."""
@@ -64,6 +64,7 @@ class Stepper:
         yield t, here
         ahead: list[tuple[float, Solved]] = []  # what is solved already, the nearest one last
         stride, vain = 0.0, 0  # the last step, and how many in a row led nowhere
+        by_events = True
         while t < end:
             motion = self._motion(t, here, 1.0)
             if not ahead:
@@ -71,9 +72,8 @@ class Stepper:
                 ahead.append((far, self.solve(far, self._moved(motion, far))))
             tries = 0
             while not self._fits(t, here, *ahead[-1]) and ahead[-1][0] > _next(t):
-                ahead.append(
-                    self._nearer(motion, *ahead[-1], tries, LONGER * stride * (vain > MOST_VAIN))
-                )
+                least = LONGER * stride if vain > MOST_VAIN or not by_events else 0.0
+                ahead.append(self._nearer(motion, *ahead[-1], tries, least))
                 tries += 1
             while len(ahead) > 1 and self._fits(t, here, *ahead[-2]):
                 ahead.pop()  # the next one is near enough
@@ -81,6 +81,7 @@ class Stepper:
             before, after = status_of(here, self.box(t)), status_of(found, self.box(there))
             short = there - t < SHORT * (end - t)
             vain = vain + 1 if short or (before == after).all() else 0
+            by_events = by_events and vain < FAR_TOO_MANY
             stride, t, here = there - t, there, found
             yield t, here
 

@@ -1,4 +1,4 @@
-"""A look at what a walk had difficulties with: who fits is warned of what could not be mended."""
+"""After a walk that met difficulties: check the solutions there, and warn if they are inexact."""
 
 import warnings
 
@@ -19,7 +19,7 @@ def warn_of_inexact(walked: Walked) -> None:
     Where it met none nothing is looked at: `certify` does that.
     """
     doubtful = walked.doubtful
-    if doubtful is None or len(doubtful) == 0 or walked.data.indefinite:  # of that it is warned
+    if doubtful is None or len(doubtful) == 0 or walked.data.indefinite:  # warned of elsewhere
         return
     points, *_ = where_to_check(walked.kinks, 2, doubtful)
     chosen = np.linspace(0, len(points) - 1, min(len(points), MOST_LOOKED_AT)).astype(int)

@@ -21,6 +21,7 @@ from taupath.engine.problem import (
     Line,
     largest_violation,
     usual_slacks,
+    without_large_constant,
 )
 from taupath.engine.tolerances import EXACT_GAP, EXACT_KKT
 from taupath.paths.evaluation import EPS, Evaluation
@@ -223,14 +224,13 @@ def _measure(point: Evaluation, line: Line, t: float, units: Units, least: float
     up, down = upper - theta, theta - lower  # room
     slack, error = point.slacks()
     losses = np.maximum(upper * slack, lower * slack)
-    primal = 0.5 * point.squared + float(losses.sum())
+    squared = point.squared
+    primal = 0.5 * squared + float(losses.sum())
     usual = usual_slacks(slack, units.typical)
     usual_loss = float(np.maximum(upper * usual, lower * usual).sum())
-    half = 0.5 * point.squared
     if not line.from_zero:  # a shift of all targets must not hide errors
-        weight = point.constant_weight
-        half += 0.5 * (min(weight, OUTLYING * units.typical) ** 2 - weight**2)
-    scale = max(half + usual_loss, least, TINY)
+        squared = without_large_constant(squared, point.constant_weight, units.typical)
+    scale = max(0.5 * squared + usual_loss, least, TINY)
 
     # samples that are not clearly on the right side of the margin
     lost = _lost(up, down, slack, error)

@@ -227,7 +227,8 @@ class KernelEvaluation(Evaluation):
     """With w = Σ θ_i z_i, whose margins follow from θ by the kernel matrix, as it is in doubles.
 
     `times` returns the matrix times a vector, `rows` some of its rows, and `magnitude` an upper
-    bound of Σ_j |k(x_i, x_j) a_j| for given |a_j|.
+    bound of Σ_j |k(x_i, x_j) a_j| for given |a_j|. `by_vectors` says whether the walk was one with
+    vectors whose inner products are the matrix, up to rounding.
     """
 
     def __init__(
@@ -242,9 +243,10 @@ class KernelEvaluation(Evaluation):
         times: Callable[[np.ndarray], np.ndarray],
         rows: Callable[[Any, Any], np.ndarray],
         magnitude: Callable[[np.ndarray], np.ndarray],
+        by_vectors: bool,
     ) -> None:
         super().__init__(theta, sign, target, constant, free)
-        self._rows, self._magnitude = rows, magnitude
+        self._rows, self._magnitude, self._by_vectors = rows, magnitude, by_vectors
         self._signed = sign * theta
         self._support = np.flatnonzero(theta)
         self._times, self._bias, self._diagonal = times, 0.0 if free else bias, diagonal
@@ -290,7 +292,12 @@ class KernelEvaluation(Evaluation):
         return 0.0
 
     def sizes(self, members: np.ndarray, inside: np.ndarray) -> np.ndarray:
-        """Return Σ |k(x_i, x_j) θ_j| over θ inside their boxes, + |b| if it is not free."""
+        """Return Σ |k(x_i, x_j) θ_j| over θ inside their boxes, + |b| if it is not free.
+
+        Of vectors, all terms of all inner products are rounded: at most Σ ‖z_i‖ ‖z_j‖ |θ_j|.
+        """
+        if self._by_vectors:
+            return self.rough_sizes(members, inside)
         columns = np.flatnonzero(inside)
         size = np.abs(self.theta[columns])
         found = [np.abs(rows) @ size for _, rows in self._blocks(members, columns)]
@@ -298,5 +305,8 @@ class KernelEvaluation(Evaluation):
 
     def rough_sizes(self, members: np.ndarray, inside: np.ndarray) -> np.ndarray:
         """Return upper bounds of `sizes` that cost little."""
-        size = self._magnitude(np.abs(self.theta) * inside)
+        if self._by_vectors:
+            size = self.lengths * float(np.abs(self.theta) @ self.lengths)
+        else:
+            size = self._magnitude(np.abs(self.theta) * inside)
         return np.asarray(size[members] + self._other_constant)

@@ -22,6 +22,9 @@ SHIFTED = 16.0
 ROUNDED_BY = 8.0 * float(np.finfo(np.float64).eps)
 # It is if one side costs so many times less than the other, or if anything was centred.
 MUCH_LESS = 8.0
+# What is left of Σ sign_i α_i may go to a free α of which it is at most this part: more would move
+# w visibly if the row is long.
+LITTLE = 1e-9
 # Rows that the medians of columns are taken from; more would not change them much.
 ROWS_FOR_MEDIANS = 1024
 
@@ -182,10 +185,11 @@ def restore_balance(
     """Change free α so that Σ sign_i α_i = 0, to the last digit where one of them has room for it.
 
     The largest free α takes the most, whose rounding is the largest anyway. The smallest one takes
-    the rest, since its digits are the finest. If the sum is off by rounding only, neither may move
-    w by more than rounding does, as one with a long row would: `lengths` are those of the rows.
+    the rest, since its digits are the finest, if that is little even for it. If the sum is off by
+    rounding only, neither may move w by more than rounding does, as one with a long row would:
+    `lengths` are those of the rows.
     """
-    for pick, roundings in ((np.argmax, len(alpha)), (np.argmin, 2)):
+    for pick, roundings, part in ((np.argmax, len(alpha), 1.0), (np.argmin, 2, LITTLE)):
         excess = math.fsum(sign * alpha)
         down = sign * excess > 0.0  # towards the lower bound
         able = free & (np.where(down, alpha - lower, upper - alpha) >= abs(excess))
@@ -193,7 +197,7 @@ def restore_balance(
         if abs(excess) <= unit.sum():
             usual = unit.max() * np.median(lengths)
             moved = roundings * (unit * lengths)[free].max(initial=usual)
-            able &= abs(excess) * lengths <= moved
+            able &= (abs(excess) * lengths <= moved) & (abs(excess) <= part * np.abs(alpha))
         some = np.flatnonzero(able)
         if excess == 0.0 or len(some) == 0:
             return

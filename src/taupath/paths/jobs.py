@@ -247,7 +247,8 @@ class QuantileRegression(Job):
         target = data.target - way.centre
         target = (-target if way.turned else target) / way.unit
         in_units = replace(self, C=self.C / way.unit)
-        return in_units.boxes.line(data.responses._replace(target=target)).reversed()
+        line = in_units.boxes.line(data.responses._replace(target=target)).reversed()
+        return replace(line, typical=min(data.units.typical / way.unit, 1.0) or 1.0)
 
     def alpha_scale(self, n_samples: int, value: float) -> float:
         """Return 1."""

@@ -76,7 +76,7 @@ class KernelData(TrainingData):
     @made_once
     def constant(self) -> Intercept:
         """The free intercept."""
-        return free_intercept(self.diagonal.mean())
+        return free_intercept(float(np.median(self.diagonal)))
 
     @made_once
     def matrix(self) -> np.ndarray:
@@ -267,6 +267,7 @@ class KernelData(TrainingData):
             self.times,
             self._rows_of,
             self._magnitude,
+            not self.rows.dual,
         )
 
     def _rows_of(self, members: np.ndarray, columns: np.ndarray) -> np.ndarray:

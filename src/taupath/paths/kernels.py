@@ -20,9 +20,9 @@ KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
 ASYMMETRY = 1e-10
 # Rows at a time that are compared with columns, so that the difference stays small in memory.
 KERNEL_BLOCK = 256
-# A factorisation is complete when no diagonal entry is larger than this part of the largest one:
-# some five units of rounding, below which pivots are noise. Margins are off by what is left times
-# Σ |θ_i|, which can be 1e6.
+# A factorisation is complete when of no diagonal entry more than this part is left: some five units
+# of rounding, below which pivots are noise. Margins are off by what is left times Σ |θ_i|, which
+# can be 1e6.
 NOTHING_LEFT = 1e-15
 # It is given up if more than MUCH_LEFT remains after SOME_COLUMNS columns: a kernel of low rank has
 # lost more by then, and a failed factorisation of a few hundred columns costs time for nothing.
@@ -230,13 +230,13 @@ def low_rank_factor(
     extended precision, that gives up early if too much is left after SOME_COLUMNS columns.
     """
     left = diagonal.astype(np.longdouble)
-    largest = max(float(left.max()), SMALLEST)
+    size = np.maximum(left, SMALLEST)
     B = np.zeros((len(diagonal), most), dtype=np.longdouble)
     for k in range(most + 1):
-        pivot = int(left.argmax())
-        if left[pivot] <= NOTHING_LEFT * largest:
+        pivot = int((left / size).argmax())
+        if left[pivot] <= NOTHING_LEFT * size[pivot]:
             return np.ascontiguousarray(B[:, : max(k, 1)], dtype=np.float64)
-        if k == most or (k == SOME_COLUMNS and left[pivot] > MUCH_LEFT * largest):
+        if k == most or (k == SOME_COLUMNS and left[pivot] > MUCH_LEFT * size[pivot]):
             return None
         B[:, k] = (column(pivot) - B[:, :k] @ B[pivot, :k]) / np.sqrt(left[pivot])
         left -= B[:, k] ** 2
