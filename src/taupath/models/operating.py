@@ -10,7 +10,8 @@ from taupath.estimators.pipelines import last_step, pos_label_of
 from taupath.models.model import Model
 from taupath.outcomes.held_out import Outcomes, outcomes_of
 from taupath.outcomes.inputs import check_binary_classifier, positive_probability
-from taupath.outcomes.operating import OperatingPoint, Promises, find_operating_point
+from taupath.outcomes.operating import OperatingPoint, find_operating_point
+from taupath.outcomes.promises import Promises
 from taupath.outcomes.rates import changes_of_probabilities
 from taupath.validation import UNIT_INTERVAL, check_known_labels, find_labels
 
