@@ -14,6 +14,7 @@ from taupath.outcomes.bounds import (
     PRECISION_TAUS,
     _parts_of_delta,
     most_mistakes,
+    p_values_of,
     precise,
     rows_needed,
     upper_bound,
@@ -147,6 +148,36 @@ def test_rows_that_change_more_than_once_count_at_every_tau_in_between():
     assert rows.positive_at(0.3).tolist() == [False, False, True, False]
     assert rows.positive_at(0.6).tolist() == [True, False, True, True]
     assert rows.positive_at(0.7).tolist() == [True, False, True, True]
+
+
+def test_promises_count_rows_that_change_more_than_once_on_the_safe_side():
+    # row k is positive up to k / 100, and again from 0.5 + k / 100 to 0.6 + k / 100
+    n = 20
+    k = np.arange(1, n + 1)
+    who = np.repeat(np.arange(n), 3)
+    when = np.column_stack((k / 100, 0.5 + k / 100, 0.6 + k / 100)).ravel()
+    changes = Changes(np.ones(n, bool), who, when, np.tile([-1, 1, -1], n))
+    for positive, promise in ((True, {"min_recall": 0.7}), (False, {"max_fpr": 0.3})):
+        outcomes = Outcomes(np.full(n, positive), (0.0, 1.0), changes)
+        tau = find_operating_point(outcomes, Promises.checked(**promise)).tau
+        assert (0.02 < tau < 0.03) if positive else (0.78 < tau < 0.79)
+
+
+def test_p_values_of_precision_are_binomial():
+    right, alarms = np.array([0.0, 1.0, 7.0, 10.0, 0.0]), np.array([5.0, 1.0, 9.0, 10.0, 0.0])
+    wanted = [binom.sf(k - 1, n, 0.8) for k, n in zip(right, alarms, strict=True)]
+    assert p_values_of(right, alarms, 0.8) == pytest.approx(wanted, rel=1e-12)
+    assert p_values_of(right, alarms, 0.8)[[0, 4]].tolist() == [1.0, 1.0]
+
+
+def test_of_two_promises_about_alarms_the_stricter_one_decides():
+    scores, truth = np.arange(100) / 100, np.arange(100) % 2
+    for fpr, alarms in ((0.2, 0.5), (0.5, 0.2)):
+        point = point_of(scores, truth, max_fpr=fpr, max_alarms_per=alarms)
+        one = point_of(scores, truth, max_fpr=fpr, delta=0.025)
+        other = point_of(scores, truth, max_alarms_per=alarms, delta=0.025)
+        assert one.tau != other.tau
+        assert point.tau == max(one.tau, other.tau)
 
 
 def test_two_promises_share_delta_and_hold_together():
