@@ -213,8 +213,9 @@ def measure(name: str, divisions: int, draws: int, n_rows: int, delta: float) ->
         proba, later = model.predict_proba(X_later)[:, 1], drawing.outcomes.rates()
         for draw in range(draws):
             rows = rng.integers(len(y_later), size=n_rows)
+            outcomes = drawing.of(rows)
             for promise in PROMISES:
-                found = operated(drawing.of(rows), promise, delta, later)
+                found = operated(outcomes, promise, delta, later)
                 none[promise] += found is None
                 broken[promise]["operate"].append(found is not None and not kept(promise, found))
                 gain[promise]["operate"].append(0.0 if found is None else gained(promise, found))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from taupath.estimators.classifier import QuantileSVC
-from taupath.estimators.fingerprints import WORTH_SAYING, share_seen
+from taupath.estimators.fingerprints import share_seen
 from taupath.estimators.pipelines import last_step, pos_label_of
 from taupath.models.model import Model
 from taupath.outcomes.held_out import Outcomes, outcomes_of
@@ -128,10 +128,10 @@ def operate(
         raise ValueError("y is missing: the labels of the rows of X are needed")
     outcomes = _outcomes(estimator, X, y)
     share = share_seen(estimator, X)
-    if share is not None and share >= WORTH_SAYING:
+    if share is not None and share > 0.0:
         other = " with other rows, or without any" if _has_held_out(model) else " with other rows"
         raise ValueError(
-            f"{100.0 * share:.0f} % of these rows were used to train the model: promises can only "
+            f"{100.0 * share:.3g} % of these rows were used to train the model: promises can only "
             f"be made on rows that it has not seen; use operate{other}"
         )
     return find_operating_point(outcomes, promises, note=UNCHECKED if share is None else "")
