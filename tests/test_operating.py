@@ -336,7 +336,9 @@ def test_with_too_few_rows_it_is_said_how_many_are_needed(promise, needed, what)
 
 def test_a_promise_that_no_tau_keeps_is_refused():
     all_alike = np.ones(200)
-    with pytest.raises(NoOperatingPoint, match="too many rows are flagged at every τ below 1"):
+    with pytest.raises(
+        NoOperatingPoint, match="too many negative rows are flagged at every τ below 1"
+    ):
         point_of(all_alike, np.arange(200) % 2, max_fpr=0.1)
     with pytest.raises(NoOperatingPoint, match="too many positive rows are missed at every τ"):
         point_of(0.0 * all_alike, np.arange(200) % 2, min_recall=0.9)

@@ -140,16 +140,20 @@ def operate(
 def _outcomes(estimator: Any, X: Any, y: Any) -> Outcomes:
     """Return the decisions about some rows at every τ, and the truth."""
     model, before = last_step(estimator)
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
-    labels, present = find_labels(y, n)
-    check_known_labels(present, estimator.classes_)
     if isinstance(model, QuantileSVC):
         for step in before:
             X = step.transform(X)
-        return outcomes_of(model, X, labels)
+        n_rows = model._check_new(X).shape[0]
+        return outcomes_of(model, X, _labels(estimator, y, n_rows))
     proba = positive_probability(estimator, X)
-    positive = labels == pos_label_of(estimator)
+    positive = _labels(estimator, y, len(proba)) == pos_label_of(estimator)
     return Outcomes(positive, UNIT_INTERVAL, changes_of_probabilities(proba))
+
+
+def _labels(estimator: Any, y: Any, n_rows: int) -> np.ndarray:
+    labels, present = find_labels(y, n_rows)
+    check_known_labels(present, estimator.classes_)
+    return labels
 
 
 def _inner(model: Any) -> Any:

@@ -157,24 +157,26 @@ def _allowed(rows: _Rows, promises: Promises) -> _Allowed:
     """Return the τ at which all promises hold; each promise has its share of delta."""
     delta, truth = promises.each_delta, rows.truth
     above, up_to, some = -inf, inf, None
-    if promises.max_fpr is not None:
-        scores = -rows.last[~truth]
-        above = -_threshold(scores, promises.max_fpr, delta, "max_fpr", "negative rows")
-    if promises.max_alarms is not None:
-        own = -_threshold(-rows.last, promises.max_alarms, delta, "max_alarms_per", "rows")
-        above = max(above, own)
+    for name, share, whose, what in (
+        ("max_fpr", promises.max_fpr, ~truth, "negative rows"),
+        ("max_alarms_per", promises.max_alarms, slice(None), "rows"),
+    ):
+        if share is not None:
+            own = -_threshold(-rows.last[whose], share, delta, name, what)
+            if own >= rows.walked[1]:
+                raise NoOperatingPoint(
+                    f"{name}: too many {what} are flagged at every τ below {rows.walked[1]:g}; "
+                    "promise less"
+                )
+            above = max(above, own)
     if promises.min_recall is not None:
         share = 1.0 - promises.min_recall
         up_to = _threshold(rows.until[truth], share, delta, "min_recall", "positive rows")
-    if above >= rows.walked[1]:
-        raise NoOperatingPoint(
-            f"too many rows are flagged at every τ below {rows.walked[1]:g}: no τ keeps the promise"
-        )
-    if up_to <= rows.walked[0]:
-        raise NoOperatingPoint(
-            f"too many positive rows are missed at every τ above {rows.walked[0]:g}: no τ keeps "
-            "the promise"
-        )
+        if up_to <= rows.walked[0]:
+            raise NoOperatingPoint(
+                "min_recall: too many positive rows are missed at every τ above "
+                f"{rows.walked[0]:g}; promise less"
+            )
     if promises.min_precision is not None:
         some = _precise_taus(rows, promises.min_precision, delta)
     return _Allowed(above, up_to, some)
