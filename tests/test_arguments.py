@@ -73,6 +73,12 @@ RIGHT: dict[str, set[str]] = {
     "cv": {"None"},
     "cost_fp": NUMBER | {"huge"},
     "cost_fn": NUMBER | {"huge"},
+    "max_fpr": NUMBER,
+    "min_recall": NUMBER,
+    "min_precision": NUMBER,
+    "max_alarms_per": NUMBER,
+    "abstain": NUMBER,
+    "delta": NUMBER,
 }
 # Of a number y that distributions are compared with.
 RIGHT_LEVELS = RIGHT["level"] - {"True"}
@@ -197,7 +203,10 @@ def test_methods_of_estimators(name):
     labels = TARGET if isinstance(estimator, taupath.QuantileSVR) else LABEL
     found = []
     for method in methods(type(estimator)):
-        if method in ("save", "predict_log_proba") or (name, method) == ("at one tau", "fit"):
+        if method in ("save", "predict_log_proba", "operate") or (name, method) == (
+            "at one tau",
+            "fit",
+        ):
             continue
         call = getattr(estimator, method)
         if method == "fit":
@@ -226,6 +235,23 @@ def test_methods_of_estimators(name):
         wrong = complaints(call, given, right)
         found += [f"{method}: {each}" for each in wrong if not each.startswith("cost_f")]
     assert found == []
+
+
+@pytest.mark.parametrize("promise", [{"max_fpr": 0.4}, {"abstain": 0.1}])
+def test_operating_points(promise):
+    model, new = ESTIMATORS["QuantileSVC"], X + 0.1
+    names = inspect.signature(taupath.operate).parameters
+
+    def operate(**given: Any) -> Any:
+        return taupath.operate(model, **given)
+
+    asked = [one for each, one in names.items() if each != "model"]
+    if "abstain" not in promise:  # which the costs go with
+        asked = [one for one in asked if not one.name.startswith("cost_")]
+    operate.__signature__ = inspect.Signature(asked)
+    given = {"X": new, "y": LABEL, "delta": 0.3, **promise}
+    assert operate(**given).guaranteed
+    assert list(complaints(operate, given, set())) == []
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

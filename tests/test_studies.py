@@ -383,3 +383,42 @@ def test_coverage_of_made_up_data(study, monkeypatch):
     assert all(0.5 < share <= 1.0 for share in row.coverage.values())
     assert any("noise" in line for line in coverage.report([row], {}))
     assert json.loads(coverage.as_json([row], {}))["rows"][0]["crossings"] == 0
+
+
+# -- operating points ------------------------------------------------------------------------------
+
+
+def test_rows_that_are_drawn_keep_all_their_changes(study):
+    operating = study("operating")
+    begin = np.array([True, False, True])
+    who, when, change = np.array([0, 2, 2, 2]), np.array([0.3, 0.2, 0.5, 0.7]), [-1, -1, 1, -1]
+    changes = operating.Changes(begin, who, when, np.array(change))
+    truth = np.array([True, False, False])
+    drawing = operating.Drawing(operating.Outcomes(truth, (0.0, 1.0), changes))
+    rows = np.array([2, 0, 2, 1])
+    drawn = drawing.of(rows)
+    assert drawn.truth.tolist() == [False, True, False, False]
+    wanted = np.array([1.0 - 0.3 - 0.3, 0.3, 1.0 - 0.3 - 0.3, 0.0])
+    assert_allclose(drawn.probabilities()[:, 1], wanted)
+    assert_allclose(drawing.of(np.arange(3)).rates().at(np.array([0.1, 0.6])), [[1, 0], [1, 1]])
+
+
+def test_the_rival_keeps_a_promise_on_the_rows_that_it_sees(study):
+    operating = study("operating")
+    rng = np.random.default_rng(9)
+    truth = rng.uniform(size=400) < 0.5
+    proba = np.clip(0.25 + 0.5 * truth + rng.normal(scale=0.2, size=400), 0.0, 1.0)
+    for promise in operating.PROMISES:
+        found = operating.rates(truth, proba >= operating.tuned_threshold(promise, proba, truth))
+        assert operating.kept(promise, found) and operating.gained(promise, found) > 0.3
+
+
+def test_promises_on_simulated_data(study, monkeypatch):
+    operating = study("operating")
+    monkeypatch.setattr(operating, "MET_LATER", 300)
+    rows = operating.measure("logistic", 1, 20, 200, 0.2)
+    assert [row.promise for row in rows] == list(operating.PROMISES)
+    assert all(row.draws == 20 and row.broken["operate"] <= 0.5 for row in rows)
+    assert 0.2 < rows[0].gain["operate"] < 0.9
+    assert any("logistic" in line for line in operating.report(rows, 0.2, {}))
+    assert len(json.loads(operating.as_json(rows, {}))["rows"]) == 3

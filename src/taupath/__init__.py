@@ -16,12 +16,15 @@ if TYPE_CHECKING:
         IndefiniteKernelWarning,
         InexactPathWarning,
         ModelFileError,
+        NoOperatingPoint,
         WalkFailed,
     )
     from taupath.fitting.classification import quantile_path, regularization_path
     from taupath.fitting.regression import quantile_regression_path
     from taupath.models.evaluation import evaluate
     from taupath.models.model import Model
+    from taupath.models.operating import operate
+    from taupath.outcomes.operating import OperatingPoint
     from taupath.paths.certificate import Certificate
     from taupath.paths.path import SolutionPath
     from taupath.storage import load, save
@@ -38,6 +41,8 @@ _HOMES = {
     "InexactPathWarning": "exceptions",
     "Model": "models.model",
     "ModelFileError": "exceptions",
+    "NoOperatingPoint": "exceptions",
+    "OperatingPoint": "outcomes.operating",
     "QuantileSVC": "estimators.classifier",
     "QuantileSVCCV": "estimators.selection",
     "QuantileSVR": "estimators.regressor",
@@ -46,6 +51,7 @@ _HOMES = {
     "evaluate": "models.evaluation",
     "load": "storage",
     "make_cost_scorer": "estimators.scoring",
+    "operate": "models.operating",
     "quantile_path": "fitting.classification",
     "quantile_regression_path": "fitting.regression",
     "regularization_path": "fitting.classification",
@@ -60,6 +66,8 @@ __all__ = [
     "InexactPathWarning",
     "Model",
     "ModelFileError",
+    "NoOperatingPoint",
+    "OperatingPoint",
     "QuantileSVC",
     "QuantileSVCCV",
     "QuantileSVR",
@@ -69,6 +77,7 @@ __all__ = [
     "evaluate",
     "load",
     "make_cost_scorer",
+    "operate",
     "quantile_path",
     "quantile_regression_path",
     "regularization_path",
@@ -101,7 +110,13 @@ def _simplify(*arguments: Any) -> Any:
     return simplify(*arguments)
 
 
-_upward.provide(save=_save, simplify=_simplify)
+def _operate(*arguments: Any, **promises: Any) -> Any:
+    from taupath.models.operating import operate
+
+    return operate(*arguments, **promises)
+
+
+_upward.provide(save=_save, simplify=_simplify, operate=_operate)
 
 
 def __dir__() -> list[str]:

@@ -52,5 +52,21 @@ class ModelFileError(ValueError):
     """A file is not a model file, is damaged, or was written by a later version."""
 
 
+class NoOperatingPoint(ValueError):
+    """No τ keeps the promises that were asked for.
+
+    Parameters
+    ----------
+    reason : str
+        Why.
+    rows_needed : int, optional
+        If there are too few rows: how many of those that the promise is about are needed at least.
+    """
+
+    def __init__(self, reason: str, rows_needed: int | None = None) -> None:
+        super().__init__(reason)
+        self.rows_needed = rows_needed
+
+
 class ClusterFailed(RuntimeError):
     """A Dask cluster is gone, or no longer answers."""

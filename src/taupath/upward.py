@@ -1,4 +1,4 @@
-"""Methods of lower rooms whose work is done in a room above: `save` and `simplify`.
+"""Methods of lower rooms whose work is done in a room above: `save`, `simplify` and `operate`.
 
 A room must not import those above it, and a path or an estimator must have these methods all the
 same. The package's `__init__`, which is above every room, says which functions do the work.
@@ -23,3 +23,8 @@ def save(model: Any, file: Any, data: bool | None = None) -> None:
 def simplify(path: Any, tol: float) -> Any:
     """Return a path with fewer nodes, see `taupath.approximate.simplify.simplify`."""
     return _work["simplify"](path, tol)
+
+
+def operate(model: Any, X: Any, y: Any, promises: dict[str, Any]) -> Any:
+    """Return an operating point, see `taupath.operate`."""
+    return _work["operate"](model, X, y, **promises)

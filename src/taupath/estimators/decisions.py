@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from taupath import upward
 from taupath.estimators.base import PathEstimator
 from taupath.estimators.constant_decisions import ConstantDecisions
 from taupath.estimators.costs import (
@@ -306,6 +307,28 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         for (i, j), p in zip(combinations(range(k), 2), positive, strict=True):
             pairwise[:, j, i], pairwise[:, i, j] = p, 1.0 - p
         return couple_pairs(pairwise)
+
+    # -- operating points ----------------------------------------------------------------------
+
+    def operate(self, X: Any = None, y: Any = None, **promises: Any) -> Any:
+        """Return the τ at which a promise about new samples holds. Two classes only.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), optional
+            Samples that the model was not trained on.
+        y : array-like of shape (n_samples,), optional
+            Their labels.
+        **promises
+            ``max_fpr``, ``min_recall``, ``min_precision``, ``max_alarms_per``, ``abstain`` and
+            ``delta``, as in `taupath.operate`.
+
+        Returns
+        -------
+        OperatingPoint
+        """
+        check_is_fitted(self)
+        return upward.operate(self, X, y, promises)
 
     # -- a single τ ----------------------------------------------------------------------------
 

@@ -273,6 +273,27 @@ class Model:
         given = self._in_its_terms(given, table)
         return float(self.estimator.score(features, truth, sample_weight, **given))
 
+    @_if_it_can
+    def operate(self, X: Any = None, y: Any = None, **promises: Any) -> Any:
+        """Return the τ at which a promise about new rows holds, see `taupath.operate`.
+
+        Parameters
+        ----------
+        X : data frame, dict of columns, or file name, optional
+            Rows that the model was not trained on. Without it, the rows that were held out when
+            the model was trained, if there are any.
+        y : array-like of shape (n_samples,), optional
+            Labels as the file had them. By default the target column of X.
+        **promises
+            ``max_fpr``, ``min_recall``, ``min_precision``, ``max_alarms_per``, ``abstain`` and
+            ``delta``, as in `taupath.operate`.
+
+        Returns
+        -------
+        OperatingPoint
+        """
+        return upward.operate(self, X, y, promises)
+
     # -- in the estimator's terms ------------------------------------------------------------------
 
     @property

@@ -1,0 +1,260 @@
+"""Operating points of models: which rows they are found on, which are refused, and the command."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import taupath as tp
+from command_files import refusal, run
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    """Breast cancer data in two halves: X and y to train on, X and y that are held out."""
+    X, y = load_breast_cancer(return_X_y=True)
+    y = np.where(y == 0, "malignant", "benign")
+    X = StandardScaler().fit_transform(X)
+    return X[::2], y[::2], X[1::2], y[1::2]
+
+
+def fitted(cancer, C=0.1, **options):
+    return tp.QuantileSVC(C=C, pos_label="malignant", **options).fit(*cancer[:2])
+
+
+def counted(model, X, y, point):
+    """Return the counts of decisions as `predict` makes them."""
+    flagged = model.predict(X, tau=point.tau) == "malignant"
+    undecided = (model.predict(X, tau=point.tau_low) == "malignant") & ~flagged
+    truth, negative = y == "malignant", ~flagged & ~undecided
+    each = {
+        "tp": flagged & truth,
+        "fp": flagged & ~truth,
+        "fn": negative & truth,
+        "tn": negative & ~truth,
+        "undecided_positive": undecided & truth,
+        "undecided_negative": undecided & ~truth,
+    }
+    return {name: int(rows.sum()) for name, rows in each.items()}
+
+
+@pytest.mark.parametrize("monotone", [False, True])
+@pytest.mark.parametrize(("kernel", "C"), [("linear", 0.1), ("rbf", 1.0)])
+@pytest.mark.parametrize(
+    "promise",
+    [
+        {"max_fpr": 0.05},
+        {"min_recall": 0.9},
+        {"min_precision": 0.85},
+        {"max_alarms_per": (45, 100)},
+        {"abstain": 0.1, "cost_fn": 2.0},
+        {"abstain": 0.2, "max_fpr": 0.05, "min_recall": 0.9},
+    ],
+)
+def test_counts_are_those_of_predict_and_promises_hold_on_the_rows(
+    cancer, monotone, kernel, C, promise
+):
+    *_, X, y = cancer
+    model = fitted(cancer, C, monotone=monotone, kernel=kernel)
+    point = model.operate(X, y, **promise)
+    assert point.guaranteed and point.counts == counted(model, X, y, point)
+    n, delta = point.counts, 0.05 / max(len(promise.keys() - {"abstain", "cost_fn"}), 1)
+    truth = y == "malignant"
+    if "max_fpr" in promise:
+        assert binom.cdf(n["fp"], (~truth).sum(), 0.05) <= delta
+    if "min_recall" in promise:
+        assert binom.cdf(n["fn"], truth.sum(), 0.1) <= delta
+    if "max_alarms_per" in promise:
+        assert binom.cdf(n["tp"] + n["fp"], len(y), 0.45) <= delta
+    if "min_precision" in promise:
+        assert binom.sf(n["tp"] - 1, n["tp"] + n["fp"], 0.85) <= delta
+
+
+def test_a_promise_about_false_alarms_is_kept_by_models_of_real_data():
+    # Half of the data trains, the rest is what new rows are drawn from: its rate is the true one.
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)[:, :6]
+    model = tp.QuantileSVC(C=0.1, pos_label=0).fit(X[::2], y[::2])
+    X, y = X[1::2], y[1::2]
+    rng, broken, draws, delta = np.random.default_rng(0), 0, 200, 0.2
+    for _ in range(draws):
+        drawn = rng.integers(len(y), size=250)
+        tau = model.operate(X[drawn], y[drawn], max_fpr=0.1, delta=delta).tau
+        broken += (model.predict(X, tau=tau)[y == 1] == 0).mean() > 0.1
+    assert 0 < broken <= binom.ppf(0.999, draws, delta)
+
+
+def test_pipelines_searches_and_other_classifiers_have_operating_points(cancer):
+    X, y, X_new, y_new = cancer
+    alone = fitted(cancer).operate(X_new, y_new, max_fpr=0.1)
+    svc = tp.QuantileSVC(C=0.1, pos_label="malignant")
+    scaled = make_pipeline(StandardScaler(with_mean=False, with_std=False), svc).fit(X, y)
+    assert tp.operate(scaled, X_new, y_new, max_fpr=0.1) == alone
+    search = GridSearchCV(svc, {"C": [0.1]}, cv=2).fit(X, y)
+    assert tp.operate(search, X_new, y_new, max_fpr=0.1) == alone
+    logistic = LogisticRegression().fit(X, y)
+    point = tp.operate(logistic, X_new, y_new, max_fpr=0.1)
+    p = logistic.predict_proba(X_new)[:, 1]
+    assert point.counts["fp"] == ((p >= point.tau) & (y_new == "benign")).sum()
+    assert "cannot be checked" in point.promise
+    with pytest.raises(ValueError, match="100 % of these rows were used to train"):
+        tp.operate(scaled, X, y, max_fpr=0.1)
+
+
+def test_the_smaller_label_may_be_positive_and_part_of_the_path_is_enough(cancer):
+    *_, X, y = cancer
+    part = fitted(cancer, tau_range=(0.2, 0.9))
+    point = part.operate(X, y, max_fpr=0.1)
+    assert 0.2 <= point.tau <= 0.9 and point.counts == counted(part, X, y, point)
+    with pytest.raises(tp.NoOperatingPoint, match=r"missed at every τ above 0\.2"):
+        part.operate(X, y, min_recall=0.95)
+    with pytest.raises(ValueError, match=r"the path has those from 0\.2 to 0\.9"):
+        part.operate(X, y, abstain=0.05)
+    swapped = tp.QuantileSVC(C=0.1, pos_label="benign").fit(*cancer[:2])
+    point = swapped.operate(X, y, min_recall=0.9)
+    assert (
+        point.counts["fn"] == (swapped.predict(X, tau=point.tau)[y == "benign"] != "benign").sum()
+    )
+
+
+def test_one_class_is_enough_if_the_promise_is_about_it(cancer):
+    *_, X, y = cancer
+    model, benign = fitted(cancer), y == "benign"
+    point = model.operate(X[benign], y[benign], max_fpr=0.05)
+    assert point.counts["tp"] + point.counts["fn"] == 0
+    with pytest.raises(tp.NoOperatingPoint, match="59 held-out positive rows, there are 0"):
+        model.operate(X[benign], y[benign], min_recall=0.95)
+
+
+def test_training_rows_are_refused_even_if_they_are_few(cancer):
+    X, y, X_new, y_new = cancer
+    model = fitted(cancer)
+    for rows in (slice(None), slice(0, 60), slice(0, 12)):
+        mixed = np.vstack((X[rows], X_new)), np.append(y[rows], y_new)
+        with pytest.raises(
+            ValueError, match=r"[\d.]+ % of these rows were used to train the model"
+        ):
+            model.operate(*mixed, max_fpr=0.1)
+
+
+def test_out_of_fold_rows_serve_without_a_guarantee(cancer):
+    X, y, X_new, y_new = cancer
+    model = tp.QuantileSVCCV(Cs=[0.01, 0.1], cv=4, pos_label="malignant").fit(X, y)
+    point = model.operate(max_fpr=0.1)
+    assert not point.guaranteed and "Not guaranteed" in point.promise
+    proba = model.probabilities_[list(model.Cs_).index(model.C_)]
+    truth = model._truth == "malignant"
+    assert point.counts["fp"] == ((proba >= point.tau) & ~truth).sum()
+    assert sum(point.counts.values()) == len(y)
+    assert model.operate(X_new, y_new, max_fpr=0.1).guaranteed
+    with pytest.raises(ValueError, match="use operate with other rows, or without any"):
+        model.operate(X, y, max_fpr=0.1)
+    weighted = tp.QuantileSVCCV(Cs=[0.1], cv=2).fit(X, y, np.linspace(1, 2, len(y)))
+    with pytest.raises(ValueError, match="have weights"):
+        weighted.operate(max_fpr=0.1)
+
+
+def test_what_is_not_for_operating_points_is_refused(cancer):
+    X, _, X_new, y_new = cancer
+    model = fitted(cancer)
+    with pytest.raises(ValueError, match="X is missing"):
+        model.operate(max_fpr=0.1)
+    with pytest.raises(ValueError, match="y is missing"):
+        model.operate(X_new, max_fpr=0.1)
+    with pytest.raises(ValueError, match="y is given without X"):
+        model.operate(y=y_new, max_fpr=0.1)
+    with pytest.raises(ValueError, match="labels that the estimator was not fitted with: 'x'"):
+        model.operate(X_new, np.full(len(y_new), "x"), max_fpr=0.1)
+    with pytest.raises(ValueError, match="y has 3 labels"):
+        model.operate(X_new, y_new[:3], max_fpr=0.1)
+    with pytest.raises(TypeError, match="sample_weight"):
+        model.operate(X_new, y_new, max_fpr=0.1, sample_weight=np.ones(len(y_new)))
+    flowers = load_iris()
+    several = tp.QuantileSVC().fit(flowers.data, flowers.target)
+    with pytest.raises(ValueError, match="Got 3 classes"):
+        several.operate(flowers.data, flowers.target, max_fpr=0.1)
+    numbers = tp.QuantileSVR().fit(X[:50], X[:50, 0])
+    assert not hasattr(numbers, "operate")
+    with pytest.raises(ValueError, match="Got QuantileSVR"):
+        tp.operate(numbers, X, X[:, 0], max_fpr=0.1)
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with two halves of the breast cancer data, and models of the first."""
+    folder = tmp_path_factory.mktemp("operate")
+    data = load_breast_cancer()
+    for name, rows in (("train.csv", slice(0, None, 2)), ("test.csv", slice(1, None, 2))):
+        with open(folder / name, "w", newline="") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(["a", "b", "c", "d", "tumour"])
+            labels = data.target_names[data.target]
+            for row, label in zip(data.data[rows, :4].tolist(), labels[rows], strict=True):
+                writer.writerow([*row, label])
+    how = ("--positive", "malignant", "--C", "1", "--points", "5")
+    for name, option in (("folds", ("--folds", 4)), ("bare", ())):
+        assert run("fit", folder / "train.csv", "-o", folder / f"{name}.tau", *how, *option) == 0
+    return folder
+
+
+def test_the_command_finds_what_python_finds(folder, capsys):
+    capsys.readouterr()
+    model, test = tp.load(folder / "bare.tau"), folder / "test.csv"
+    point = model.operate(test, max_fpr=0.1, delta=0.1)
+    assert run("operate", folder / "bare.tau", test, "--max-fpr", ".1", "--delta", ".1") == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"{test}: 284 rows; malignant is positive"
+    assert said[1:3] == str(point).splitlines()
+    assert said[3].endswith(f"--tau {point.tau!r}")
+    labels = np.loadtxt(test, delimiter=",", skiprows=1, usecols=4, dtype=str)
+    flagged = model.predict(test, tau=point.tau) == "malignant"
+    assert point.counts["fp"] == (flagged & (labels == "benign")).sum()
+    how = ("--max-alarms-per", "45/100", "--min-recall", "0.6", "--json")
+    assert run("operate", folder / "bare.tau", test, *how) == 0
+    found = json.loads(capsys.readouterr().out)
+    point = model.operate(test, max_alarms_per=(45, 100), min_recall=0.6)
+    assert (found["tau"], found["counts"]) == (point.tau, point.counts)
+    assert (found["guaranteed"], found["positive"], found["rows"]) == (True, "malignant", 284)
+    how = ("--abstain", "1", "--cost-fp", "5", "--cost-fn", "20")
+    assert run("operate", folder / "bare.tau", test, *how) == 0
+    said = capsys.readouterr().out
+    assert said.splitlines()[1].startswith("With rows undecided between τ = 0.05 and 0.8")
+    assert "--tau" not in said  # there are two
+
+
+def test_the_command_uses_what_was_held_out_in_training(folder, capsys):
+    capsys.readouterr()
+    assert run("operate", folder / "folds.tau", "--max-fpr", "0.1", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert not found["guaranteed"] and found["rows"] == 285
+    point = tp.load(folder / "folds.tau").operate(max_fpr=0.1)
+    assert found["tau"] == point.tau and found["promise"] == point.promise
+
+
+def test_the_command_says_what_is_wrong(folder, capsys):
+    bare, folds, test = folder / "bare.tau", folder / "folds.tau", folder / "test.csv"
+    capsys.readouterr()
+    said = refusal(capsys, "operate", bare, test)
+    assert "nothing is promised: give one of --max-fpr" in said
+    assert "has no held-out rows" in refusal(capsys, "operate", bare, "--max-fpr", "0.1")
+    said = refusal(capsys, "operate", bare, folder / "train.csv", "--max-fpr", "0.1")
+    assert "100 % of these rows were used to train the model" in said
+    said = refusal(capsys, "operate", folds, folder / "train.csv", "--max-fpr", "0.1")
+    assert said.rstrip().endswith("or without any")
+    said = refusal(capsys, "operate", bare, test, "--max-fpr", "0.001")
+    assert "needs at least 2995 held-out negative rows" in said
+    assert "between 0 and 1" in refusal(capsys, "operate", bare, test, "--max-fpr", "5")
+    for wrong in ("x", "1/2/3"):
+        with pytest.raises(SystemExit):
+            run("operate", bare, test, "--max-alarms-per", wrong)
+        assert "invalid rate value" in capsys.readouterr().err
