@@ -1,6 +1,7 @@
 """Choice of kernel, C and γ of quantile regression by cross-validation, for all levels at once."""
 
 import copy
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from taupath.estimators.parallel import run_all
 from taupath.estimators.pinball import pinball_over_levels
 from taupath.estimators.rearrangement import rearranged_quantiles
 from taupath.estimators.regressor import QuantileSVR
+from taupath.exceptions import InexactPathWarning
 from taupath.fitting.method import choose_method
 from taupath.paths.kernels import KERNELS
 from taupath.paths.path import SolutionPath
@@ -45,7 +47,7 @@ GAMMA_GRID, GAMMA_STEP = (0.0625, 0.25, 1.0, 4.0), 4.0
 # each of them lowers the loss by this part: less is no more than the noise of held-out samples.
 MOST_STEPS, WORTH_A_STEP = 4, 0.005
 # Values of C or γ whose ratio is closer to 1 are the same, up to the rounding of steps.
-SAME_VALUE = 1e-6
+SAME_CANDIDATE = 1e-6
 # Kernels without γ.
 WITHOUT_GAMMA = ("linear",)
 # Kernels to choose from: a kernel matrix cannot be standardised.
@@ -267,7 +269,8 @@ class QuantileSVRCV(QuantileSVR):
         )
 
     def _check_new(self, X: Any) -> Checked:
-        return _scaled(self.scaler_, super()._check_new(X))
+        checked = super()._check_new(X)
+        return _scaled(self.scaler_, checked)
 
     @property
     def best_estimator_(self) -> Pipeline | QuantileSVR:
@@ -317,7 +320,7 @@ class _Candidate(NamedTuple):
 
     def same(self, other: "_Candidate") -> bool:
         mine, its = [(each.gamma or 1.0, each.C) for each in (self, other)]
-        return self.kernel == other.kernel and np.allclose(mine, its, rtol=SAME_VALUE, atol=0.0)
+        return self.kernel == other.kernel and np.allclose(mine, its, rtol=SAME_CANDIDATE, atol=0.0)
 
 
 class _Data(NamedTuple):
@@ -380,7 +383,9 @@ def _held_out(
     """Fit a model to all folds but one, and return its loss on that one."""
     own = clone(model)
     own._progress = progress
-    units, path = _fitted(own, train, standardize)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InexactPathWarning)  # the fit of all samples gives its own
+        units, path = _fitted(own, train, standardize)
     losses = pinball_over_levels(path, units.standardized(test.X), test.y)
     # copied without what was derived from it to predict, which takes much memory
     return _HeldOut(units, copy.copy(path), float(np.average(losses, weights=test.weight)))
