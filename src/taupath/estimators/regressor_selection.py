@@ -40,12 +40,12 @@ from taupath.validation import (
 # values of γ below, had losses within 2.1 % of the best of 40 candidates on seven real data sets.
 LEAST_C, LARGEST_C = 0.3, 30.0
 # Values that are tried at most: each takes as long as a fit, on every fold.
-MOST_VALUES = 10_000
+MOST_OF_EACH = 10_000
 # gamma="grid": multiples of "scale". What is best differed by a factor of 64 between data sets.
 GAMMA_GRID, GAMMA_STEP = (0.0625, 0.25, 1.0, 4.0), 4.0
 # Where the best candidate is at an end, the search goes on beyond it, at most so many steps, while
 # each of them lowers the loss by this part: less is no more than the noise of held-out samples.
-MOST_STEPS, WORTH_A_STEP = 4, 0.005
+STEPS_BEYOND, WORTH_A_STEP = 4, 0.005
 # Values of C or γ whose ratio is closer to 1 are the same, up to the rounding of steps.
 SAME_CANDIDATE = 1e-6
 # Kernels without γ.
@@ -95,7 +95,8 @@ class QuantileSVRCV(QuantileSVR):
     C_, kernel_, gamma_ : float, str or callable, float or None
         What was chosen; of equals, the first. γ is None for kernels without.
     candidates_ : list of dict
-        What was tried: combinations of ``"kernel"``, ``"gamma"`` and ``"C"``.
+        What was tried: ``"kernel"``, ``"gamma"``, ``"C"``, and ``"pinball"``, the mean loss of all
+        held-out samples; ``pandas.DataFrame(model.candidates_)`` shows it.
     pinball_ : ndarray of shape (n_candidates, n_folds)
         Mean loss of held-out samples over all levels, in units of y.
     best_estimator_ : Pipeline or QuantileSVR
@@ -190,7 +191,10 @@ class QuantileSVRCV(QuantileSVR):
         parts = [(data.some(train), data.some(test)) for train, test in folds]
         with self._watched() as progress:
             tried, by_candidate, begin = self._search(grid, X.shape[0], parts, progress)
-            self.candidates_ = [each._asdict() for each in tried]
+            self.candidates_ = [
+                {**each._asdict(), "pinball": _loss(own, parts)}
+                for each, own in zip(tried, by_candidate, strict=True)
+            ]
             self.pinball_ = np.array([[fold.loss for fold in own] for own in by_candidate])
             best = _best(by_candidate, parts)
             self.kernel_, self.gamma_, self.C_ = tried[best]
@@ -221,7 +225,7 @@ class QuantileSVRCV(QuantileSVR):
         tried: list[_Candidate] = []
         by_candidate: list[list[_HeldOut]] = []
         new, begin, loss = grid, 0.0, np.inf
-        for _ in range(MOST_STEPS + 1):
+        for _ in range(STEPS_BEYOND + 1):
             models = [self._model(each, n_samples) for each in new]
             # Fold after fold, so that progress is even: paths of some candidates take longer, but
             # every fold takes about the same time.
@@ -439,8 +443,8 @@ def _check_gammas(given: Any, variance: float, n_features: int) -> list[float]:
             found += named[check_choice(gamma, "gamma", tuple(named), or_else="a number")]
         else:
             found.append(check_positive(gamma, "gamma"))
-    if not 0 < len(found) <= MOST_VALUES:
-        raise ValueError(f"gamma must hold 1 to {MOST_VALUES} values, got {len(found)}")
+    if not 0 < len(found) <= MOST_OF_EACH:
+        raise ValueError(f"gamma must hold 1 to {MOST_OF_EACH} values, got {len(found)}")
     return [float(gamma) for gamma in np.unique(found)]
 
 
@@ -448,9 +452,9 @@ def _check_Cs(given: Any) -> list[float]:
     """Return the values of C, increasing."""
     if isinstance(given, (int, np.integer)):
         number = check_integer(given, "Cs", least=1)
-        if number > MOST_VALUES:
-            raise ValueError(f"Cs must be at most {MOST_VALUES} values, got {shown(number)}")
-        return [float(C) for C in np.geomspace(LEAST_C, LARGEST_C, number)]
+        if number > MOST_OF_EACH:
+            raise ValueError(f"Cs must be at most {MOST_OF_EACH} values, got {shown(number)}")
+        return [float(f"{C:.12g}") for C in np.geomspace(LEAST_C, LARGEST_C, number)]
     several = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
     if not several or getattr(given, "ndim", 1) == 0:
         raise TypeError(f"Cs must be a number of values, or the values, got {shown(given)}")
