@@ -19,6 +19,7 @@ from taupath import QuantileSVR, QuantileSVRCV
 from taupath.display import CoefficientDisplay, QuantileFanDisplay
 from taupath.estimators.fingerprints import share_seen
 from taupath.estimators.pinball import pinball_over_levels
+from taupath.estimators.regressor_selection import _Data, _HeldOut, _worth_it
 from taupath.report import write_report
 from taupath.validation import Checked
 
@@ -155,7 +156,16 @@ def test_a_step_beyond_that_gains_little_is_the_last():
     assert (np.diff(losses.mean(axis=1)) < 0.0).all()
     model = QuantileSVRCV(kernel="linear", cv=3).fit(Z, line)
     assert [each["C"] for each in model.candidates_] == pytest.approx([0.3, 3.0, 30.0, 300.0])
-    assert pytest.approx(300.0) == model.C_
+    assert model.C_ == 30.0
+
+
+def test_one_outlier_does_not_lead_the_search_away():
+    part = _Data(None, None, np.ones(20))
+    held_out = [_HeldOut(None, None, losses, losses.mean()) for losses in np.ones((3, 20))]
+    held_out[1].losses[3] -= 0.9  # of one sample only: 4.5 % of the loss
+    held_out[2].losses[:] -= np.linspace(0.02, 0.07, 20)  # of all of them
+    assert not _worth_it([held_out[0]], [held_out[1]], [(part, part)])
+    assert _worth_it([held_out[0]], [held_out[2]], [(part, part)])
 
 
 def test_kernels_may_be_names_and_functions():

@@ -44,8 +44,9 @@ MOST_OF_EACH = 10_000
 # gamma="grid": multiples of "scale". What is best differed by a factor of 64 between data sets.
 GAMMA_GRID, GAMMA_STEP = (0.0625, 0.25, 1.0, 4.0), 4.0
 # Where the best candidate is at an end, the search goes on beyond it, at most so many steps, while
-# each of them lowers the loss by this part: less is no more than the noise of held-out samples.
-STEPS_BEYOND, WORTH_A_STEP = 4, 0.005
+# each of them lowers the loss by this part, and by so many standard errors: with one or less, a
+# single outlier among the held-out samples can lead it far away.
+STEPS_BEYOND, WORTH_A_STEP, ERRORS_BEYOND = 4, 0.005, 2.0
 # Values of C or γ whose ratio is closer to 1 are the same, up to the rounding of steps.
 SAME_CANDIDATE = 1e-6
 # Kernels without γ.
@@ -68,7 +69,8 @@ class QuantileSVRCV(QuantileSVR):
     ----------
     Cs : iterable of float or int, default=3
         Values of C to choose from, or their number, between 0.3 and 30 on a logarithmic scale. If
-        only the number is given and the best of them is at an end, the search goes on beyond it.
+        only the number is given and the best of them is at an end, the search goes on beyond it,
+        while that lowers the loss by more than two standard errors.
     kernel : str, callable or iterable of these, default=("linear", "rbf")
         One kernel, or several to choose from: "linear", "rbf", "poly", "sigmoid" or functions.
     gamma : float, str or iterable of these, default="grid"
@@ -93,7 +95,8 @@ class QuantileSVRCV(QuantileSVR):
     Attributes
     ----------
     C_, kernel_, gamma_ : float, str or callable, float or None
-        What was chosen; of equals, the first. γ is None for kernels without.
+        What was chosen: the least loss or, beyond the ends of given values, the last step that
+        was worth it. γ is None for kernels without.
     candidates_ : list of dict
         What was tried: ``"kernel"``, ``"gamma"``, ``"C"``, and ``"pinball"``, the mean loss of all
         held-out samples; ``pandas.DataFrame(model.candidates_)`` shows it.
@@ -190,13 +193,12 @@ class QuantileSVRCV(QuantileSVR):
         ]
         parts = [(data.some(train), data.some(test)) for train, test in folds]
         with self._watched() as progress:
-            tried, by_candidate, begin = self._search(grid, X.shape[0], parts, progress)
+            tried, by_candidate, best, begin = self._search(grid, X.shape[0], parts, progress)
             self.candidates_ = [
                 {**each._asdict(), "pinball": _loss(own, parts)}
                 for each, own in zip(tried, by_candidate, strict=True)
             ]
             self.pinball_ = np.array([[fold.loss for fold in own] for own in by_candidate])
-            best = _best(by_candidate, parts)
             self.kernel_, self.gamma_, self.C_ = tried[best]
             last = self._model(tried[best], X.shape[0]).set_params(n_jobs=self.n_jobs)
             last._progress = share_of(progress, begin, 1.0 - begin)
@@ -220,12 +222,12 @@ class QuantileSVRCV(QuantileSVR):
         n_samples: int,
         parts: "Sequence[tuple[_Data, _Data]]",
         progress: Any,
-    ) -> "tuple[list[_Candidate], list[list[_HeldOut]], float]":
-        """Return the candidates tried, what they left of each fold, and the share of work done."""
+    ) -> "tuple[list[_Candidate], list[list[_HeldOut]], int, float]":
+        """Return what was tried, what it left of each fold, the best, and the work done."""
         tried: list[_Candidate] = []
         by_candidate: list[list[_HeldOut]] = []
-        new, begin, loss = grid, 0.0, np.inf
-        for _ in range(STEPS_BEYOND + 1):
+        new, best, begin = grid, 0, 0.0
+        for step in range(STEPS_BEYOND + 1):
             models = [self._model(each, n_samples) for each in new]
             # Fold after fold, so that progress is even: paths of some candidates take longer, but
             # every fold takes about the same time.
@@ -240,12 +242,15 @@ class QuantileSVRCV(QuantileSVR):
             begin += size
             tried += new
             by_candidate += [found[c :: len(new)] for c in range(len(new))]
-            best = _best(by_candidate, parts)
-            before, loss = loss, _loss(by_candidate[best], parts)
-            new = self._beyond(tried, best)
-            if not new or loss >= (1.0 - WORTH_A_STEP) * before:
+            losses = [_loss(own, parts) for own in by_candidate[-len(new) :]]
+            first = len(tried) - len(new) + int(np.argmin(losses))
+            if step > 0 and not _worth_it(by_candidate[best], by_candidate[first], parts):
                 break
-        return tried, by_candidate, begin
+            best = first
+            new = self._beyond(tried, best)
+            if not new:
+                break
+        return tried, by_candidate, best, begin
 
     def _beyond(self, tried: "list[_Candidate]", best: int) -> "list[_Candidate]":
         """Return the neighbours of the best candidate that were not tried yet.
@@ -362,10 +367,11 @@ class _Units(NamedTuple):
 
 
 class _HeldOut(NamedTuple):
-    """The path without a fold, and the mean loss of the fold's samples."""
+    """The path without a fold, and the losses of the fold's samples, with their mean."""
 
     units: _Units
     path: SolutionPath
+    losses: np.ndarray  # of each sample
     loss: float
 
 
@@ -392,7 +398,8 @@ def _held_out(
         units, path = _fitted(own, train, standardize)
     losses = pinball_over_levels(path, units.standardized(test.X), test.y)
     # copied without what was derived from it to predict, which takes much memory
-    return _HeldOut(units, copy.copy(path), float(np.average(losses, weights=test.weight)))
+    mean = float(np.average(losses, weights=test.weight))
+    return _HeldOut(units, copy.copy(path), losses, mean)
 
 
 def _loss(own: Sequence[_HeldOut], parts: Sequence[tuple[_Data, _Data]]) -> float:
@@ -401,9 +408,17 @@ def _loss(own: Sequence[_HeldOut], parts: Sequence[tuple[_Data, _Data]]) -> floa
     return float(np.average([fold.loss for fold in own], weights=weight))
 
 
-def _best(by_candidate: Sequence[Sequence[_HeldOut]], parts: Sequence[tuple[_Data, _Data]]) -> int:
-    """Return the candidate with the least loss; of equals, the first."""
-    return int(np.argmin([_loss(own, parts) for own in by_candidate]))
+def _worth_it(
+    before: Sequence[_HeldOut], after: Sequence[_HeldOut], parts: Sequence[tuple[_Data, _Data]]
+) -> bool:
+    """Return whether a step lowers the loss by enough, and by more than chance would."""
+    share = np.concatenate([test.weight for _, test in parts])
+    share /= share.sum()
+    gains = [old.losses - new.losses for old, new in zip(before, after, strict=True)]
+    gain = np.concatenate(gains)
+    mean = float(share @ gain)
+    error = float(np.sqrt(share**2 @ (gain - mean) ** 2))
+    return mean > max(WORTH_A_STEP * _loss(before, parts), ERRORS_BEYOND * error)
 
 
 # -- arguments -------------------------------------------------------------------------------------
