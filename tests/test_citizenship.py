@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from taupath import QuantileSVC, QuantileSVCCV, QuantileSVR
+from taupath import QuantileSVC, QuantileSVCCV, QuantileSVR, QuantileSVRCV
 
 # f_½(x) is what an SVM decides by, and a probability is read off the whole path: they agree in
 # their decisions, not in their order. Who wants both takes monotone=True, which passes.
@@ -39,6 +39,8 @@ ESTIMATORS = [
     QuantileSVR(),
     QuantileSVR(kernel="rbf", gamma=0.5, intercept="augmented"),
     QuantileSVR(conformal=2),
+    QuantileSVRCV([3.0], gamma="scale", cv=2),
+    QuantileSVRCV([1.0, 10.0], kernel="linear", cv=3),
 ]
 
 
@@ -79,7 +81,9 @@ def test_data_frames_of_either_kind_are_arrays_with_names():
     )
 
 
-@pytest.mark.parametrize("model", [QuantileSVC(), QuantileSVR()])
+@pytest.mark.parametrize(
+    "model", [QuantileSVC(), QuantileSVR(), QuantileSVRCV([1.0], kernel="linear", cv=2)]
+)
 def test_other_columns_and_no_fit_are_refused(model):
     y = Y if isinstance(model, QuantileSVC) else np.arange(90.0)
     with pytest.raises(NotFittedError):
@@ -91,7 +95,15 @@ def test_other_columns_and_no_fit_are_refused(model):
         model.fit(X.to_numpy(), y).predict(X.to_numpy()[:, :2])
 
 
-@pytest.mark.parametrize("model", [QuantileSVC(), QuantileSVCCV([1.0], cv=3), QuantileSVR()])
+@pytest.mark.parametrize(
+    "model",
+    [
+        QuantileSVC(),
+        QuantileSVCCV([1.0], cv=3),
+        QuantileSVR(),
+        QuantileSVRCV([1.0], kernel="linear", cv=2),
+    ],
+)
 def test_columns_without_numbers_are_named(model):
     y = np.arange(90.0) if isinstance(model, QuantileSVR) else Y
     words = X.assign(height="tall")
@@ -172,6 +184,7 @@ def test_weights_are_routed_to_the_regressor_and_the_choice_of_C():
         scaler = StandardScaler().set_fit_request(sample_weight=False)
         for model, y in (
             (QuantileSVR(conformal=3), np.arange(90.0)),
+            (QuantileSVRCV([1.0], kernel="linear", cv=3), np.arange(90.0)),
             (QuantileSVCCV([0.1, 1.0], cv=3), Y),
         ):
             asked = clone(model).set_fit_request(sample_weight=True)
@@ -239,6 +252,7 @@ def test_they_show_themselves():
         (QuantileSVC(C=2.5), Y),
         (QuantileSVCCV([2.5], cv=3), Y),
         (QuantileSVR(C=2.5, conformal=3), np.arange(90.0)),
+        (QuantileSVRCV([2.5], kernel="linear", cv=3), np.arange(90.0)),
     ):
         for each in (model, clone(model).fit(X, y), make_pipeline(StandardScaler(), model)):
             html = each._repr_html_()
@@ -252,4 +266,5 @@ def test_tags_say_what_they_take():
     for model in (QuantileSVC(kernel="precomputed"), QuantileSVR(kernel="precomputed")):
         assert get_tags(model).input_tags.pairwise
         assert not get_tags(model).input_tags.sparse
+    assert get_tags(QuantileSVRCV()).input_tags.sparse
     assert get_tags(QuantileSVC()).classifier_tags.multi_class

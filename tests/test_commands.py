@@ -320,6 +320,17 @@ def test_cross_validation_chooses_C(folder, tmp_path, capsys):
     said = json.loads(capsys.readouterr().out)
     losses = said["cross-validation"]
     assert said["C"] == losses["Cs"][int(np.argmin(losses["pinball loss"]))]
+    # in other units of y, the same choice
+    head, *lines = (folder / "wages.csv").read_text().splitlines()
+    cells = [line.rsplit(",", 1) for line in lines]
+    other = tmp_path / "cents.csv"
+    cents = [f"{start},{100.0 * float(last)!r}" for start, last in cells]
+    other.write_text("\n".join([head, *cents]) + "\n")
+    assert run("fit", other, "-o", model, *options) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["C"] == pytest.approx(100.0 * said["C"], rel=1e-9)
+    loss = again["cross-validation"]["pinball loss"]
+    assert loss == pytest.approx([100.0 * each for each in losses["pinball loss"]], rel=1e-6)
 
 
 def test_pictures_are_drawn(folder, tmp_path, capsys):

@@ -8,6 +8,7 @@ from taupath import upward as _upward
 if TYPE_CHECKING:
     from taupath.estimators.classifier import QuantileSVC
     from taupath.estimators.regressor import QuantileSVR
+    from taupath.estimators.regressor_selection import QuantileSVRCV
     from taupath.estimators.scoring import make_cost_scorer
     from taupath.estimators.selection import QuantileSVCCV
     from taupath.exceptions import (
@@ -46,6 +47,7 @@ _HOMES = {
     "QuantileSVC": "estimators.classifier",
     "QuantileSVCCV": "estimators.selection",
     "QuantileSVR": "estimators.regressor",
+    "QuantileSVRCV": "estimators.regressor_selection",
     "SolutionPath": "paths.path",
     "WalkFailed": "exceptions",
     "evaluate": "models.evaluation",
@@ -71,6 +73,7 @@ __all__ = [
     "QuantileSVC",
     "QuantileSVCCV",
     "QuantileSVR",
+    "QuantileSVRCV",
     "SolutionPath",
     "WalkFailed",
     "__version__",

@@ -125,7 +125,7 @@ def add(new_command: NewCommand) -> None:
         nargs="?",
         const=5,
         metavar="FOLDS",
-        help="choose C by cross-validation, over all costs (default 5 folds)",
+        help="choose C by cross-validation, over all costs or levels (default 5 folds)",
     )
     svm.add_argument("--kernel", choices=("linear", "rbf", "poly", "sigmoid"), default="linear")
     svm.add_argument("--gamma", default="scale", help="of the kernel: scale, auto or a number")

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold, check_cv
 
-from taupath.estimators.rearrangement import rearranged_quantiles
-from taupath.paths.path import SolutionPath
-from taupath.validation import Checked, check_integer, shown
+from taupath.validation import check_integer, shown
 
 # Levels of intervals that are tried. With few samples, one for each rank. With many, EVEN_LEVELS
 # evenly spaced ones, 0.3 % of coverage apart, and TAIL_LEVELS within TAIL of 1 that get ever closer
@@ -50,36 +48,40 @@ class Calibration:
         return float(self.level[k]), float(self.step[k])
 
 
-def make_folds(conformal: Any, weight: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+def make_folds(
+    folds: Any, weight: np.ndarray, name: str = "conformal"
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return training and held-out samples of each fold, without those of weight 0.
 
-    If `conformal` is a number of folds, samples are shuffled with a fixed seed.
+    If `folds` is a number, samples are shuffled with a fixed seed. `name` is that of the argument.
     """
     present = np.flatnonzero(weight > 0.0)
-    if isinstance(conformal, numbers.Integral):
-        n_folds = check_integer(conformal, "conformal", least=2, or_else="None")
+    optional = name == "conformal"
+    if isinstance(folds, numbers.Integral):
+        n_folds = check_integer(folds, name, least=2, or_else="None" if optional else None)
         if n_folds > len(present):
             raise ValueError(
-                f"conformal={shown(conformal)} asks for more folds than there are samples, "
+                f"{name}={shown(folds)} asks for more folds than there are samples, "
                 f"n_samples={len(present)} (of a weight above 0); use fewer folds"
             )
         shuffled = KFold(n_folds, shuffle=True, random_state=0)
         return [(present[train], present[test]) for train, test in shuffled.split(present)]
     try:
-        drawn = check_cv(conformal).split(np.empty((len(weight), 1)))
+        drawn = check_cv(folds).split(np.empty((len(weight), 1)))
         given = [(_members(train, weight), _members(test, weight)) for train, test in drawn]
     except (TypeError, ValueError, IndexError) as error:
         raise ValueError(
-            "conformal must be None, a number of folds, or the training and the held-out samples "
-            f"of each fold, as cv in scikit-learn, got {shown(conformal)}: {shown(str(error))}"
+            f"{name} must be {'None, ' if optional else ''}a number of folds, or the training and "
+            "the held-out samples of each fold, as cv in scikit-learn, got "
+            f"{shown(folds)}: {shown(str(error))}"
         ) from None
-    folds = [tuple(np.intersect1d(part, present) for part in fold) for fold in given]
-    if not folds or any(len(part) == 0 for fold in folds for part in fold):
+    found = [tuple(np.intersect1d(part, present) for part in fold) for fold in given]
+    if not found or any(len(part) == 0 for fold in found for part in fold):
         raise ValueError(
-            "conformal must give for each fold samples (of a weight above 0) to train on and to "
-            f"hold out, got {len(folds)} folds, not all of them with both"
+            f"{name} must give for each fold samples (of a weight above 0) to train on and to "
+            f"hold out, got {len(found)} folds, not all of them with both"
         )
-    return [(train, test) for train, test in folds]
+    return [(train, test) for train, test in found]
 
 
 def _members(part: Any, weight: np.ndarray) -> np.ndarray:
@@ -89,13 +91,10 @@ def _members(part: Any, weight: np.ndarray) -> np.ndarray:
 
 
 def calibrate(
-    follow: Callable[[Checked, np.ndarray, np.ndarray], SolutionPath],
-    X: Checked,
+    predict: Callable[[int, np.ndarray], np.ndarray],
     y: np.ndarray,
     weight: np.ndarray,
     folds: Sequence[tuple[np.ndarray, np.ndarray]],
-    *,
-    pairwise: bool,
 ) -> Calibration:
     """Return the share of held-out samples in their intervals, from paths that have not seen them.
 
@@ -105,8 +104,8 @@ def calibrate(
     within each other. Those widened by the largest s of all smaller levels, and by at least 0, do;
     `Calibration.at` takes the first of them that covers enough.
 
-    ``follow(X, y, weight)`` returns the path of some samples, `folds` are those of `make_folds`,
-    and `pairwise` says whether X is a kernel matrix.
+    `folds` are those of `make_folds`, and ``predict(k, quantiles)`` returns the quantiles, a column
+    each, of the samples that fold k holds out.
     """
     held_out = np.concatenate([test for _, test in folds])
     importance = weight[held_out] / weight[held_out].sum()
@@ -116,11 +115,8 @@ def calibrate(
     # how far each sample lies outside its interval of each level; negative inside
     outside = np.empty((len(held_out), len(level)))
     done = 0
-    for train, test in folds:
-        columns = train if pairwise else slice(None)
-        path = follow(X[train][:, columns], y[train], weight[train])
-        ends = rearranged_quantiles(path, X[test][:, columns], quantiles)
-        low, high = np.split(ends, 2, axis=1)
+    for k, (_, test) in enumerate(folds):
+        low, high = np.split(predict(k, quantiles), 2, axis=1)
         truth = y[test, np.newaxis]
         outside[done : done + len(test)] = np.maximum(low - truth, truth - high)
         done += len(test)

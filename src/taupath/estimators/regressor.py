@@ -160,23 +160,24 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         self.calibration_: Calibration | None = None
         folds = [] if self.conformal is None else make_folds(self.conformal, weight)
         n = len(folds) + 1
+        pairwise = self.kernel == "precomputed"
         with self._watched() as progress:
             if folds:
-                parts = iter([share_of(progress, k / n, 1.0 / n) for k in range(n - 1)])
-                self.calibration_ = calibrate(
-                    lambda *data: quantile_regression_path(
-                        **self._job(method, *data), progress=next(parts)
-                    ),
-                    X,
-                    y,
-                    weight,
-                    folds,
-                    pairwise=self.kernel == "precomputed",
-                )
-                progress = share_of(progress, (n - 1) / n, 1.0 / n)
+
+                def held_out(k: int, quantiles: np.ndarray) -> np.ndarray:
+                    train, test = folds[k]
+                    columns = train if pairwise else slice(None)
+                    job = self._job(method, X[train][:, columns], y[train], weight[train])
+                    path = quantile_regression_path(
+                        **job, progress=share_of(progress, k / n, 1.0 / n)
+                    )
+                    return rearranged_quantiles(path, X[test][:, columns], quantiles)
+
+                self.calibration_ = calibrate(held_out, y, weight, folds)
+            last = share_of(progress, (n - 1) / n, 1.0 / n) if folds else progress
             job = self._job(method, X, y, weight)
-            advise(progress, quantile_regression_path, job)
-            self._set_paths([quantile_regression_path(**job, progress=progress)])
+            advise(last, quantile_regression_path, job)
+            self._set_paths([quantile_regression_path(**job, progress=last)])
         return self
 
     def _all_paths(self) -> list[SolutionPath]:

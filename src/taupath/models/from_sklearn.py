@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.regressor import QuantileSVR
+from taupath.estimators.regressor_selection import QuantileSVRCV
 from taupath.models.model import Model
 from taupath.models.training_record import training_record
 from taupath.preparation import Preparation
@@ -31,8 +32,8 @@ def model_of(fitted: Pipeline | QuantileSVC | QuantileSVR) -> Model:
     if not isinstance(estimator, QuantileSVC | QuantileSVR):
         advice = "; give its best_estimator_" if hasattr(estimator, "best_estimator_") else ""
         raise ValueError(
-            f"{where} cannot be stored: a model file holds QuantileSVC, QuantileSVCCV or "
-            f"QuantileSVR, alone or as the last step of a Pipeline{advice}"
+            f"{where} cannot be stored: a model file holds QuantileSVC, QuantileSVCCV, QuantileSVR "
+            f"or QuantileSVRCV, alone or as the last step of a Pipeline{advice}"
         )
     if callable(estimator.kernel) or estimator.kernel == "precomputed":
         kind = "a Python function" if callable(estimator.kernel) else "precomputed"
@@ -64,6 +65,8 @@ def model_of(fitted: Pipeline | QuantileSVC | QuantileSVR) -> Model:
 
 def _flat(fitted: Any) -> tuple[list[tuple[str, Any]], tuple[str | None, Any]]:
     """Return the transformers of a pipeline and its last step, which may be a pipeline itself."""
+    if isinstance(fitted, QuantileSVRCV):
+        fitted = fitted.best_estimator_
     if not isinstance(fitted, Pipeline):
         return [], (None, fitted)
     *steps, (name, last) = fitted.steps

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import mean_pinball_loss
-from sklearn.model_selection import KFold
 
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.regressor import QuantileSVR
+from taupath.estimators.regressor_selection import QuantileSVRCV
 from taupath.estimators.selection import QuantileSVCCV
 from taupath.exceptions import InexactPathWarning
-from taupath.fitting.method import choose_method
 from taupath.models.certifying import certificate_of
 from taupath.models.model import Model
 from taupath.models.training_record import training_record
@@ -23,10 +21,9 @@ from taupath.preparation import Preparation
 from taupath.progress import share_of
 from taupath.tables import Table
 
-# Values of C to choose from: a decade apart, over the range that matters for standardized data.
+# Values of C to choose from: a decade apart, over the range that matters for standardized data;
+# for regression, in standard deviations of y.
 CS = np.logspace(-4.0, 4.0, 9)
-# Quantiles whose mean loss decides on the C of a regression.
-COMPARED_QUANTILES = np.linspace(0.1, 0.9, 9)
 
 
 def train(
@@ -115,20 +112,15 @@ def _choose_for_classes(
 def _choose_for_quantiles(
     X: Any, y: np.ndarray, options: dict[str, Any], folds: int, progress: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    splits = list(KFold(folds, shuffle=True, random_state=0).split(X))
-    method = choose_method(options.get("method", "exact"), options["kernel"], X.shape[0])
-    losses = np.zeros(len(CS))
-    done, n = 0, len(splits) * len(CS)
-    for learn, test in splits:  # fold after fold: paths of large C take longer
-        for c, C in enumerate(CS):
-            model = QuantileSVR(**{**options, "C": float(C), "method": method})
-            model._progress = share_of(progress, done / n, 1.0 / n)
-            predicted = model.fit(X[learn], y[learn]).predict(X[test], quantile=COMPARED_QUANTILES)
-            losses[c] += sum(
-                len(test) * mean_pinball_loss(y[test], predicted[:, k], alpha=tau)
-                for k, tau in enumerate(COMPARED_QUANTILES)
-            )
-            done += 1
-    losses /= len(y) * len(COMPARED_QUANTILES)
-    best = float(CS[int(np.argmin(losses))])
-    return {"Cs": CS.tolist(), "pinball loss": losses.tolist()}, {**options, "C": best}
+    # X is as the preparation makes it, and y in its own units. To divide y by its deviation would
+    # be to multiply C by it.
+    Cs = CS * (float(np.std(y)) or 1.0)
+    shared = {name: value for name, value in options.items() if name != "conformal"}
+    search = QuantileSVRCV(Cs, cv=folds, conformal=False, standardize=False, **shared)
+    search._progress = progress
+    search.fit(X, y)
+    losses = {
+        "Cs": [each["C"] for each in search.candidates_],
+        "pinball loss": [each["pinball"] for each in search.candidates_],
+    }
+    return losses, {**options, "C": search.C_}
