@@ -22,6 +22,7 @@ from taupath.commands import (
     certify,
     demo,
     evaluate,
+    explain,
     fit,
     predict,
     report,
@@ -30,7 +31,7 @@ from taupath.commands import (
 )
 from taupath.commands.options import new_command
 
-COMMANDS = (demo, fit, predict, evaluate, report, certify, simplify, reproduce)
+COMMANDS = (demo, fit, predict, explain, evaluate, report, certify, simplify, reproduce)
 # Characters of an error: about ten lines of a terminal.
 LONGEST_COMPLAINT = 800
 # Signals that end a process, which is to remove its temporary files before.
