@@ -112,7 +112,9 @@ class Explanation:
             )
         lines.append(self._flips_in_words())
         if self.parts is None:
-            lines.append("What tips it is known only where the sign of one linear function decides.")
+            lines.append(
+                "What tips it is known only where the sign of one linear function decides."
+            )
         else:
             lines += self._table(self.parts)
         return "\n".join(lines)
