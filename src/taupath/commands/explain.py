@@ -103,4 +103,4 @@ def _rows(arguments: argparse.Namespace, model: "Model", table: "Table") -> "np.
             "which have missing cells",
             stacklevel=2,
         )
-    return rows[~missing]
+    return np.asarray(rows[~missing])

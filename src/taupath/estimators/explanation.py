@@ -12,7 +12,7 @@ from taupath.validation import Checked
 # Parts that the text shows one by one; the others are added up.
 MOST_SHOWN = 10
 # Characters of a name, a label or a cell that the text shows before it cuts.
-LONGEST = 40
+LONGEST_CELL = 40
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def _text(value: Any) -> str:
     text = str(value)
     if not text or not text.isprintable() or " ".join(text.split()) != text:
         text = repr(text)
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 1] + "…"
 
 
 # -- from a classifier -----------------------------------------------------------------------------
