@@ -160,7 +160,8 @@ def test_choices_are_those_of_the_library(capsys):
 
 
 @pytest.mark.parametrize(
-    "command", ["demo", "fit", "predict", "evaluate", "report", "certify", "simplify", "reproduce"]
+    "command",
+    ["demo", "fit", "predict", "explain", "evaluate", "report", "certify", "simplify", "reproduce"],
 )
 def test_every_command_explains_itself(command, capsys):
     with pytest.raises(SystemExit) as stopped:

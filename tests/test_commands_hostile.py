@@ -84,6 +84,8 @@ def test_text_from_data_never_reaches_a_terminal_raw(tmp_path, capfd, text):
         ("predict", model, other),
         ("predict", model, data, "--tau", CONTROL),
         ("predict", model, data, "--json"),
+        ("explain", model, data, "--row", "1"),
+        ("explain", model, data, "--json"),
         ("evaluate", model, data),
         ("evaluate", model, data, "--json"),
         ("report", model, data, "-o", tmp_path / "r.html"),

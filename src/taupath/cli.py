@@ -22,6 +22,7 @@ from taupath.commands import (
     certify,
     demo,
     evaluate,
+    explain,
     fit,
     operate,
     predict,
@@ -31,7 +32,18 @@ from taupath.commands import (
 )
 from taupath.commands.options import new_command
 
-COMMANDS = (demo, fit, predict, evaluate, operate, report, certify, simplify, reproduce)
+COMMANDS = (
+    demo,
+    fit,
+    predict,
+    explain,
+    evaluate,
+    operate,
+    report,
+    certify,
+    simplify,
+    reproduce,
+)
 # Characters of an error: about ten lines of a terminal.
 LONGEST_COMPLAINT = 800
 # Signals that end a process, which is to remove its temporary files before.

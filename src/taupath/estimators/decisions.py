@@ -20,10 +20,12 @@ from taupath.estimators.costs import (
     costs_to_tau,
     least_cost_class,
 )
+from taupath.estimators.explanation import Explanation, PartsOf, explain, parts_of_features
 from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.estimators.multiclass import couple_pairs, normalize_rest
+from taupath.estimators.pipelines import feature_names_of
 from taupath.exceptions import ConstantDecisionWarning
-from taupath.paths.crossings import Crossings
+from taupath.paths.crossings import Changes, Crossings
 from taupath.paths.path import SolutionPath
 from taupath.validation import Checked, check_all_within
 
@@ -52,10 +54,15 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         """The factor that makes the function of a path positive for ``classes_[1]``."""
         return -1.0 if len(self.classes_) == 2 and self._positive == 0 else 1.0
 
-    def _check_two_classes(self) -> None:
+    @property
+    def _by_probability(self) -> bool:
+        """Whether decisions compare the probability with τ, in place of the sign of f_τ(x)."""
+        return self.monotone
+
+    def _check_two_classes(self, what: str = "tau") -> None:
         check_is_fitted(self)
         if len(self.classes_) > 2:
-            raise ValueError(f"tau is for two classes, not {len(self.classes_)}")
+            raise ValueError(f"{what} is for two classes, not {len(self.classes_)}")
 
     def _columns(self, X: Any, members: np.ndarray | None) -> Any:
         """Return X for the path of some training samples; of a kernel matrix, their columns."""
@@ -329,6 +336,67 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         """
         check_is_fitted(self)
         return upward.operate(self, X, y, promises)
+
+    # -- why -----------------------------------------------------------------------------------
+
+    def explain(
+        self, X: Any, tau: Any = None, *, cost_fp: Any = None, cost_fn: Any = None
+    ) -> list[Explanation]:
+        """Explain the decision about each sample. Two classes only.
+
+        An explanation has the costs at which the decision flips, exactly and over all τ. With the
+        linear kernel it also has what each feature adds to f_τ(x), compared with 0, that is, with
+        the mean if features are standardised. These parts and the intercept add up to f_τ(x).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        tau : float or array-like of shape (n_samples,), optional
+            One τ for all samples or one for each; that of the constructor if not given.
+        cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
+            What a false positive and a false negative cost, in place of τ.
+
+        Returns
+        -------
+        list of Explanation
+            One for each sample; ``print`` shows it in words.
+        """
+        self._check_two_classes("explain")
+        names = feature_names_of(self, [], None)
+        return self._explain(X, tau, cost_fp, cost_fn, parts_of_features(names))
+
+    def _explain(
+        self, X: Any, tau: Any, cost_fp: Any, cost_fn: Any, parts_of: PartsOf
+    ) -> list[Explanation]:
+        X = self._check_new(X)
+        if cost_fp is None and cost_fn is None:
+            return explain(self, X, self._check_taus(tau, X.shape[0]), parts_of)
+        if tau is not None:
+            raise ValueError("give tau or costs, not both")
+        return explain(self, X, self._tau_of_costs(cost_fp, cost_fn, X.shape[0]), parts_of)
+
+    def _sign_changes(self, X: Checked, found: Crossings | None = None) -> Changes:
+        """Return all changes of the sign of f_τ(x), for two classes.
+
+        `found` are the crossings of these samples, if they are known already.
+        """
+        path, X = self.path_, self._columns(X, self._members[0])
+        if found is None:
+            found = path.crossings(X)
+        # Most samples change once, from positive to negative, and their crossing is that change.
+        begin = found.first > path.tau_range[0]
+        once = found.first >= found.last
+        falls = np.flatnonzero(once & begin)
+        who, when, change = [falls], [found.first[falls]], [np.full(len(falls), -1)]
+        others = np.flatnonzero(~once)
+        if len(others):
+            all_changes = path.changes(X[others])
+            begin[others] = all_changes.begin
+            who.append(others[all_changes.who])
+            when.append(all_changes.when)
+            change.append(all_changes.change)
+        return Changes(begin, np.concatenate(who), np.concatenate(when), np.concatenate(change))
 
     # -- a single τ ----------------------------------------------------------------------------
 

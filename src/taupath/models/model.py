@@ -11,6 +11,8 @@ from sklearn.utils.metaestimators import available_if
 
 from taupath import upward
 from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.explanation import Explanation
+from taupath.models.explaining import parts_of_columns
 from taupath.outcomes.held_out import HeldOut
 from taupath.preparation import Preparation
 from taupath.tables import Table, TableError, as_table
@@ -293,6 +295,36 @@ class Model:
         OperatingPoint
         """
         return upward.operate(self, X, y, promises)
+
+    @_if_it_can
+    def explain(
+        self, X: Any, tau: Any = None, *, cost_fp: Any = None, cost_fn: Any = None
+    ) -> list[Explanation]:
+        """Explain the decision about each sample, in terms of raw columns. Two classes only.
+
+        As in `QuantileSVC.explain`. The features of one column, such as one for each category, are
+        added up. A part's reference is the number at which the column's feature is 0: the mean if
+        columns are standardised.
+
+        Parameters
+        ----------
+        X : data frame, dict of columns, or file name
+            Samples.
+        tau, cost_fp, cost_fn : float, array-like of shape (n_samples,) or str, optional
+            As in `predict`.
+
+        Returns
+        -------
+        list of Explanation
+        """
+        self.estimator._check_two_classes("explain")
+        table, features = self._prepared(X)
+        given = {"tau": tau, "cost_fp": cost_fp, "cost_fn": cost_fn}
+        parts_of = parts_of_columns(self.preparation, table)
+        explained: list[Explanation] = self.estimator._explain(
+            features, **self._in_its_terms(given, table), parts_of=parts_of
+        )
+        return explained
 
     # -- in the estimator's terms ------------------------------------------------------------------
 

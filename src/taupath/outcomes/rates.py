@@ -79,22 +79,7 @@ def sign_changes(model: QuantileSVC, X: Any, found: Crossings | None = None) -> 
 
     `found` are the crossings of these samples, if they are known already.
     """
-    path, X = model.path_, model._columns(X, model._members[0])
-    if found is None:
-        found = path.crossings(X)
-    # Most samples change once, from positive to negative, and their crossing is that change.
-    begin = found.first > path.tau_range[0]
-    once = found.first >= found.last
-    falls = np.flatnonzero(once & begin)
-    who, when, change = [falls], [found.first[falls]], [np.full(len(falls), -1)]
-    others = np.flatnonzero(~once)
-    if len(others):
-        all_changes = path.changes(X[others])
-        begin[others] = all_changes.begin
-        who.append(others[all_changes.who])
-        when.append(all_changes.when)
-        change.append(all_changes.change)
-    return Changes(begin, np.concatenate(who), np.concatenate(when), np.concatenate(change))
+    return model._sign_changes(X, found)
 
 
 def rates_of_predictions(
