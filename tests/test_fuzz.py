@@ -410,6 +410,7 @@ WRONG_ONCE = {
     "balance by the only free dual variable, whose kernel is large": ("polynomial", 99),
     "a constant as long as the longest rows": ("polynomial", 193),
     "targets that hardly differ": ("regression_constant", 150),
+    "balance of dual variables that have become tiny": ("columns_1e8", 325),
 }
 
 

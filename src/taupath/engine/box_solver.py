@@ -138,8 +138,10 @@ class _Descent:
         """Return the best solution that is found."""
         best = self._improved(tol)
         if self.n_steps:
-            # steps have added up rounding errors of w, which may have been larger before
+            # steps have added up rounding errors of θ and w, which may have been larger before
             self.theta = best.solved.theta.copy()
+            if self.rows.balanced:
+                self._balance()
             self.w = self.rows.exact_combination(self.theta)
             self.free.become(self._inside())
             best = self._improved(tol)
