@@ -293,3 +293,15 @@ def test_an_error_that_was_measured_on_a_sample_is_no_bound(file, monkeypatch, m
     model, X, y = wiggly()
     write_report(file, model, X, y)
     assert payload_of(file)["functions"]["sampled"] == (measured == 0)
+
+
+def test_huge_numbers_of_a_column_are_kept(tmp_path):
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal(40).tolist()
+    table, model, page = (str(tmp_path / name) for name in ("rows.csv", "model.tau", "page.html"))
+    lines = [f"{1e45 * x!r},{'yes' if x + 0.5 * rng.standard_normal() > 0 else 'no'}" for x in a]
+    (tmp_path / "rows.csv").write_text("\n".join(["a,target", *lines]))
+    assert main(["fit", table, "-o", model]) == 0
+    assert main(["report", model, table, "-o", page]) == 0
+    cases = payload_of(tmp_path / "page.html")["cases"]
+    assert_allclose(unpacked(cases["features"]), 1e45 * np.array(a)[unpacked(cases["rows"])])

@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
+from taupath import ConstantDecisionWarning
+
 # Bytes that a file may take in memory, with everything that the process has loaded.
 MOST_BYTES = 1 << 30
 # Seconds by the clock after which a process counts as hanging: machines may be busy.
@@ -136,6 +138,7 @@ def _judge_some(
 ) -> NoReturn:
     """Judge some cases up to the first failure, after which memory may be gone, and exit."""
     warnings.simplefilter("error")  # a warning that is not expected is a wrong error
+    warnings.simplefilter("default", ConstantDecisionWarning)  # which says the truth
     try:
         _limit_memory()
         for case in cases:

@@ -24,6 +24,8 @@ WEIGHTS_PER_BLOCK = 1_000_000
 # Largest error, as a fraction of a feature's range, of an affine function of a column: far more
 # than rounding, far less than for any other function.
 AFFINE = 1e-9
+# The largest number that four bytes hold.
+LARGEST_SHORT = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ class Weights:
         """Return the columns of some cases, by which the page shows what tips a decision."""
         if self.columns is None:
             return None
-        return packed(np.column_stack([column[rows] for column in self.columns]), "f4")
+        values = np.column_stack([column[rows] for column in self.columns])
+        return packed(values, "f4" if np.abs(values).max(initial=0.0) <= LARGEST_SHORT else "f8")
 
 
 def _thinned(taus: np.ndarray, values: np.ndarray) -> dict[str, Any]:
