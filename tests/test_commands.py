@@ -264,7 +264,7 @@ def test_a_cost_matrix_of_other_classes_is_refused(tmp_path):
         read_cost_matrix(str(file), ["a", "b", "c"])
 
 
-@pytest.mark.filterwarnings("always::taupath.IndefiniteKernelWarning")
+@pytest.mark.filterwarnings("always::taupath.IndefiniteKernelWarning")  # both are asked for below
 @pytest.mark.filterwarnings("always:the certificate does not hold")
 def test_a_certificate_that_does_not_hold_is_an_error(folder, tmp_path, capsys):
     model, data = tmp_path / "m.tau", folder / "cancer.svm"

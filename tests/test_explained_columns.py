@@ -174,7 +174,7 @@ def test_the_command_refuses_rows_that_are_not_there(row, folder, capsys):
     assert f"--row {row}" in said and "has 30 rows, the first is 1" in said
 
 
-@pytest.mark.filterwarnings("default:.*missing cells:UserWarning")
+@pytest.mark.filterwarnings("default:.*missing cells:UserWarning")  # it is to be printed
 def test_the_command_leaves_out_rows_without_a_decision(folder, capsys):
     model, new = folder / "drop.tau", folder / "new.csv"
     assert run("explain", model, new, "--row", 4, "--row", 5) == 0

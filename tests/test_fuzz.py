@@ -18,7 +18,7 @@ try:
     from fuzz import checking, results, workers
     from fuzz.checking import Outcome, check, examine
     from fuzz.families import FAMILIES, RARE, make_problem
-    from fuzz.judge import DECIDED, GAP, Answer, Judge
+    from fuzz.judge import DECIDED, GAP, OFF, Answer, Judge
     from fuzz.problem import CLASSIFICATION, REGRESSION, REGULARIZATION, Problem
 finally:
     sys.path.remove(str(TOOLS))
@@ -85,6 +85,24 @@ def test_a_solution_found_by_hand_has_no_gap():
     gap = 0.5 * 0.01**2 + 0.01 * (h - 0.5).sum(axis=1)
     primal = 0.5 * 0.99**2 + 0.01 * h.sum(axis=1)
     np.testing.assert_allclose(Judge(problem).judge(answer, answer.some([1])).gap, gap / primal)
+
+
+def test_w_may_be_off_by_the_rounding_of_balanced_dual_variables_only():
+    # θ = 1, -1 and one so small that its last digits are lost in the sum, which must be zero
+    small = 2.0**-33
+    X, y = np.array([[0.0], [0.0], [1.0], [0.0]]), np.zeros(4)
+    problem = Problem(REGRESSION, X, y, C=4.0, intercept="free")
+    alpha = np.array([[1.0, -1.0 - small, small, 0.0]])
+
+    def off(by):
+        answer = Answer(np.array([0.5]), alpha, np.array([[small + by]]), np.zeros(1))
+        return float(Judge(problem).judge(answer, answer).off[0])
+
+    problem.y = np.array([0.0, 0.0, 1e-12, 0.0])  # a unit in which such a w is visible
+    assert off(0.0) == off(2.0**-52) == off(-(2.0**-52)) == 0.0
+    assert off(2.0**-46) > OFF < off(-(2.0**-46))
+    problem.intercept = "none"  # then nothing ties θ together
+    assert off(2.0**-52) > 0.0
 
 
 @pytest.mark.parametrize("job", [CLASSIFICATION, REGRESSION])

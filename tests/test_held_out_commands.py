@@ -6,27 +6,18 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import taupath as tp
-from command_files import run
+from command_files import run, write_halves
 from taupath.estimators.fingerprints import share_seen
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A folder with two halves of the breast cancer data, and models of the first."""
-    folder = tmp_path_factory.mktemp("held")
-    data = load_breast_cancer()
-    for name, rows in (("train.csv", slice(0, None, 2)), ("test.csv", slice(1, None, 2))):
-        with open(folder / name, "w", newline="") as stream:
-            writer = csv.writer(stream)
-            writer.writerow(["a", "b", "c", "d", "tumour"])
-            labels = data.target_names[data.target]
-            for row, label in zip(data.data[rows, :4].tolist(), labels[rows], strict=True):
-                writer.writerow([*row, label])
+    folder = write_halves(tmp_path_factory.mktemp("held"))
     how = ("--positive", "malignant", "--C", "1", "--points", "5")
     for name, option in (("folds", ("--folds", 4)), ("part", ("--holdout", 0.3)), ("bare", ())):
         assert run("fit", folder / "train.csv", "-o", folder / f"{name}.tau", *how, *option) == 0
@@ -116,7 +107,7 @@ def test_simplifying_keeps_the_figures(folder, tmp_path, capsys):
     assert capsys.readouterr().out.startswith("100 % of the rows of ")
 
 
-@pytest.mark.filterwarnings("always::taupath.ConstantDecisionWarning")
+@pytest.mark.filterwarnings("always::taupath.ConstantDecisionWarning")  # it is to be printed
 def test_a_constant_decision_is_said(folder, tmp_path, capsys):
     model = tmp_path / "weak.tau"
     options = ("--positive", "malignant", "--C", "0.1", "--points", "5")

@@ -1,6 +1,5 @@
 """Operating points of models: which rows they are found on, which are refused, and the command."""
 
-import csv
 import json
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import taupath as tp
-from command_files import refusal, run
+from command_files import refusal, run, write_halves
 
 
 @pytest.fixture(scope="module")
@@ -192,15 +191,7 @@ def test_what_is_not_for_operating_points_is_refused(cancer):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A folder with two halves of the breast cancer data, and models of the first."""
-    folder = tmp_path_factory.mktemp("operate")
-    data = load_breast_cancer()
-    for name, rows in (("train.csv", slice(0, None, 2)), ("test.csv", slice(1, None, 2))):
-        with open(folder / name, "w", newline="") as stream:
-            writer = csv.writer(stream)
-            writer.writerow(["a", "b", "c", "d", "tumour"])
-            labels = data.target_names[data.target]
-            for row, label in zip(data.data[rows, :4].tolist(), labels[rows], strict=True):
-                writer.writerow([*row, label])
+    folder = write_halves(tmp_path_factory.mktemp("operate"))
     how = ("--positive", "malignant", "--C", "1", "--points", "5")
     for name, option in (("folds", ("--folds", 4)), ("bare", ())):
         assert run("fit", folder / "train.csv", "-o", folder / f"{name}.tau", *how, *option) == 0

@@ -5,6 +5,7 @@ import io
 import re
 import sys
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -99,7 +100,7 @@ def test_without_a_call_the_elapsed_time_is_shown(impatient, monkeypatch):
 
 def test_nothing_is_shown_in_a_pipe_or_for_machines(impatient, monkeypatch):
     assert shown(io.StringIO(), monkeypatch) == ""
-    quiet = lambda: bar("training", argparse.Namespace(json=True))  # noqa: E731  # a helper of one line
+    quiet = partial(bar, "training", argparse.Namespace(json=True))
     assert shown(Terminal(), monkeypatch, quiet) == ""
     monkeypatch.setattr(sys, "stderr", None)  # as in a program without a console
     assert not Display("training").shown
@@ -135,7 +136,10 @@ def test_kinks_and_the_place_on_the_path_are_named(monkeypatch):
 
 def test_shares_of_shares_add_up():
     heard = []
-    whole = lambda fraction, n_done: heard.append((fraction, n_done))  # noqa: E731  # a helper of one line
+
+    def whole(fraction, n_done):
+        heard.append((fraction, n_done))
+
     part = share_of(Share(whole, 0.5, 0.5), 0.2, 0.4)
     part(0.5, 3)
     telling(part, "kinks", "τ")(1.0, 4, 0.5)

@@ -4,6 +4,7 @@ import pickle
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -375,8 +376,7 @@ def test_a_file_holds_it_as_its_pipeline(tmp_path):
 
 
 def test_names_of_columns_are_kept(tmp_path):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(X, columns=["area", "age"])
+    frame = pd.DataFrame(X, columns=["area", "age"])
     model = clone(straight()).fit(frame, Y)
     assert_array_equal(model.predict(frame), straight().predict(X))
     model.save(tmp_path / "model.tau")
@@ -393,7 +393,7 @@ def test_other_tools_see_the_pipeline(tmp_path):
     assert share_seen(fitted(), NEW) == 0.0
     write_report(tmp_path / "report.html", fitted(), NEW, Y_NEW)
     assert (tmp_path / "report.html").stat().st_size > 10_000
-    plt = pytest.importorskip("matplotlib.pyplot")
+    plt = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not installed")
     fan = QuantileFanDisplay.from_estimator(fitted(), X, Y, feature=0, quantiles=[0.1, 0.9])
     middle = np.tile(np.median(X, axis=0), (200, 1))
     middle[:, 0] = fan.x

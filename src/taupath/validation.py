@@ -4,7 +4,7 @@ import math
 import numbers
 import os
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,8 @@ MAX_ROWS = 2**31 - 2
 # products over all samples and features stay below the largest double, 1.8e308.
 LARGEST = 1e60
 SMALLEST_C = 1e-60
+# Values of a parameter that a cross-validation tries at most: each takes a fit on every fold.
+MOST_TRIED = 10_000
 # Smaller features count as 0: their squares, 1e-200, still are normal numbers, which smaller ones
 # are not, and they change no margin that anybody can see.
 NO_FEATURE = 1e-100
@@ -358,6 +360,22 @@ def check_C(C: Any, name: str = "C") -> float:
     if not SMALLEST_C <= number <= LARGEST:
         raise ValueError(f"{name} must lie between {SMALLEST_C:g} and {LARGEST:g}, got {shown(C)}")
     return number
+
+
+def check_Cs(Cs: Any, evenly: Callable[[int], np.ndarray]) -> np.ndarray:
+    """Return the values of C, increasing; if their number is given, those of ``evenly(number)``."""
+    if isinstance(Cs, (int, np.integer)):
+        number = check_integer(Cs, "Cs", least=1)
+        if number > MOST_TRIED:
+            raise ValueError(f"Cs must be at most {MOST_TRIED} values, got {shown(number)}")
+        return evenly(number)
+    several = isinstance(Cs, Iterable) and not isinstance(Cs, (str, bytes))
+    if not several or getattr(Cs, "ndim", 1) == 0:
+        raise TypeError(f"Cs must be a number of values, or the values, got {shown(Cs)}")
+    found = np.unique([check_C(C, "Cs") for C in Cs])
+    if len(found) == 0:
+        raise ValueError("Cs is empty")
+    return np.asarray(found)
 
 
 def regularization_to_C(C: Any, lam: Any, n_samples: int, copied: bool = False) -> float:

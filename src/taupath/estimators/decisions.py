@@ -54,11 +54,6 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         """The factor that makes the function of a path positive for ``classes_[1]``."""
         return -1.0 if len(self.classes_) == 2 and self._positive == 0 else 1.0
 
-    @property
-    def _by_probability(self) -> bool:
-        """Whether decisions compare the probability with τ, in place of the sign of f_τ(x)."""
-        return self.monotone
-
     def _check_two_classes(self, what: str = "tau") -> None:
         check_is_fitted(self)
         if len(self.classes_) > 2:

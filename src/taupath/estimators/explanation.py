@@ -216,11 +216,11 @@ def explain(model: Any, X: Checked, taus: np.ndarray, parts_of: PartsOf) -> list
     decided = model._labels(f >= 0.0)
     each = np.broadcast_to(taus, X.shape[0])
     constant = {tau: model._constant_at(tau) for tau in np.unique(each).tolist()}
-    if model._by_probability:
+    if model.monotone:
         flips = [_flips(model, True, [p]) for p in proba.tolist()]
     else:
         flips = list(_flips_by_sign(model, model._sign_changes(X)))
-    linear = not model._by_probability and hasattr(model, "coef_")
+    linear = not model.monotone and hasattr(model, "coef_")
     parts = _linear_parts(model, X, each, parts_of) if linear else [(None, None)] * len(f)
     positive, negative = (_label(model, model._labels(np.array(which))) for which in (True, False))
     return [

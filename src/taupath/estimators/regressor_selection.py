@@ -26,10 +26,10 @@ from taupath.paths.kernels import KERNELS
 from taupath.paths.path import SolutionPath
 from taupath.progress import share_of
 from taupath.validation import (
+    MOST_TRIED,
     Checked,
-    check_C,
     check_choice,
-    check_integer,
+    check_Cs,
     check_positive,
     check_targets,
     check_weight,
@@ -39,8 +39,6 @@ from taupath.validation import (
 # Ends of the values of C that are tried if only their number is given. Three of them, with the
 # values of γ below, had losses within 1.9 % of the best of 40 candidates on seven real data sets.
 LEAST_C, LARGEST_C = 0.3, 30.0
-# Values that are tried at most: each takes as long as a fit, on every fold.
-MOST_OF_EACH = 10_000
 # gamma="grid": multiples of "scale". What is best differed by a factor of 64 between data sets.
 GAMMA_GRID, GAMMA_STEP = (0.0625, 0.25, 1.0, 4.0), 4.0
 # Where the best candidate is at an end, the search goes on beyond it, at most so many steps, while
@@ -178,7 +176,7 @@ class QuantileSVRCV(QuantileSVR):
         for name in ("conformal", "standardize"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise TypeError(f"{name} must be True or False, got {shown(getattr(self, name))}")
-        kernels, Cs = _check_kernels(self.kernel), _check_Cs(self.Cs)
+        kernels, Cs = _check_kernels(self.kernel), check_Cs(self.Cs, _evenly).tolist()
         check_choice(self.method, "method", METHODS)
         check_tau(self.quantile, "quantile")
         X, y = check_samples(self, X, y, exact=self.method == "exact", y_numeric=True)
@@ -424,6 +422,11 @@ def _worth_it(
 # -- arguments -------------------------------------------------------------------------------------
 
 
+def _evenly(number: int) -> np.ndarray:
+    """Return so many values of C, rounded to what they look like."""
+    return np.array([float(f"{C:.12g}") for C in np.geomspace(LEAST_C, LARGEST_C, number)])
+
+
 def _several(given: Any) -> list[Any]:
     """Return what may be one value or several as a list."""
     alone = isinstance(given, (str, bytes)) or callable(given) or not isinstance(given, Iterable)
@@ -458,22 +461,6 @@ def _check_gammas(given: Any, variance: float, n_features: int) -> list[float]:
             found += named[check_choice(gamma, "gamma", tuple(named), or_else="a number")]
         else:
             found.append(check_positive(gamma, "gamma"))
-    if not 0 < len(found) <= MOST_OF_EACH:
-        raise ValueError(f"gamma must hold 1 to {MOST_OF_EACH} values, got {len(found)}")
+    if not 0 < len(found) <= MOST_TRIED:
+        raise ValueError(f"gamma must hold 1 to {MOST_TRIED} values, got {len(found)}")
     return [float(gamma) for gamma in np.unique(found)]
-
-
-def _check_Cs(given: Any) -> list[float]:
-    """Return the values of C, increasing."""
-    if isinstance(given, (int, np.integer)):
-        number = check_integer(given, "Cs", least=1)
-        if number > MOST_OF_EACH:
-            raise ValueError(f"Cs must be at most {MOST_OF_EACH} values, got {shown(number)}")
-        return [float(f"{C:.12g}") for C in np.geomspace(LEAST_C, LARGEST_C, number)]
-    several = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
-    if not several or getattr(given, "ndim", 1) == 0:
-        raise TypeError(f"Cs must be a number of values, or the values, got {shown(given)}")
-    Cs = np.unique([check_C(C, "Cs") for C in given])
-    if len(Cs) == 0:
-        raise ValueError("Cs is empty")
-    return [float(C) for C in Cs]

@@ -17,10 +17,7 @@ from taupath.estimators.costs import check_tau_columns
 from taupath.estimators.parallel import run_all
 from taupath.fitting.method import choose_method
 from taupath.progress import share_of
-from taupath.validation import Checked, check_C, check_integer, check_numbers, check_weight, shown
-
-# Values of C that are tried at most: each takes as long as a fit, on every fold.
-MOST_CS = 10_000
+from taupath.validation import Checked, check_Cs, check_integer, check_numbers, check_weight, shown
 
 
 class QuantileSVCCV(QuantileSVC):
@@ -136,7 +133,7 @@ class QuantileSVCCV(QuantileSVC):
         X, y = self._check_training(X, y)
         check_labels_of_classes(y)
         weight = check_weight(sample_weight, X.shape[0])
-        self.Cs_ = self._check_Cs()
+        self.Cs_ = check_Cs(self.Cs, lambda number: np.logspace(-4.0, 4.0, number))
         folds = self._check_cv(X, y)
         method = choose_method(self.method, self.kernel, X.shape[0])
         own = {"Cs", "cv", "scoring"}
@@ -245,20 +242,6 @@ class QuantileSVCCV(QuantileSVC):
                 f"got {shown(given)}"
             )
         return cast(Callable[..., Any], check_scoring(single, given))
-
-    def _check_Cs(self) -> np.ndarray:
-        if isinstance(self.Cs, (int, np.integer)):
-            number = check_integer(self.Cs, "Cs", least=1)
-            if number > MOST_CS:
-                raise ValueError(f"Cs must be at most {MOST_CS} values, got {shown(number)}")
-            return np.logspace(-4.0, 4.0, number)
-        several = isinstance(self.Cs, Iterable) and not isinstance(self.Cs, (str, bytes))
-        if not several or getattr(self.Cs, "ndim", 1) == 0:
-            raise TypeError(f"Cs must be a number of values, or the values, got {shown(self.Cs)}")
-        Cs = np.unique([check_C(C, "Cs") for C in self.Cs])
-        if len(Cs) == 0:
-            raise ValueError("Cs is empty")
-        return np.asarray(Cs)
 
 
 class _Score:

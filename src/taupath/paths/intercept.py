@@ -191,6 +191,8 @@ def restore_balance(
     """
     for pick, roundings, part in ((np.argmax, len(alpha), 1.0), (np.argmin, 2, LITTLE)):
         excess = math.fsum(sign * alpha)
+        if excess == 0.0:
+            return
         down = sign * excess > 0.0  # towards the lower bound
         able = free & (np.where(down, alpha - lower, upper - alpha) >= abs(excess))
         unit = np.spacing(np.abs(alpha))
@@ -199,7 +201,7 @@ def restore_balance(
             moved = roundings * (unit * lengths)[free].max(initial=usual)
             able &= (abs(excess) * lengths <= moved) & (abs(excess) <= part * np.abs(alpha))
         some = np.flatnonzero(able)
-        if excess == 0.0 or len(some) == 0:
+        if len(some) == 0:
             return
         one = some[pick(np.abs(alpha[some]))]
         alpha[one] = min(max(alpha[one] - sign[one] * excess, lower[one]), upper[one])
