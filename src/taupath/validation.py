@@ -18,7 +18,7 @@ MAX_ROWS = 2**31 - 2
 LARGEST = 1e60
 SMALLEST_C = 1e-60
 # Values of a parameter that a cross-validation tries at most: each takes a fit on every fold.
-MOST_TRIED = 10_000
+MOST_CANDIDATE_VALUES = 10_000
 # Smaller features count as 0: their squares, 1e-200, still are normal numbers, which smaller ones
 # are not, and they change no margin that anybody can see.
 NO_FEATURE = 1e-100
@@ -366,8 +366,10 @@ def check_Cs(Cs: Any, evenly: Callable[[int], np.ndarray]) -> np.ndarray:
     """Return the values of C, increasing; if their number is given, those of ``evenly(number)``."""
     if isinstance(Cs, (int, np.integer)):
         number = check_integer(Cs, "Cs", least=1)
-        if number > MOST_TRIED:
-            raise ValueError(f"Cs must be at most {MOST_TRIED} values, got {shown(number)}")
+        if number > MOST_CANDIDATE_VALUES:
+            raise ValueError(
+                f"Cs must be at most {MOST_CANDIDATE_VALUES} values, got {shown(number)}"
+            )
         return evenly(number)
     several = isinstance(Cs, Iterable) and not isinstance(Cs, (str, bytes))
     if not several or getattr(Cs, "ndim", 1) == 0:

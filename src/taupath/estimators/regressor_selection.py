@@ -26,7 +26,7 @@ from taupath.paths.kernels import KERNELS
 from taupath.paths.path import SolutionPath
 from taupath.progress import share_of
 from taupath.validation import (
-    MOST_TRIED,
+    MOST_CANDIDATE_VALUES,
     Checked,
     check_choice,
     check_Cs,
@@ -461,6 +461,6 @@ def _check_gammas(given: Any, variance: float, n_features: int) -> list[float]:
             found += named[check_choice(gamma, "gamma", tuple(named), or_else="a number")]
         else:
             found.append(check_positive(gamma, "gamma"))
-    if not 0 < len(found) <= MOST_TRIED:
-        raise ValueError(f"gamma must hold 1 to {MOST_TRIED} values, got {len(found)}")
+    if not 0 < len(found) <= MOST_CANDIDATE_VALUES:
+        raise ValueError(f"gamma must hold 1 to {MOST_CANDIDATE_VALUES} values, got {len(found)}")
     return [float(gamma) for gamma in np.unique(found)]
