@@ -389,6 +389,7 @@ def test_a_signal_leaves_no_temporary_file(folder, tmp_path, number):
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # the tests may be under nohup
     )
     with process:
         assert process.stderr.readline() == "saving\n"
