@@ -1,5 +1,6 @@
 from taupath._core._bordered cimport FreeSystem
 from taupath._core._factor cimport Factor
+from taupath._core._lag cimport Lag
 from taupath._core._line cimport Line, Moment
 from taupath._core._rows cimport Rows
 from taupath._core._tolerances cimport ROUNDED_UP
@@ -28,6 +29,8 @@ cdef class Motion:
     cdef long double multiplier, multiplier_rate    # of Σ sign_i θ_i = 0, if that is asked for
     cdef double[::1] pairs                   # w at the base and ẇ, interleaved
     cdef double since_base                   # w(t) = w + since_base ẇ
+    cdef bint lagging                        # whether they lack turns that are put off,
+    cdef Lag lag                             # namely these
     cdef long double[::1] s                  # bound points' part of ẇ: Σ l̇_i z_i + Σ ḣ_i z_i
     cdef double speed                        # ‖(ẇ, time_part)‖, rounded up
     cdef double time_part                    # slacks also move with p: one more coordinate of ẇ
@@ -45,6 +48,10 @@ cdef class Motion:
     cdef double[::1] column, rhs
     cdef long double[::1] share, exact
 
+    # Make room for so many free points.
+    cdef reserve(self, Py_ssize_t capacity)
+    # <z_i, w(t)> and <z_i, ẇ> for every i among the m points, interleaved.
+    cdef void margins(self, const int* points, Py_ssize_t m, double* out) noexcept nogil
     # t, θ and w go on by dt.
     cdef void move(self, double dt) noexcept nogil
     # Bound point i, the factor's newest member at this distance, becomes free; the direction turns
@@ -87,6 +94,7 @@ cdef class Motion:
     cdef double _dual_speed(self) noexcept nogil
     cdef void _set_speed(self, double speed) noexcept nogil
     cdef void _rebase(self) noexcept nogil
+    cdef void _catch_up(self) noexcept nogil
     cdef void _correct_w(self) noexcept nogil
     cdef void _meet_targets(self) noexcept nogil
 

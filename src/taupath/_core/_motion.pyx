@@ -12,6 +12,7 @@ import numpy as np
 
 from taupath._core._bordered cimport make_system
 from taupath._core._factor import keeps_basis
+from taupath._core._kernel_rows cimport MatrixRows
 from taupath._core._line cimport (
     add_to_moment, bound_at, bound_rate, lower_at, set_moment, target_at, upper_at
 )
@@ -73,6 +74,25 @@ cdef class Motion:
         if not self.factor.take_all(state.free).all():
             raise ValueError("free points are linearly dependent")
         self.n_refactorizations = 1
+        # otherwise ‖ẇ‖ takes all entries at every event, or rows are not at hand
+        self.lagging = self.additive and isinstance(rows, MatrixRows)
+        if self.lagging:
+            self.lag = Lag(rows, self.factor.capacity)
+            for i in state.free:
+                self.lag.enter(i)
+
+    cdef reserve(self, Py_ssize_t capacity):
+        self.factor.reserve(capacity)
+        if self.lagging:
+            self.lag.reserve(capacity)
+
+    cdef void margins(self, const int* points, Py_ssize_t m, double* out) noexcept nogil:
+        cdef Py_ssize_t k
+        self.rows.dot_pairs(points, m, &self.pairs[0], out)
+        if self.lagging:
+            self.lag.complete(points, m, out)
+        for k in range(m):
+            out[2 * k] = out[2 * k] + self.since_base * out[2 * k + 1]
 
     cdef void move(self, double dt) noexcept nogil:
         cdef Py_ssize_t a
@@ -93,6 +113,8 @@ cdef class Motion:
         self.theta[a] = bound_at(self.line, &self.now, i, status)
         self.theta_rate[a] = bound_rate(self.line, i, status)
         self.status[i] = FREE
+        if self.lagging:
+            self.lag.enter(i)
         self.rows.axpy_long(i, -bound_rate(self.line, i, status), &self.s[0])
         self._count_bound(i, status, -1)
         squared = self.system.newest_column(distance, &self.column[0], &multiplier)
@@ -130,7 +152,11 @@ cdef class Motion:
             self.theta_rate[b] = self.theta_rate[b] + c
             left = left + fabs(<double> self.theta_rate[b]) * self.row_norm[i]
             added = added + fabs(c) * self.row_norm[i]
-            if moving:
+            if not moving:
+                continue
+            if self.lagging:
+                self.lag.put_off(i, -self.since_base * c, c)
+            else:
                 self.rows.axpy_pair(i, -self.since_base * c, c, &self.pairs[0])
         c = change * column_multiplier
         self.multiplier_rate = self.multiplier_rate + c
@@ -147,6 +173,9 @@ cdef class Motion:
 
     cdef void drop(self, Py_ssize_t a) noexcept nogil:
         cdef Py_ssize_t k
+        if self.lagging:
+            self.lag.settle(self.factor.members[a], &self.pairs[0])
+            self.lag.leave(self.factor.members[a])
         for k in range(a, self.factor.size - 1):
             self.theta[k] = self.theta[k + 1]
             self.theta_rate[k] = self.theta_rate[k + 1]
@@ -162,6 +191,8 @@ cdef class Motion:
 
     cdef double take(self, int i, long double at) noexcept nogil:
         self.status[i] = FREE
+        if self.lagging:
+            self.lag.enter(i)
         self.theta[self.factor.size] = at
         self.theta_rate[self.factor.size] = 0.0
         return self.factor.append(i)
@@ -215,6 +246,7 @@ cdef class Motion:
     cdef void _rest(self) noexcept nogil:
         """ẇ = 0: only θ moves."""
         cdef Py_ssize_t k
+        self._catch_up()
         self._rebase()
         for k in range(self.rows.n_cols):
             self.pairs[2 * k + 1] = 0.0
@@ -240,7 +272,9 @@ cdef class Motion:
     cdef void _measure_speed(self) noexcept nogil:
         """Compute ‖ẇ‖ directly; if it is nothing but rounding, ẇ becomes zero."""
         cdef Py_ssize_t a
-        cdef double length = self.rows.length(&self.pairs[1], 2), terms = 0.0
+        cdef double length, terms = 0.0
+        self._catch_up()
+        length = self.rows.length(&self.pairs[1], 2)
         for a in range(self.factor.size):
             terms = terms + (fabs(<double> self.theta_rate[a])
                              * self.row_norm[self.factor.members[a]])
@@ -290,7 +324,16 @@ cdef class Motion:
         if self.since_base != 0.0:
             for k in range(self.rows.n_cols):
                 self.pairs[2 * k] = self.pairs[2 * k] + self.since_base * self.pairs[2 * k + 1]
+            if self.lagging:
+                self.lag.move_base(self.since_base)
             self.since_base = 0.0
+
+    cdef void _catch_up(self) noexcept nogil:
+        """Make the turns that were put off."""
+        cdef Py_ssize_t a
+        if self.lagging:
+            for a in range(self.factor.size):
+                self.lag.settle(self.factor.members[a], &self.pairs[0])
 
     cdef void polish(self) noexcept nogil:
         self._correct_w()
@@ -307,6 +350,7 @@ cdef class Motion:
         cdef Py_ssize_t a, k
         cdef int i
         cdef const double* v
+        self._catch_up()
         self._rebase()          # w(t) itself must not jump
         for k in range(self.rows.n_cols):
             self.exact[k] = self.s[k]
@@ -327,6 +371,7 @@ cdef class Motion:
     cdef void _correct_w(self) noexcept nogil:
         """Bring the free slacks back to zero."""
         cdef Py_ssize_t k
+        self._catch_up()
         self._rebase()
         for k in range(self.rows.n_cols):
             self.exact[k] = self.pairs[2 * k]
@@ -366,6 +411,7 @@ cdef class Motion:
         cdef Py_ssize_t i, k
         cdef long double at
         cdef double drift
+        self._catch_up()
         self._rebase()
         for k in range(self.rows.n_cols):
             self.exact[k] = 0.0

@@ -60,7 +60,7 @@ cdef class Search:
         if self.measuring:
             self.R = metric.R
         orthogonal = keeps_basis(self.rows)
-        self.sweeping = self.rows.dual       # a look is only one at a number
+        self.sweeping = self.rows.dual and not motion.lagging   # a look is only one at a number
         # in few dimensions directions do not last, and a sighting is soon worth nothing
         self.screening = not orthogonal and not self.sweeping
         self.prefetching = self.rows.n_stored > CACHED
@@ -195,8 +195,6 @@ cdef class Search:
         cdef int i
         cdef const Point* point
         cdef const double* length = &self.length[0]
-        cdef const double* pairs = &self.motion.pairs[0]
-        cdef double since_base = self.motion.since_base
         cdef bint moving_targets = self.line.moving_targets
         while first < count:
             batch = points + first
@@ -208,7 +206,7 @@ cdef class Search:
                     prefetch_line(&self.points[points[k]])
             if self.screening:
                 m = self._screen(batch, m)
-            self.rows.dot_pairs(batch, m, pairs, both)
+            self.motion.margins(batch, m, both)
             self.n_rows_evaluated += m
             for k in range(m):
                 i = batch[k]
@@ -217,7 +215,7 @@ cdef class Search:
                 target = (target_at(self.line, &self.motion.now, i) if moving_targets
                           else point.target0)
                 rate = point.sense * (both[2 * k + 1] - point.target_rate)
-                slack = point.sense * (both[2 * k] + since_base * both[2 * k + 1] - target)
+                slack = point.sense * (both[2 * k] - target)
                 if self.screening:
                     see(self, i, slack, rate)
                 if not self.sweeping:
@@ -299,7 +297,7 @@ cdef class Search:
         self.n_due = self._bound_points()
         for k in range(self.n_due):
             i = self.chain[k]
-            self.rows.dot_pairs(&i, 1, &self.motion.pairs[0], both)
+            self.motion.margins(&i, 1, both)
             slack = self.points[i].sense * (both[0] - target_at(self.line, &self.motion.now, i))
             worst = max(worst, -slack)
             self.due[k].distance = slack
@@ -327,9 +325,8 @@ cdef class Search:
             i = self.chain[k]
             if (way * self.rows.sign[i] > 0.0) != (self.motion.status[i] == UPPER):
                 continue
-            self.rows.dot_pairs(&i, 1, &self.motion.pairs[0], both)
-            distance = fabs(both[0] + self.motion.since_base * both[1]
-                            - target_at(self.line, &self.motion.now, i))
+            self.motion.margins(&i, 1, both)
+            distance = fabs(both[0] - target_at(self.line, &self.motion.now, i))
             if distance < slack[0]:
                 slack[0] = distance
                 nearest = i

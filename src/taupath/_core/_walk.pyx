@@ -195,7 +195,7 @@ cdef class Walk:
         with nogil:
             outcome = self._walk(n_events)
         if outcome == FULL:
-            self.motion.factor.reserve(3 * self.motion.factor.capacity // 2)
+            self.motion.reserve(3 * self.motion.factor.capacity // 2)
         return int(outcome)
 
     def look(self):
@@ -259,9 +259,8 @@ cdef class Walk:
         cdef int i
         if event.kind == FREE:
             i = <int> event.which
-            self.motion.rows.dot_pairs(&i, 1, &self.motion.pairs[0], both)
-            dt = -((both[0] + self.motion.since_base * both[1]
-                    - target_at(self.line, &self.motion.now, i))
+            self.motion.margins(&i, 1, both)
+            dt = -((both[0] - target_at(self.line, &self.motion.now, i))
                    / (both[1] - self.line.target_rate[i]))
         else:
             i = self.motion.factor.members[event.which]
