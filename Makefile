@@ -19,7 +19,7 @@ FUZZ_ARGS  ?= --minutes 10 --jobs 2
 TEST_ARGS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all fuzz checked asan tsan double oldest lint format bench bench-growth bench-lines bench-reading bench-approximate bench-cluster figures picture docs build dist sbom clean
+.PHONY: help demo test test-all coverage hostile fuzz checked asan tsan double oldest lint format bench bench-growth bench-lines bench-reading bench-approximate bench-cluster figures picture docs build dist sbom clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -35,10 +35,17 @@ demo: build  ## fit a whole path on data that ships with scikit-learn, print it 
 test: build $(VENV)/.test  ## the tests, without the slow ones
 	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) -m "not slow" $(SLOWEST) $(TEST_ARGS)
 
-test-all: build $(VENV)/.test $(VENV)/.peers  ## all tests with their coverage, then the core's on the checked and the sanitised build
-	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) $(SLOWEST) --cov --cov-report=term $(TEST_ARGS)
+test-all: build $(VENV)/.test $(VENV)/.peers  ## all tests, then the core's on the checked and the sanitised build
+	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) $(SLOWEST) $(TEST_ARGS)
 	@$(MAKE) --no-print-directory checked
 	@$(MAKE) --no-print-directory asan
+
+coverage: build $(VENV)/.test  ## which lines the tests, without the slow ones, run
+	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) -m "not slow" --cov --cov-report=term $(TEST_ARGS)
+
+hostile: build $(VENV)/.test  ## 10 000 damaged or hostile model files and tables: each refused, or read rightly
+	@$(ONE_THREAD) $(PY) tools/hostile_files --kind model --count 5000
+	@$(ONE_THREAD) $(PY) tools/hostile_files --kind table --count 5000
 
 fuzz: build  ## random problems of many families, each answer judged in extended precision (more with TAUPATH_DATA)
 	@$(ONE_THREAD) $(PY) tools/fuzz $(FUZZ_ARGS)
@@ -167,11 +174,11 @@ define second_build
 	@meson install -C build/$(1) --no-rebuild --quiet
 endef
 
-CORE_TESTS := $(PYTEST) -m "core and not slow" -p no:cacheprovider $(TEST_ARGS)
+CORE_TESTS := $(PYTEST) $(PARALLEL) -m "core and not slow" -p no:cacheprovider $(TEST_ARGS)
 
 checked: build $(VENV)/.test  ## the core's tests with every index checked
 	$(call second_build,checked,-Dchecked=true -Dbuildtype=debugoptimized)
-	@build/checked-venv/bin/python $(CORE_TESTS)
+	@$(ONE_THREAD) build/checked-venv/bin/python $(CORE_TESTS)
 
 CC      ?= cc
 LIBASAN  = $(shell $(CC) -print-file-name=libasan.so)
@@ -180,7 +187,7 @@ LIBCXX   = $(shell $(CC) -print-file-name=libstdc++.so.6)
 asan: build $(VENV)/.test  ## the core's tests under the address sanitiser
 	@[ -e "$(LIBASAN)" ] || { echo "asan: $(CC) comes without libasan.so"; exit 1; }
 	$(call second_build,asan,-Db_sanitize=address -Db_lundef=false -Dbuildtype=debugoptimized)
-	@LD_PRELOAD="$(LIBASAN) $(LIBCXX)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
+	@LD_PRELOAD="$(LIBASAN) $(LIBCXX)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc $(ONE_THREAD) \
 	  build/asan-venv/bin/python $(CORE_TESTS)
 
 LIBTSAN  = $(shell $(CC) -print-file-name=libtsan.so)

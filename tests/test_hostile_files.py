@@ -40,14 +40,6 @@ def test_some_tables(tmp_path):
     assert found["refused"] > 20 and found["read"] > 5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("kind", "count"), [("model", 3700), ("table", 1000)])
-def test_some_thousand_files(kind, count, tmp_path):
-    if kind == "table":
-        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    outcomes(kind, count, 1, tmp_path)
-
-
 class Faulty:
     """A maker of files that are none, whose reader does what it should not."""
 
