@@ -19,7 +19,7 @@ FUZZ_ARGS  ?= --minutes 10 --jobs 2
 TEST_ARGS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all coverage hostile fuzz checked asan tsan double oldest lint format bench bench-growth bench-lines bench-reading bench-approximate bench-cluster figures picture docs build dist sbom clean
+.PHONY: help demo test slow test-all coverage hostile fuzz checked asan tsan double oldest lint format bench bench-growth bench-lines bench-reading bench-approximate bench-cluster figures picture docs build dist sbom clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -35,8 +35,12 @@ demo: build  ## fit a whole path on data that ships with scikit-learn, print it 
 test: build $(VENV)/.test  ## the tests, without the slow ones
 	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) -m "not slow" $(SLOWEST) $(TEST_ARGS)
 
-test-all: build $(VENV)/.test $(VENV)/.peers  ## all tests, then the core's on the checked and the sanitised build
-	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) $(SLOWEST) $(TEST_ARGS)
+slow: build $(VENV)/.test $(VENV)/.peers  ## the slow tests: about an hour on two cores
+	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) -m slow $(SLOWEST) $(TEST_ARGS)
+
+test-all:  ## all tests, also on the checked and the sanitised build of the core
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory slow
 	@$(MAKE) --no-print-directory checked
 	@$(MAKE) --no-print-directory asan
 
