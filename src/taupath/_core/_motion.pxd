@@ -32,6 +32,7 @@ cdef class Motion:
     cdef bint lagging                        # whether they lack turns that are put off,
     cdef Lag lag                             # namely these
     cdef long double[::1] s                  # bound points' part of ẇ: Σ l̇_i z_i + Σ ḣ_i z_i
+    cdef long double s_squared               # ‖s‖², with a kernel
     cdef double speed                        # ‖(ẇ, time_part)‖, rounded up
     cdef double time_part                    # slacks also move with p: one more coordinate of ẇ
     cdef double speed_exact                  # ‖ẇ‖ when it was last computed directly
@@ -86,12 +87,14 @@ cdef class Motion:
     cdef double _turn_length(self, double change, double squared,
                              double column_multiplier) noexcept nogil
     cdef void _count_bound(self, Py_ssize_t i, int status, int how) noexcept nogil
+    cdef void _add_to_s(self, int i, double rate) noexcept nogil
     cdef void _express(self, int i) noexcept nogil
     cdef bint _is_flat(self) noexcept nogil
     cdef void _rest(self) noexcept nogil
     cdef void _update_speed(self, double change) noexcept nogil
     cdef void _measure_speed(self) noexcept nogil
     cdef double _dual_speed(self) noexcept nogil
+    cdef double _squared_speed(self) noexcept nogil
     cdef void _set_speed(self, double speed) noexcept nogil
     cdef void _rebase(self) noexcept nogil
     cdef void _catch_up(self) noexcept nogil

@@ -74,8 +74,8 @@ cdef class Motion:
         if not self.factor.take_all(state.free).all():
             raise ValueError("free points are linearly dependent")
         self.n_refactorizations = 1
-        # otherwise ‖ẇ‖ takes all entries at every event, or rows are not at hand
-        self.lagging = self.additive and isinstance(rows, MatrixRows)
+        # moving targets are for corrections, which are short; other rows are not at hand
+        self.lagging = not line.moving_targets and isinstance(rows, MatrixRows)
         if self.lagging:
             self.lag = Lag(rows, self.factor.capacity)
             for i in state.free:
@@ -115,7 +115,7 @@ cdef class Motion:
         self.status[i] = FREE
         if self.lagging:
             self.lag.enter(i)
-        self.rows.axpy_long(i, -bound_rate(self.line, i, status), &self.s[0])
+        self._add_to_s(i, -bound_rate(self.line, i, status))
         self._count_bound(i, status, -1)
         squared = self.system.newest_column(distance, &self.column[0], &multiplier)
         change = -rate / squared
@@ -131,7 +131,7 @@ cdef class Motion:
         self._turn(change, multiplier, True)
         self.drop(a)
         self.status[i] = <signed char> status
-        self.rows.axpy_long(i, rate, &self.s[0])
+        self._add_to_s(i, rate)
         self._count_bound(i, status, 1)
         self._update_speed(change * change * squared)
         return self._turn_length(change, squared, multiplier)
@@ -188,6 +188,12 @@ cdef class Motion:
         self.system.count_bound(i, how * at0, how * at1)
         self.terms0 = self.terms0 + how * fabs(at0) * self.row_norm[i]
         self.terms1 = self.terms1 + how * fabs(at1) * self.row_norm[i]
+
+    cdef void _add_to_s(self, int i, double rate) noexcept nogil:
+        if self.rows.dual:
+            self.s_squared = self.s_squared + rate * (2.0 * self.s[i]
+                                                      + rate * self.factor.squared_norm[i])
+        self.rows.axpy_long(i, rate, &self.s[0])
 
     cdef double take(self, int i, long double at) noexcept nogil:
         self.status[i] = FREE
@@ -266,6 +272,12 @@ cdef class Motion:
         elif self.additive:
             self.speed = sqrt(squared)
             self.speed_exact = max(self.speed_exact, self.speed)
+        elif self.lagging:
+            squared = self._squared_speed()
+            if squared <= SPEED_CANCELLED * self.s_squared:
+                self.straighten()
+            else:
+                self._set_speed(sqrt(squared))
         else:
             self._measure_speed()
 
@@ -302,6 +314,21 @@ cdef class Motion:
             terms = terms + fabs(part)
         part = <double> self.multiplier_rate * self.rows.shift_length
         return sqrt(max(squared, 0.0) + PRECISION * terms + part * part)
+
+    cdef double _squared_speed(self) noexcept nogil:
+        """Return ‖ẇ‖² = <s, ẇ>, rounded up: while targets rest, ẇ is orthogonal to the free rows."""
+        cdef Py_ssize_t a
+        cdef long double squared = self.s_squared
+        cdef double terms = <double> self.s_squared, part
+        for a in range(self.factor.size):
+            part = <double> (self.theta_rate[a] * self.s[self.factor.members[a]])
+            squared = squared + part
+            terms = terms + fabs(part)
+        # the multiplier's part of <s, ẇ>, and of ‖ẇ‖² itself
+        squared = squared + self.multiplier_rate * (self.system.bound_total1
+                                                    - self.system.bound_total0)
+        part = <double> self.multiplier_rate * self.rows.shift_length
+        return <double> squared + PRECISION * terms + part * part
 
     # -- keeping rounding down --------------------------------------------------------------
 
@@ -406,6 +433,12 @@ cdef class Motion:
                 rate = bound_rate(self.line, i, self.status[i])
                 if rate != 0.0:
                     self.rows.axpy_long(i, rate, &self.s[0])
+        if self.rows.dual:
+            self.s_squared = 0.0
+            for i in range(self.rows.n_rows):
+                if self.status[i] != FREE:
+                    self.s_squared = (self.s_squared
+                                      + bound_rate(self.line, i, self.status[i]) * self.s[i])
 
     cdef double take_w(self) noexcept nogil:
         cdef Py_ssize_t i, k
