@@ -91,16 +91,16 @@ class Tracks:
 
     All functions are linear between the nodes `taus`; a node where they jump is listed twice.
     ``sweep(first, last)`` returns the functions at the nodes first, ..., last - 1; a function has
-    `width` coefficients, and a sweep computes about `swept` numbers per node. Those at the nodes
+    `width` coefficients. Those at the nodes
     `edges` are kept, read-only: `kept` are their τ, `coef` and `constant` the functions. If
     `complete`, these are all nodes.
     """
 
     def __init__(
-        self, taus: np.ndarray, sweep: Callable[[int, int], Functions], width: int, swept: int
+        self, taus: np.ndarray, sweep: Callable[[int, int], Functions], width: int
     ) -> None:
         self.taus, self._sweep = taus, sweep
-        self._at_a_time = at_a_time = max(int(SWEPT_BYTES // (8 * swept)), 2)
+        self._at_a_time = at_a_time = max(int(SWEPT_BYTES // (8 * width)), 2)
         self.complete = 8 * width * len(taus) <= KEPT
         self.edges = np.arange(len(taus)) if self.complete else _some_nodes(taus, width)
         coef, constant = np.empty((len(self.edges), width)), np.empty(len(self.edges))
