@@ -95,7 +95,7 @@ class AtKinks(Certified):
             return Sweep(w, None, multiplier, travel_of(w, self.data.constant.bias))
         theta = np.array([each.theta for each in found])
         travel = [self.data.distance(change) for change in np.diff(theta, axis=0)]
-        return Sweep(None, theta, multiplier, np.array(travel))
+        return Sweep(None, self.data.merge_theta(theta), multiplier, np.array(travel))
 
     def measure(self, value: float) -> Measure:
         """Measure the solution from the data."""

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from taupath._core._rows import Rows
+from taupath._core._sparse_rows import products_with_columns
 from taupath.engine.problem import TINY, Line
 from taupath.engine.readers import ReadersLock, made_once
 from taupath.engine.record import Solution
@@ -37,7 +38,7 @@ BYTES_AT_A_TIME = 64_000_000
 
 
 class Sweep(NamedTuple):
-    """Solutions at consecutive nodes: either w or θ, and the multiplier."""
+    """Solutions at consecutive nodes: either w or θ of the distinct samples, and the multiplier."""
 
     w: np.ndarray | None
     theta: np.ndarray | None
@@ -124,7 +125,7 @@ class TrainingData:
         return n_samples, n_features
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("rows", "walked_X", "matrix", "diagonal", "units", "lengths")
+        derived = ("rows", "walked_X", "matrix", "diagonal", "units", "lengths", "_columns")
         left_out = (*derived, "lock")
         return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
@@ -147,6 +148,10 @@ class TrainingData:
 
     def expand_theta(self, theta: np.ndarray) -> np.ndarray:
         """Return θ of all samples, the last axis, given those of the distinct ones."""
+        return theta
+
+    def merge_theta(self, theta: np.ndarray) -> np.ndarray:
+        """Return θ of the distinct samples, the last axis, given those of all."""
         return theta
 
     def constant_function(self, value: float) -> tuple[np.ndarray, float]:
@@ -273,8 +278,18 @@ class TrainingData:
         if not self.by_theta:
             return X
         # Σ sign_i θ_i = 0, so that both may be centred
-        products = (X if self.shift is None else X - self.shift) @ self.walked_X.T
-        return products.toarray() if sp.issparse(products) else np.asarray(products)
+        X = X if self.shift is None else X - self.shift
+        if not (sp.issparse(X) and sp.issparse(self.walked_X)):
+            return np.asarray(X @ self.walked_X.T)
+        products = np.zeros((X.shape[0], self.shape[0]))
+        if products.size:
+            products_with_columns(*_compressed(X), *self._columns, products)
+        return products
+
+    @made_once
+    def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The columns of the training samples, compressed."""
+        return _compressed(self.walked_X.tocsc())
 
     def blocks(self, X: Any, numbers: int = 1) -> Iterator[tuple[slice, Any]]:
         """Yield slices of the rows of checked X, each with the features of these rows.
@@ -368,3 +383,12 @@ class TrainingData:
             return 0.0
         terms = max(float(np.abs(theta).sum()), float(line.width(t).max()), TINY)
         return abs(float(self.sign @ theta)) / terms
+
+
+def _compressed(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the arrays of a compressed matrix, as the core takes them."""
+    return (
+        X.data.astype(np.float64, copy=False),
+        X.indices.astype(np.int32, copy=False),
+        X.indptr.astype(np.intp, copy=False),
+    )

@@ -292,10 +292,7 @@ class Walked(Solutions):
             if begin < end:
                 swept.append(piece.sweep(begin, end, with_theta))
             first, last = first - len(piece.nodes), last - len(piece.nodes)
-        joined = swept[0] if len(swept) == 1 else _joined(swept, self.data.distinct)
-        if joined.theta is None:
-            return joined
-        return joined._replace(theta=self.data.expand_theta(joined.theta))
+        return swept[0] if len(swept) == 1 else _joined(swept, self.data.distinct)
 
     def measure(self, value: float) -> Measure:
         """Measure the solution from the data, with each θ within its bounds."""
