@@ -242,7 +242,8 @@ class NodeBlocks:
         self, members: _Members, theta: np.ndarray, multiplier: np.ndarray, t: np.ndarray
     ) -> np.ndarray:
         """Return w at each node: Σ θ_i z_i over the bound points and over the members."""
-        w: np.ndarray = np.stack((1.0 - t, t), axis=1) @ self._sums.astype(float)
+        sums = self._sums.astype(float)
+        w = _between(sums[0], sums[1], t)
         if members.dense is not None:
             w += theta @ members.dense
         else:
@@ -356,5 +357,5 @@ def travel_of(w: np.ndarray, bias: float) -> np.ndarray:
 
 
 def _between(begin: np.ndarray, end: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """Return the values at each t, which has the first axis."""
-    return np.asarray(np.multiply.outer(1.0 - t, begin) + np.multiply.outer(t, end))
+    """Return the values at each t, one row for each."""
+    return np.asarray(np.stack((1.0 - t, t), axis=1) @ np.stack((begin, end)))

@@ -39,7 +39,7 @@ RIGHT_SIDE = 1e-13
 VISIBLE = 1e-10
 # Nodes of a sweep that are solved for at a time, and events up to which: more nodes make the small
 # systems of a block larger, fewer leave more blocks to factor.
-NODES_AT_A_TIME, EVENTS_AT_A_TIME = 64, 128
+NODES_AT_A_TIME, EVENTS_AT_A_TIME = 96, 192
 # Another solution takes the place of a wrong one if its error is at most this part: a rounding
 # error is no reason.
 BETTER = 0.5

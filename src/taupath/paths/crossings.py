@@ -194,7 +194,8 @@ class Tracks:
             found = norm, level, length, first, last, undecided
             functions.search(*stored, rows.astype(np.int32), *found)
 
-        if self.complete and isinstance(features, np.ndarray) and features.shape[1] >= WIDE_FUNCTION:
+        wide = isinstance(features, np.ndarray) and features.shape[1] >= WIDE_FUNCTION
+        if wide and self.complete:
             nodes, values, quiet = self._coarse(features, norm, level)
             _add_up(self.taus[nodes], values, quiet, length, first, last)
             for k in np.flatnonzero(~quiet.all(axis=0)):
