@@ -242,8 +242,7 @@ class NodeBlocks:
         self, members: _Members, theta: np.ndarray, multiplier: np.ndarray, t: np.ndarray
     ) -> np.ndarray:
         """Return w at each node: Σ θ_i z_i over the bound points and over the members."""
-        sums = self._sums.astype(float)
-        w = _between(sums[0], sums[1], t)
+        w = np.asarray(np.stack((1.0 - t, t), axis=1) @ self._sums.astype(float))
         if members.dense is not None:
             w += theta @ members.dense
         else:
