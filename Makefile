@@ -63,7 +63,7 @@ bench-growth: build  ## time of a whole path against the number of samples, one 
 bench-lines: build $(VENV)/.bench  ## kernels, the C path, quantile regression (needs TAUPATH_DATA)
 	@$(ONE_THREAD) $(PY) benchmarks/run.py --question grid regression regularization -o build/benchmarks $(BENCH_ARGS)
 
-bench-reading: build  ## probabilities off a path, in fits of it, one thread (needs TAUPATH_DATA)
+bench-reading: build $(VENV)/.peers  ## what is read from a path, in runs of a solver and in fits, one thread (needs TAUPATH_DATA)
 	@$(ONE_THREAD) $(PY) benchmarks/reading.py $(BENCH_ARGS)
 
 bench-approximate: build $(VENV)/.bench  ## certified approximate paths beside LIBLINEAR, one thread (needs TAUPATH_DATA)

@@ -116,11 +116,13 @@ def test_a_dependent_free_point_changes_nothing_for_others():
 def test_a_sweep_finds_the_same_wherever_it_begins():
     path = JOBS["free"]()
     n = len(path.solutions.nodes)
-    whole = path.solutions.sweep(0, n, True)
+    theta, w = (path.solutions.sweep(0, n, with_theta) for with_theta in (True, False))
     for first in (1, n // 3, n // 2, n - 3):
         part = path.solutions.sweep(first, n, True)
-        assert_allclose(part.theta, whole.theta[first:], atol=1e-12)
-        assert_allclose(part.w, whole.w[first:], atol=1e-12)
+        assert_allclose(part.theta, theta.theta[first:], atol=1e-12)
+        assert_allclose(part.travel, theta.travel[first:], atol=1e-12)
+        part = path.solutions.sweep(first, n, False)
+        assert_allclose(part.w, w.w[first:], atol=1e-12)
 
 
 def test_only_some_index_sets():

@@ -4,6 +4,9 @@ from libc.math cimport fabs
 
 from taupath._core._blas cimport dot
 
+cdef enum:
+    SHORT = 24      # coefficients below which a loop beats the call into BLAS, as measured
+
 
 cdef class NodeFunctions:
     """Functions of x at successive nodes, and how far they can move in between.
@@ -59,12 +62,20 @@ cdef class NodeFunctions:
     cdef double _value(self, Py_ssize_t node, const double* x, const int* where,
                        Py_ssize_t size, Py_ssize_t* n_values) noexcept nogil:
         cdef Py_ssize_t k
-        cdef double total = 0.0
+        cdef double total = 0.0, other = 0.0
+        cdef const double* coef = &self.coef[node, 0]
         n_values[0] += 1
         if where == NULL:
-            return self.constant[node] + dot(size, x, &self.coef[node, 0])
+            if size >= SHORT:
+                return self.constant[node] + dot(size, x, coef)
+            for k in range(0, size - 1, 2):     # two sums hide the latency of one
+                total = total + x[k] * coef[k]
+                other = other + x[k + 1] * coef[k + 1]
+            if size & 1:
+                total = total + x[size - 1] * coef[size - 1]
+            return self.constant[node] + (total + other)
         for k in range(size):
-            total = total + x[k] * self.coef[node, where[k]]
+            total = total + x[k] * coef[where[k]]
         return self.constant[node] + total
 
     cdef void _search(self, int i, const double* x, const int* where, Py_ssize_t size,

@@ -56,6 +56,8 @@ cdef class Replay:
     cdef bint carrying                       # the last solution is there to go on from:
     cdef long double[::1] free_part          # its Σ θ_a z_a over the free points, and shift
     cdef long double[::1] theta_of           # its free θ, by point
+    cdef long double[::1] exact, coef        # scratch space of a sweep: w and the free θ
+    cdef double[::1] rhs                     # ... and their targets
 
     def __init__(self, Rows rows, line, record):
         self.rows, self.line = rows, Line(line)
@@ -68,6 +70,8 @@ cdef class Replay:
         self.bound1 = np.zeros(rows.n_cols, dtype=np.longdouble)
         self.free_part = np.zeros(rows.n_cols, dtype=np.longdouble)
         self.theta_of = np.zeros(rows.n_rows, dtype=np.longdouble)
+        self.exact = np.zeros(rows.n_cols, dtype=np.longdouble)
+        self.coef, self.rhs = np.zeros(0, dtype=np.longdouble), np.zeros(0)
 
     # -- index sets -----------------------------------------------------------------------------
 
@@ -268,9 +272,12 @@ cdef class Replay:
     cdef _go_on(self, double t, double[::1] w, double[::1] theta, long double* shift):
         """Fill in w and θ (unless None) at t, from the solution before."""
         cdef Py_ssize_t a, m = self.factor.size
-        cdef long double[::1] exact = np.empty(self.rows.n_cols, dtype=np.longdouble)
-        cdef long double[::1] coef = np.zeros(m + 1, dtype=np.longdouble)
-        cdef double[::1] rhs = np.empty(m + 1)
+        if self.coef.shape[0] <= m:
+            self.coef = np.zeros(self.factor.capacity + 1, dtype=np.longdouble)
+            self.rhs = np.zeros(self.factor.capacity + 1)
+        cdef long double* exact = &self.exact[0]
+        cdef long double* coef = &self.coef[0]
+        cdef double* rhs = &self.rhs[0]
         cdef int i
         with nogil:
             for a in range(self.rows.n_cols):
@@ -279,7 +286,7 @@ cdef class Replay:
                 i = self.factor.members[a]
                 coef[a] = self.theta_of[i]
                 rhs[a] = between(self.line.target0[i], self.line.target1[i], t)
-            self.system.meet(&rhs[0], &coef[0], &exact[0],
+            self.system.meet(rhs, coef, exact,
                              -((1.0 - t) * self.system.bound_total0
                                + t * self.system.bound_total1), shift)
             for a in range(m):

@@ -205,6 +205,16 @@ cdef class Rows:
                 self.inner(members[a], &members[0], a + 1, &view[a, 0])
         return out
 
+    def products_between(self, const int[::1] members, const int[::1] others):
+        """Return <z_a, z_b> for every member a and every other b."""
+        out = np.empty((members.shape[0], others.shape[0]))
+        cdef double[:, ::1] view = out
+        cdef Py_ssize_t a
+        with nogil:
+            for a in range(members.shape[0] if others.shape[0] else 0):
+                self.inner(members[a], &others[0], others.shape[0], &view[a, 0])
+        return out
+
     def block(self, const int[::1] members):
         """Return the members as a dense matrix."""
         out = np.zeros((members.shape[0], self.n_cols))

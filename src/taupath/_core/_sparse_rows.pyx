@@ -12,6 +12,26 @@ from taupath._core._row_loops cimport (
 from taupath._core._rows cimport BLOCK, PREFETCHED, Rows, prefetch_line
 
 
+def products_with_columns(const double[::1] data, const int[::1] indices,
+                          const Py_ssize_t[::1] indptr, const double[::1] others,
+                          const int[::1] rows, const Py_ssize_t[::1] columns,
+                          double[:, ::1] out):
+    """Add X Zᵀ to `out`, with X in compressed rows and Z (`others`) in compressed columns.
+
+    Much faster than a sparse product where most of `out` is not zero.
+    """
+    cdef Py_ssize_t i, k, j
+    cdef double x
+    cdef double* target
+    with nogil:
+        for i in range(out.shape[0]):
+            target = &out[i, 0]
+            for k in range(indptr[i], indptr[i + 1]):
+                x = data[k]
+                for j in range(columns[indices[k]], columns[indices[k] + 1]):
+                    target[rows[j]] += x * others[j]
+
+
 cdef class SparseRows(Rows):
     """Compressed sparse rows of float32 or float64, or all ones (`data` is None).
 

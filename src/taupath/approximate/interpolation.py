@@ -6,6 +6,7 @@ import numpy as np
 
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.row_sums import RowSums
+from taupath.engine.node_blocks import travel_of
 from taupath.engine.record import Solution
 from taupath.engine.status import FREE, LOWER, UPPER
 from taupath.paths.jobs import Boxes
@@ -48,7 +49,7 @@ class Interpolation:
         """Return w and intercept at the nodes first, ..., last - 1."""
         assert not with_theta
         w = self.w[first:last].copy()
-        return Sweep(w, None, self.bias * w[:, -1])
+        return Sweep(w, None, self.bias * w[:, -1], travel_of(w, self.bias))
 
 
 class NodeList(Interpolation):

@@ -11,6 +11,7 @@ from taupath.approximate.interpolation import interpolate, interval_of
 from taupath.approximate.node_search import check_tol
 from taupath.approximate.rounding import Rounding, summation_depth
 from taupath.approximate.solutions import Certified
+from taupath.engine.node_blocks import travel_of
 from taupath.engine.readers import made_once
 from taupath.engine.record import Solution
 from taupath.engine.status import FREE
@@ -88,11 +89,13 @@ class AtKinks(Certified):
     def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
         """Return the solutions at the nodes first, ..., last - 1."""
         found = [self.at(k) for k in range(first, last)]
-        return Sweep(
-            np.array([each.w for each in found]),
-            np.array([each.theta for each in found]) if with_theta else None,
-            np.array([each.multiplier for each in found]),
-        )
+        multiplier = np.array([each.multiplier for each in found])
+        if not with_theta:
+            w = np.array([each.w for each in found])
+            return Sweep(w, None, multiplier, travel_of(w, self.data.constant.bias))
+        theta = np.array([each.theta for each in found])
+        travel = [self.data.distance(change) for change in np.diff(theta, axis=0)]
+        return Sweep(None, self.data.merge_theta(theta), multiplier, np.array(travel))
 
     def measure(self, value: float) -> Measure:
         """Measure the solution from the data."""

@@ -1,10 +1,14 @@
 """Solutions read from a record: by index sets or between nodes, verified, else solved anew."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from taupath._core._factor import keeps_basis
 from taupath._core._replay import Replay
 from taupath._core._rows import Rows
 from taupath.engine.box_solver import BoxSolver, box_at
+from taupath.engine.node_blocks import PRODUCT_ROUNDING, NodeBlocks, Swept, travel_of
 from taupath.engine.problem import (
     AT_BOUND,
     INVISIBLE,
@@ -33,6 +37,9 @@ RIGHT_SIDE = 1e-13
 # A relative gap that raised targets cause is corrected if it is above this: a tenth of what is
 # promised.
 VISIBLE = 1e-10
+# Nodes of a sweep that are solved for at a time, and events up to which: more nodes make the small
+# systems of a block larger, fewer leave more blocks to factor.
+NODES_AT_A_TIME, EVENTS_AT_A_TIME = 96, 192
 # Another solution takes the place of a wrong one if its error is at most this part: a rounding
 # error is no reason.
 BETTER = 0.5
@@ -94,23 +101,57 @@ class Reader:
         return rounded(BoxSolver(self.rows).solve(box, theta, SOLVED_TO), box)
 
     def sweep(
-        self,
-        positions: np.ndarray,
-        times: np.ndarray,
-        w: np.ndarray,
-        theta: np.ndarray | None,
-        multiplier: np.ndarray,
-    ) -> None:
-        """Fill in the solutions at many t, by the index sets after so many events or from nodes."""
+        self, positions: np.ndarray, times: np.ndarray, with_w: bool, with_theta: bool
+    ) -> Swept:
+        """Return the solutions at consecutive nodes, after so many events each.
+
+        With few columns nodes are taken one by one, otherwise in blocks.
+        """
+        if keeps_basis(self.rows):
+            return self._one_by_one(positions, times, with_w, with_theta)
+        blocks = NodeBlocks(self.rows, self.line, self.record, self.lengths, with_w)
+        parts = []
+        for first, last in _blocks_of(positions):
+            some = slice(first, last + 1)
+            found = None
+            if not self._in_stretches(times[some]):
+                found = blocks.solve(positions[some], times[some], with_theta)
+            if found is None:
+                found = self._one_by_one(positions[some], times[some], with_w, with_theta)
+            parts.append(found)
+        self.rows.check()
+        return Swept.joined(parts)
+
+    def _in_stretches(self, times: np.ndarray) -> bool:
+        """Return whether solutions at one of these t are kept."""
+        nodes = self.record.nodes
+        return nodes is not None and any(nodes.around(float(t)) is not None for t in times)
+
+    def _one_by_one(
+        self, positions: np.ndarray, times: np.ndarray, with_w: bool, with_theta: bool
+    ) -> Swept:
+        """Return the solutions at consecutive nodes, each by its index sets or from nodes."""
+        rows, n = self.rows, len(times)
+        w, multiplier = np.empty((n, rows.n_cols)), np.empty(n)
+        theta = np.empty((n, rows.n_rows)) if with_theta or rows.dual else None
         self.replay.sweep(positions, times, w, theta, multiplier)
-        if self.record.nodes is None:
-            return
-        for k, t in enumerate(times):
-            found = self._between_nodes(float(t))
+        for k in range(n if self.record.nodes is not None else 0):
+            found = self._between_nodes(float(times[k]))
             if found is not None:
                 w[k], multiplier[k] = found.w, found.multiplier
                 if theta is not None:
                     theta[k] = found.theta
+        if theta is None or not rows.dual:
+            travel = travel_of(w, rows.bias)
+        else:
+            # ‖Δw‖² = Σ Δθ_i <z_i, Δw>, less the contribution of the constant feature
+            moved = np.diff(theta, axis=0)
+            squared = (moved * np.diff(w, axis=0)).sum(axis=1) - (
+                rows.bias * (moved @ rows.signs)
+            ) ** 2
+            terms = np.abs(moved) @ self.lengths
+            travel = np.sqrt(np.maximum(squared, 0.0) + PRODUCT_ROUNDING * terms**2)
+        return Swept(w if with_w else None, theta if with_theta else None, multiplier, travel)
 
     def error(self, found: Solution, t: float) -> float:
         """Return how wrong a solution is: its relative gap, or a violation in the same unit."""
@@ -268,3 +309,16 @@ class Reader:
         if not (self.rows.balanced or self.given.from_zero):
             squared = without_large_constant(squared, self.rows.bias * total, self.given.typical)
         return margin, max(squared, 0.0)
+
+
+def _blocks_of(positions: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last node of each block; the last is the first of the next one."""
+    first, end = 0, len(positions) - 1
+    while True:
+        last = min(first + NODES_AT_A_TIME, end)
+        while last > first + 1 and abs(positions[last] - positions[first]) > EVENTS_AT_A_TIME:
+            last = first + (last - first) // 2
+        yield first, last
+        if last == end:
+            return
+        first = last

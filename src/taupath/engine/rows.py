@@ -50,18 +50,6 @@ def _by_frequency(indices: np.ndarray, n_cols: int) -> np.ndarray:
     return np.asarray(rank[indices])
 
 
-def with_fewer_columns(X: sp.csr_array) -> sp.csr_array:
-    """Return rows with the same inner products: each row's unshared columns become one column."""
-    counts = np.bincount(X.indices, minlength=X.shape[1])
-    alone = np.where(counts[X.indices] == 1, np.square(X.data, dtype=np.float64), 0.0)
-    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    own = np.sqrt(np.bincount(row, alone, minlength=X.shape[0]))
-    there = np.flatnonzero(own)
-    column = np.arange(len(there))
-    apart = sp.csr_array((own[there], (there, column)), shape=(X.shape[0], len(there)))
-    return sp.csr_array(sp.hstack((X[:, counts > 1], apart), format="csr"))
-
-
 def order_in_memory(
     X: "np.ndarray | sp.csr_array", sign: np.ndarray, response: np.ndarray
 ) -> np.ndarray | None:

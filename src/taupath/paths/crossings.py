@@ -24,6 +24,9 @@ from taupath.paths.blocks import slices
 # demand.
 KEPT = 512e6
 MOST_BLOCKS = 2048
+# Functions of at least so many coefficients are evaluated for all samples at once: a single one of
+# them takes longer to fetch than to multiply.
+WIDE_FUNCTION = 128
 # All sign changes are looked for between every STEP-th kept node: a longer interval is skipped less
 # often, a shorter one costs more products.
 STEP = 16
@@ -91,16 +94,16 @@ class Tracks:
 
     All functions are linear between the nodes `taus`; a node where they jump is listed twice.
     ``sweep(first, last)`` returns the functions at the nodes first, ..., last - 1; a function has
-    `width` coefficients, and a sweep computes about `swept` numbers per node. Those at the nodes
+    `width` coefficients. Those at the nodes
     `edges` are kept, read-only: `kept` are their τ, `coef` and `constant` the functions. If
     `complete`, these are all nodes.
     """
 
     def __init__(
-        self, taus: np.ndarray, sweep: Callable[[int, int], Functions], width: int, swept: int
+        self, taus: np.ndarray, sweep: Callable[[int, int], Functions], width: int
     ) -> None:
         self.taus, self._sweep = taus, sweep
-        self._at_a_time = at_a_time = max(int(SWEPT_BYTES // (8 * swept)), 2)
+        self._at_a_time = at_a_time = max(int(SWEPT_BYTES // (8 * width)), 2)
         self.complete = 8 * width * len(taus) <= KEPT
         self.edges = np.arange(len(taus)) if self.complete else _some_nodes(taus, width)
         coef, constant = np.empty((len(self.edges), width)), np.empty(len(self.edges))
@@ -120,7 +123,7 @@ class Tracks:
         self.table = self._table(self.edges, coef, constant, linear=self.complete)
 
     def _table(
-        self, nodes: np.ndarray, coef: np.ndarray, constant: np.ndarray, linear: bool
+        self, nodes: "np.ndarray | slice", coef: np.ndarray, constant: np.ndarray, linear: bool
     ) -> NodeFunctions:
         return NodeFunctions(
             self.taus[nodes],
@@ -191,6 +194,15 @@ class Tracks:
             found = norm, level, length, first, last, undecided
             functions.search(*stored, rows.astype(np.int32), *found)
 
+        wide = isinstance(features, np.ndarray) and features.shape[1] >= WIDE_FUNCTION
+        if wide and self.complete:
+            nodes, values, quiet = self._coarse(features, norm, level)
+            _add_up(self.taus[nodes], values, quiet, length, first, last)
+            for k in np.flatnonzero(~quiet.all(axis=0)):
+                here = slice(nodes[k], nodes[k + 1] + 1)
+                part = self._table(here, self.coef[here], self.constant[here], linear=True)
+                search(part, np.flatnonzero(~quiet[:, k]))
+            return length, first, last
         search(self.table, np.arange(n))
         for k in np.flatnonzero(undecided.any(axis=0)):
             rows = np.flatnonzero(undecided[:, k])
@@ -198,15 +210,25 @@ class Tracks:
                 search(functions, rows)
         return length, first, last
 
-    def changes(self, features: Any, norm: np.ndarray) -> Changes:
-        """Return all sign changes of f_τ(x) of each row; arguments as for `crossings`."""
+    def _coarse(
+        self, features: Any, norm: np.ndarray, level: "np.ndarray | float"
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return every STEP-th kept node, f_τ(x) - level there, and where its sign stays between.
+
+        The last one has a column for each step from one of these nodes to the next.
+        """
         some = np.unique(np.append(np.arange(0, len(self.edges), STEP), len(self.edges) - 1))
-        edges = self.edges[some]
-        values = self.values_at(features, some)
+        nodes = self.edges[some]
+        values = self.values_at(features, some) - np.reshape(level, (-1, 1))
         left, right = values[:, :-1], values[:, 1:]
         with np.errstate(invalid="ignore"):  # if a norm is infinite, nothing is skipped
-            reach = np.outer(norm, np.diff(self._travel[edges])) + np.diff(self._drift[edges])
+            reach = np.outer(norm, np.diff(self._travel[nodes])) + np.diff(self._drift[nodes])
         quiet = ((left < 0.0) == (right < 0.0)) & (np.abs(left) + np.abs(right) > reach)
+        return nodes, values, quiet
+
+    def changes(self, features: Any, norm: np.ndarray) -> Changes:
+        """Return all sign changes of f_τ(x) of each row; arguments as for `crossings`."""
+        edges, values, quiet = self._coarse(features, norm, 0.0)
         found: list[tuple[np.ndarray, ...]] = []
         for k in np.flatnonzero(~quiet.all(axis=0)):
             rows = np.flatnonzero(~quiet[:, k])
@@ -258,6 +280,25 @@ class Tracks:
         for some in self._parts(first, last):
             nodes = some.start, some.stop + 1
             yield self._table(np.arange(*nodes), *self.functions(*nodes), linear=True)
+
+
+def _add_up(
+    taus: np.ndarray,
+    values: np.ndarray,
+    quiet: np.ndarray,
+    length: np.ndarray,
+    first: np.ndarray,
+    last: np.ndarray,
+) -> None:
+    """Add what is known of steps in which no sign changes to length, first and last."""
+    negative = quiet & (values[:, :-1] < 0.0)
+    positive = quiet & (values[:, :-1] >= 0.0)
+    length += positive @ np.diff(taus)
+    there = np.flatnonzero(negative.any(axis=1))
+    first[there] = np.minimum(first[there], taus[negative[there].argmax(axis=1)])
+    there = np.flatnonzero(positive.any(axis=1))
+    after = positive.shape[1] - positive[there, ::-1].argmax(axis=1)
+    last[there] = np.maximum(last[there], taus[after])
 
 
 def _some_nodes(taus: np.ndarray, width: int) -> np.ndarray:

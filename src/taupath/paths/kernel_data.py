@@ -10,7 +10,6 @@ from taupath.engine.readers import made_once
 from taupath.engine.record import Solution
 from taupath.engine.rows import make_rows
 from taupath.paths.blocks import slices
-from taupath.paths.crossings import Functions
 from taupath.paths.evaluation import Evaluation, KernelEvaluation
 from taupath.paths.intercept import Intercept, free_intercept
 from taupath.paths.kernels import (
@@ -21,7 +20,7 @@ from taupath.paths.kernels import (
     low_rank_factor,
     warn_of_indefinite,
 )
-from taupath.paths.training_data import Points, Responses, Sweep, TrainingData
+from taupath.paths.training_data import Points, Responses, TrainingData
 
 # What `cache_size` is given in.
 MEGABYTE = 1e6
@@ -36,9 +35,6 @@ DIAGONAL_BLOCK = 256
 # Negative eigenvalues are looked for in the kernel matrix of at most this many samples, which takes
 # under a second.
 SAMPLES_LOOKED_AT = 1000
-# Rounding error of a computed ‖Δw‖², relative to the largest that it can be.
-PRODUCT_ROUNDING = 1e-14
-
 NO_COEF = "only a path with the linear kernel has coef; use decision_function"
 
 
@@ -198,35 +194,14 @@ class KernelData(TrainingData):
 
     by_theta = True
 
-    @property
-    def sweep_rows(self) -> Rows:
-        """The z_i."""
-        return self.rows
-
     def weights(self, coef: np.ndarray, columns: Any = None) -> np.ndarray:
         """Refuse: with a kernel, features have no weights."""
         raise AttributeError(NO_COEF)
 
-    def functions(self, swept: Sweep) -> Functions:
-        """Return the decision functions of solutions at consecutive nodes."""
-        w, theta, multiplier = swept
-        assert theta is not None
-        coef = self.sign * theta
-        bias = self.constant.bias
-        constant = multiplier if self.constant.free else bias**2 * coef.sum(axis=1)
-        if self.rows.dual:
-            # ‖Δw‖² = Σ Δθ_i <z_i, Δw>, less the contribution of the constant feature
-            moved = np.diff(theta, axis=0)
-            squared = (moved * np.diff(w, axis=0)).sum(axis=1)
-            squared -= (bias * np.diff(coef, axis=0).sum(axis=1)) ** 2
-            rounding = (
-                PRODUCT_ROUNDING * (np.abs(moved).sum(axis=1) ** 2) * np.abs(self.diagonal).max()
-            )
-            travel = np.sqrt(np.maximum(squared, 0.0) + rounding)
-        else:
-            proper = w[:, :-1] if bias else w
-            travel = np.linalg.norm(np.diff(proper, axis=0), axis=1)
-        return Functions(coef, constant, travel)
+    def distance(self, theta: np.ndarray) -> float:
+        """Return ‖Σ θ_i φ(x_i)‖, for the difference of two θ."""
+        signed = self.sign * theta
+        return float(np.sqrt(max(signed @ self.times(signed), 0.0)))
 
     def features(self, X: Any) -> Any:
         """Return the kernel of checked X with the training samples."""

@@ -334,7 +334,7 @@ class SolutionPath:
         def functions(first: int, last: int) -> Functions:
             return data.functions(sweep(first, last, data.by_theta))
 
-        return Tracks(self.solutions.nodes, functions, data.width, max(data.shape))
+        return Tracks(self.solutions.nodes, functions, data.width)
 
     def __getstate__(self) -> dict[str, Any]:
         derived = ("_tracks", "lock")

@@ -69,6 +69,10 @@ class _Repeated(TrainingData):
         """Return θ of all samples, the last axis, given those of the distinct ones."""
         return np.asarray(theta[..., self._copies.group] * self._share)
 
+    def merge_theta(self, theta: np.ndarray) -> np.ndarray:
+        """Return θ of the distinct samples, the last axis, given those of all."""
+        return self._copies.sums(theta)
+
     # -- decision functions are kept as those of the distinct samples ---------------------------
 
     @property
@@ -78,8 +82,7 @@ class _Repeated(TrainingData):
 
     def functions(self, swept: Sweep) -> Functions:
         """Return the decision functions of solutions at consecutive nodes."""
-        theta = None if swept.theta is None else self._copies.sums(swept.theta)
-        return self._distinct.functions(swept._replace(theta=theta))
+        return self._distinct.functions(swept)
 
     def features(self, X: Any) -> Any:
         """Return checked X, or its products with the distinct training samples."""

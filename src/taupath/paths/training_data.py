@@ -7,10 +7,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from taupath._core._rows import Rows
+from taupath._core._sparse_rows import products_with_columns
 from taupath.engine.problem import TINY, Line
 from taupath.engine.readers import ReadersLock, made_once
 from taupath.engine.record import Solution
-from taupath.engine.rows import make_rows, order_in_memory, with_fewer_columns
+from taupath.engine.rows import make_rows, order_in_memory
 from taupath.engine.status import FREE
 from taupath.paths.blocks import slices
 from taupath.paths.certificate import Measure, Units, measure
@@ -37,11 +38,12 @@ BYTES_AT_A_TIME = 64_000_000
 
 
 class Sweep(NamedTuple):
-    """Solutions at consecutive nodes: w, θ if asked for, and the multiplier."""
+    """Solutions at consecutive nodes: either w or θ of the distinct samples, and the multiplier."""
 
-    w: np.ndarray
+    w: np.ndarray | None
     theta: np.ndarray | None
     multiplier: np.ndarray
+    travel: np.ndarray  # ‖Δw‖ from each node to the next, without the constant feature
 
 
 class Points(NamedTuple):
@@ -123,7 +125,7 @@ class TrainingData:
         return n_samples, n_features
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("rows", "sweep_rows", "walked_X", "matrix", "diagonal", "units", "lengths")
+        derived = ("rows", "walked_X", "matrix", "diagonal", "units", "lengths", "_columns")
         left_out = (*derived, "lock")
         return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
@@ -133,8 +135,7 @@ class TrainingData:
 
     def forget_shared(self) -> None:
         """Drop the rows: their scratch space or their cache may be half changed."""
-        for name in ("rows", "sweep_rows"):
-            self.__dict__.pop(name, None)
+        self.__dict__.pop("rows", None)
 
     @property
     def distinct(self) -> "TrainingData":
@@ -147,6 +148,10 @@ class TrainingData:
 
     def expand_theta(self, theta: np.ndarray) -> np.ndarray:
         """Return θ of all samples, the last axis, given those of the distinct ones."""
+        return theta
+
+    def merge_theta(self, theta: np.ndarray) -> np.ndarray:
+        """Return θ of the distinct samples, the last axis, given those of all."""
         return theta
 
     def constant_function(self, value: float) -> tuple[np.ndarray, float]:
@@ -251,33 +256,40 @@ class TrainingData:
         """Number of coefficients of a decision function as it is kept."""
         return self.shape[0] if self.by_theta else self.shape[1]
 
-    @made_once
-    def sweep_rows(self) -> Rows:
-        """Rows with the same products as the z_i, but fewer columns if there are zeros."""
-        if isinstance(self.X, np.ndarray):
-            return self.rows
-        X = with_fewer_columns(self.X)
-        return make_rows(X, self.sign, self.constant.bias, balanced=self.constant.free)
-
     def functions(self, swept: Sweep) -> Functions:
         """Return the decision functions of solutions at consecutive nodes."""
-        w, theta, bias = swept.w, swept.theta, self.constant.bias
-        proper = w[:, :-1] if bias else w
-        constant = bias * w[:, -1] if bias else np.zeros(len(w))
-        if theta is not None and self.shift is not None:  # see `features`
-            constant = np.asarray(constant + proper.astype(np.longdouble) @ self.shift, dtype=float)
-        moved = np.diff(proper, axis=0)
-        travel = np.sqrt(np.einsum("ij,ij->i", moved, moved))
-        coef = np.ascontiguousarray(proper) if theta is None else self.sign * theta
-        return Functions(coef, constant, travel)
+        w, theta, multiplier, travel = swept
+        bias = self.constant.bias
+        if theta is not None:
+            coef = self.sign * theta
+            constant = multiplier if self.constant.free else bias**2 * coef.sum(axis=1)
+            return Functions(coef, constant, travel)
+        assert w is not None
+        if not bias:
+            return Functions(w, np.zeros(len(w)), travel)
+        return Functions(np.ascontiguousarray(w[:, :-1]), bias * w[:, -1], travel)
+
+    def distance(self, theta: np.ndarray) -> float:
+        """Return ‖Σ θ_i φ(x_i)‖, for the difference of two θ."""
+        return float(np.linalg.norm(self.X.T @ (self.sign * theta)))
 
     def features(self, X: Any) -> Any:
         """Return checked X, or its products with the training samples."""
         if not self.by_theta:
             return X
         # Σ sign_i θ_i = 0, so that both may be centred
-        products = (X if self.shift is None else X - self.shift) @ self.walked_X.T
-        return products.toarray() if sp.issparse(products) else np.asarray(products)
+        X = X if self.shift is None else X - self.shift
+        if not (sp.issparse(X) and sp.issparse(self.walked_X)):
+            return np.asarray(X @ self.walked_X.T)
+        products = np.zeros((X.shape[0], self.shape[0]))
+        if products.size:
+            products_with_columns(*_compressed(X), *self._columns, products)
+        return products
+
+    @made_once
+    def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The columns of the training samples, compressed."""
+        return _compressed(self.walked_X.tocsc())
 
     def blocks(self, X: Any, numbers: int = 1) -> Iterator[tuple[slice, Any]]:
         """Yield slices of the rows of checked X, each with the features of these rows.
@@ -371,3 +383,12 @@ class TrainingData:
             return 0.0
         terms = max(float(np.abs(theta).sum()), float(line.width(t).max()), TINY)
         return abs(float(self.sign @ theta)) / terms
+
+
+def _compressed(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the arrays of a compressed matrix, as the core takes them."""
+    return (
+        X.data.astype(np.float64, copy=False),
+        X.indices.astype(np.int32, copy=False),
+        X.indptr.astype(np.intp, copy=False),
+    )

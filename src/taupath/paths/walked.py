@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from taupath.engine.node_blocks import travel_of
 from taupath.engine.problem import VANISHING
 from taupath.engine.readers import made_once
 from taupath.engine.reading import Reader
@@ -38,8 +39,10 @@ class ConstantPiece:
         """Return the solution, once for each node."""
         _, theta, w, multiplier = self._found
         k = last - first
-        thetas = np.tile(theta, (k, 1)) if with_theta else None
-        return Sweep(np.tile(w, (k, 1)), thetas, np.full(k, multiplier))
+        rest = np.full(k, multiplier), np.zeros(max(k - 1, 0))
+        if with_theta:
+            return Sweep(None, np.tile(theta, (k, 1)), *rest)
+        return Sweep(np.tile(w, (k, 1)), None, *rest)
 
 
 def constant_piece(data: TrainingData, begin: float, end: float) -> ConstantPiece | None:
@@ -68,10 +71,9 @@ class WalkedPiece:
         self._last: tuple[float, Solution] | None = None
 
     def forget_shared(self) -> None:
-        """Drop the readers and what they found last."""
+        """Drop the reader and what it found last."""
         self._last = None
-        for name in ("_reader", "_sweeper"):
-            self.__dict__.pop(name, None)
+        self.__dict__.pop("_reader", None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return WalkedPiece, (self.job, self.data, self.way, self.record)
@@ -79,16 +81,6 @@ class WalkedPiece:
     @made_once
     def _reader(self) -> Reader:
         return Reader(self.data.rows, self.line, self._given, self.record)
-
-    @made_once
-    def _sweeper(self) -> Reader:
-        """The reader for sweeps with θ, on rows with fewer columns."""
-        rows = self.data.sweep_rows
-        return (
-            self._reader
-            if rows is self.data.rows
-            else Reader(rows, self.line, self._given, self.record)
-        )
 
     def _value(self, t: np.ndarray) -> np.ndarray:
         """Return the path's parameter at t on the walk."""
@@ -150,20 +142,19 @@ class WalkedPiece:
     def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
         """Return the solutions at the nodes first, ..., last - 1.
 
-        With θ, w may have other and fewer coordinates; its norm and its last one are the same.
+        θ if it is asked for, otherwise w.
         """
         t, over = (array[first:last] for array in self._nodes)
-        rows = self.data.sweep_rows if with_theta else self.data.rows
-        w, multiplier = np.empty((len(t), rows.n_cols)), np.empty(len(t))
-        theta = np.empty((len(t), rows.n_rows)) if with_theta else None
         with self.lock:
-            reader = self._sweeper if with_theta else self._reader
-            reader.sweep(over, t, w, theta, multiplier)
+            w, theta, multiplier, travel = self._reader.sweep(over, t, not with_theta, with_theta)
         for found in (w, theta, multiplier):
             if found is not None and self._factor != 1.0:
                 found *= self._factor
+        travel *= abs(self._factor)
+        if w is None:
+            return Sweep(None, theta, multiplier + self.way.centre, travel)
         w, multiplier = self.data.uncentred(w, multiplier, self.way.centre)
-        return Sweep(w, theta, multiplier)
+        return Sweep(w, None, multiplier, travel)
 
     @property
     def nbytes(self) -> int:
@@ -232,6 +223,26 @@ class WalkedPiece:
         return self.data.with_best_intercept(found, *room, centre)
 
 
+def _joined(swept: Sequence[Sweep], data: TrainingData) -> Sweep:
+    """Return the sweeps over neighbouring pieces as one."""
+    w = [each.w for each in swept if each.w is not None]
+    theta = [each.theta for each in swept if each.theta is not None]
+    travel = [swept[0].travel]
+    for one, other in pairwise(swept):
+        if one.theta is not None and other.theta is not None:
+            change = data.distance(other.theta[0] - one.theta[-1])
+        else:
+            assert one.w is not None and other.w is not None
+            change = float(travel_of(np.stack((one.w[-1], other.w[0])), data.constant.bias)[0])
+        travel += [np.array([change]), other.travel]
+    return Sweep(
+        np.concatenate(w) if w else None,
+        np.concatenate(theta) if theta else None,
+        np.concatenate([each.multiplier for each in swept]),
+        np.concatenate(travel),
+    )
+
+
 class Walked(Solutions):
     """The exact solutions: walked pieces, in the order of the path.
 
@@ -281,12 +292,7 @@ class Walked(Solutions):
             if begin < end:
                 swept.append(piece.sweep(begin, end, with_theta))
             first, last = first - len(piece.nodes), last - len(piece.nodes)
-        theta = [self.data.expand_theta(each.theta) for each in swept if each.theta is not None]
-        return Sweep(
-            np.concatenate([each.w for each in swept]),
-            np.concatenate(theta) if with_theta else None,
-            np.concatenate([each.multiplier for each in swept]),
-        )
+        return swept[0] if len(swept) == 1 else _joined(swept, self.data.distinct)
 
     def measure(self, value: float) -> Measure:
         """Measure the solution from the data, with each θ within its bounds."""

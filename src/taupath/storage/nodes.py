@@ -50,6 +50,7 @@ def pack_on_cluster(
 def pack_kinks(solutions: AtKinks, arrays: ArraysToWrite) -> dict[str, Any]:
     """Return the description of a simplified path with the linear kernel, without its data."""
     w = solutions.sweep(0, len(solutions.kinks), False).w
+    assert w is not None
     return _pack(solutions, arrays, w, None, solutions.certificate)
 
 
