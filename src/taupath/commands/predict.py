@@ -253,6 +253,12 @@ def _decisions(
         matrix = read_cost_matrix(arguments.cost_matrix, labels)
     if tau is not None and len(labels) > 2:
         raise Failed(f"{arguments.model} has {len(labels)} classes: give a --cost-matrix instead")
+    if estimator.costs_in_training_ and (arguments.cost_fp, matrix) != (None, None):
+        warnings.warn(
+            f"{arguments.model} was trained with costs: those given now are factors of these, and "
+            "the same ones would count twice",
+            stacklevel=2,
+        )
     codes = estimator.predict(X, tau=tau, cost_matrix=matrix)
     columns = {PREDICTION: np.array(labels)[codes]}
     if arguments.proba:

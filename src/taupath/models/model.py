@@ -1,7 +1,7 @@
 """A trained model: an estimator, how raw files become its features, and how it was trained."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeVar, cast
 
@@ -27,6 +27,14 @@ def _if_it_can(method: Method) -> Method:
     """Make a method available only if the estimator has one of that name."""
     name = method.__name__
     return cast("Method", available_if(lambda model: hasattr(model.estimator, name))(method))
+
+
+def with_columns(given: Mapping[str, Any], table: Table) -> dict[str, Any]:
+    """Return arguments with the numbers of a column in place of its name."""
+    return {
+        name: table.numbers(value) if isinstance(value, str) else value
+        for name, value in given.items()
+    }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -364,10 +372,7 @@ class Model:
 
     def _in_its_terms(self, given: dict[str, Any], table: Table) -> dict[str, Any]:
         """Return arguments for the estimator: columns for their names, matrices in its order."""
-        found = {
-            name: table.numbers(value) if isinstance(value, str) else value
-            for name, value in given.items()
-        }
+        found = with_columns(given, table)
         if "cost_matrix" in found:
             matrix = np.asarray(found["cost_matrix"], dtype=float)
             if matrix.ndim >= 2 and matrix.shape[-2:] == (len(self.labels),) * 2:

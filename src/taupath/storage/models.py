@@ -30,6 +30,7 @@ _TRAINED: dict[str, tuple[type, ...]] = {
     "seconds": (float, int),
     "task": (str,),
     "taupath": (str,),
+    "costs": (dict,),
     "certificate": (dict, NoneType),
 }
 
@@ -77,6 +78,9 @@ def _unpack_trained(found: Any) -> dict[str, Any]:
     for name, kinds in _TRAINED.items():
         if name in found and type(found[name]) not in kinds:
             raise ModelFileError(f"{name!r} in the record of the training is of another type")
+    for name, cost in found.get("costs", {}).items():
+        if name not in ("cost_fp", "cost_fn") or type(cost) not in (float, int, str):
+            raise ModelFileError("the costs in the record of the training are no costs")
     if not found.get("certificate"):
         return found
     stored = dict(found["certificate"])
