@@ -63,7 +63,7 @@ class QuantileSVC(PathClassifier):
         SVM.
     pos_label : label, default=None
         The positive one of two classes: what a false negative misses. `cost_fp`, `cost_fn`, τ,
-        `path_` and `predict_proba_interval` refer to it. None: the larger label. The order of
+        `path_` and `crossing_interval` refer to it. None: the larger label. The order of
         `classes_`, the columns of `predict_proba` and the sign of `decision_function` do not
         depend on it.
     tau_range : pair of float, default=(0.0, 1.0)

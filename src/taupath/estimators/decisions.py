@@ -272,10 +272,19 @@ class PathClassifier(CostScoreMixin, PathEstimator):
             return np.asarray(np.log(self.predict_proba(X)))
 
     def predict_proba_interval(self, X: Any) -> np.ndarray:
+        """Return `crossing_interval`: no confidence interval, and nearly always far too narrow.
+
+        For intervals that hold the true probability with a stated coverage, use
+        `ProbabilityIntervals`.
+        """
+        return self.crossing_interval(X)
+
+    def crossing_interval(self, X: Any) -> np.ndarray:
         """Return the first and the last τ where a sample's prediction changes.
 
         Where boundaries of different τ do not cross at this sample, both are the probability of
-        the positive class; their distance says how much boundaries do cross.
+        the positive class; their distance says how much boundaries do cross, and nothing about
+        how far the probability is from the truth.
 
         Parameters
         ----------

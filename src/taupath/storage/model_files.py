@@ -36,6 +36,7 @@ _IF_ABSENT = {
     "costs_in_training": False,  # there were none
     "training": None,  # no fingerprints of training rows
     "held_out": None,
+    "operating_point": None,
 }
 
 

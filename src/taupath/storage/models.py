@@ -14,6 +14,7 @@ from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.certificates import numbers_as_json, unpack_certificate
 from taupath.storage.estimators import pack_estimator, unpack_estimator
 from taupath.storage.held_out import pack_held_out, unpack_held_out
+from taupath.storage.operating import pack_operating_point, unpack_operating_point
 
 # Types of the entries of a training record that are read again; any of them may be missing.
 _TRAINED: dict[str, tuple[type, ...]] = {
@@ -42,6 +43,7 @@ def pack_model(model: Model, arrays: ArraysToWrite, data: bool | None = None) ->
         "preparation": model.preparation.state(),
         "trained": _pack_trained(model.trained),
         "held_out": pack_held_out(model.held_out, arrays),
+        "operating_point": pack_operating_point(model.operating_point),
     }
 
 
@@ -52,7 +54,8 @@ def unpack_model(found: dict[str, Any], arrays: StoredArrays) -> Model:
     if isinstance(estimator, FrozenClassifier):
         raise ModelFileError("a classifier of one τ has no preparation")
     held_out = unpack_held_out(found["held_out"], arrays, estimator)
-    model = Model(estimator, preparation, _unpack_trained(found["trained"]), held_out)
+    point = unpack_operating_point(found["operating_point"], estimator)
+    model = Model(estimator, preparation, _unpack_trained(found["trained"]), held_out, point)
     if model.task != preparation.task or estimator.n_features_in_ != preparation.n_features:
         raise ModelFileError("the preparation is that of another model")
     if isinstance(estimator, QuantileSVC) and not np.array_equal(
