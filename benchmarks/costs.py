@@ -158,7 +158,7 @@ def measure(name: str) -> Row:
         values[test] = np.column_stack([model.decision_function(X_test, tau) for tau in TAUS])
         decided["monotone"][test] = model.predict_proba(X_test)[:, 1:] >= np.array(TAUS)
         decided["prior"][test] = y_train.mean() >= np.array(TAUS)
-        interval = model.predict_proba_interval(X_test)
+        interval = model.crossing_interval(X_test)
         crossed[test] = interval[:, 1] > interval[:, 0]
     differ = decided["path"] != decided["refits"]
     return Row(

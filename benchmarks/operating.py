@@ -11,6 +11,10 @@ tuned           scikit-learn's `TunedThresholdClassifierCV` on the same held-out
                 probabilities of the same model: of 100 thresholds, the one that is best on these
                 rows of those that keep the promise on these rows. It promises nothing, and is
                 slow, so it gets every tenth draw
+mapie           where it is installed, MAPIE's `BinaryClassificationController` on the same held-out
+                rows and probabilities, with its defaults: of 100 thresholds, those that pass tests
+                with Bonferroni and Holm's correction, and of these the one with the largest gain.
+                It promises the same as `operate`, and gets every tenth draw, too
 
 "none" is the share of draws in which no τ was found, because held-out rows were too few to be sure.
 "broken" is the share of all draws in which the true rate is not as promised; beside it stands the
@@ -25,8 +29,10 @@ import argparse
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from typing import Any
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
@@ -47,7 +53,7 @@ from taupath.outcomes.operating import find_operating_point
 from taupath.outcomes.promises import Promises
 from taupath.paths.crossings import Changes
 
-PACKAGES = ("taupath", "numpy", "scipy", "scikit-learn")
+PACKAGES = ("taupath", "numpy", "scipy", "scikit-learn", "mapie")
 # Real sets, with the kernel to use.
 REAL = {
     "australian": "linear",
@@ -59,11 +65,18 @@ REAL = {
 }
 SIMULATED = {simulator.name: simulator for simulator in SIMULATORS}
 SETS = (*SIMULATED, *REAL)
-METHODS = ("operate", "tuned")
+MAPIE = "mapie"
+METHODS = ("operate", "tuned", *([MAPIE] if find_spec(MAPIE) else []))
+# What MAPIE calls the promised rate, and what is left to gain.
+IN_MAPIE = {
+    "max_fpr": ("fpr", "recall"),
+    "min_recall": ("recall", "fpr"),
+    "min_precision": ("precision", "recall"),
+}
 PROMISES = {"max_fpr": 0.1, "min_recall": 0.9, "min_precision": 0.8}
 # Rows to train on and to be met later, of simulated sets.
 TRAINED_ON, MET_LATER = 300, 3000
-# Draws for each one that the rival gets.
+# Draws for each one that the rivals get.
 RIVAL_EVERY = 10
 
 
@@ -131,7 +144,7 @@ class Drawing:
         return Outcomes(self.outcomes.truth[rows], self.outcomes.walked, changes)
 
 
-# -- the rival -------------------------------------------------------------------------------------
+# -- the rivals ------------------------------------------------------------------------------------
 
 
 class Known(ClassifierMixin, BaseEstimator):
@@ -183,6 +196,24 @@ def tuned_threshold(promise: str, proba: np.ndarray, truth: np.ndarray) -> float
     return float(tuned.fit(proba[:, np.newaxis], truth).best_threshold_)
 
 
+def controlled_threshold(promise: str, proba: np.ndarray, truth: np.ndarray, delta: float) -> float:
+    """Return the threshold that MAPIE finds on held-out rows; infinity if it finds none."""
+    from mapie.risk_control import BinaryClassificationController
+
+    risk, gain = IN_MAPIE[promise]
+    controller = BinaryClassificationController(
+        predict_function=Known().predict_proba,
+        risk=risk,
+        target_level=PROMISES[promise],
+        confidence_level=1.0 - delta,
+        best_predict_param_choice=gain,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # it warns if it finds none
+        controller.calibrate(proba[:, np.newaxis], truth.astype(int))
+    return np.inf if controller.best_predict_param is None else float(controller.best_predict_param)
+
+
 # -- measuring -------------------------------------------------------------------------------------
 
 
@@ -224,6 +255,12 @@ def measure(name: str, divisions: int, draws: int, n_rows: int, delta: float) ->
                     found = rates(y_later, proba >= threshold)
                     broken[promise]["tuned"].append(not kept(promise, found))
                     gain[promise]["tuned"].append(gained(promise, found))
+                    if MAPIE in METHODS:
+                        where = promise, proba[rows], y_later[rows], delta
+                        threshold = controlled_threshold(*where)
+                        found, some = rates(y_later, proba >= threshold), threshold < np.inf
+                        broken[promise][MAPIE].append(some and not kept(promise, found))
+                        gain[promise][MAPIE].append(gained(promise, found) if some else 0.0)
     n_draws = divisions * draws
     return [
         Row(
@@ -254,6 +291,9 @@ def report(rows: Sequence[Row], delta: float, about: dict[str, str]) -> list[str
             ("gain", [f"{row.gain['operate']:.3f}" for row in own]),
             ("tuned gain", [f"{row.gain['tuned']:.3f}" for row in own]),
         ]
+        if MAPIE in METHODS:
+            columns.insert(6, ("MAPIE broken", [f"{row.broken[MAPIE]:.3f}" for row in own]))
+            columns.append(("MAPIE gain", [f"{row.gain[MAPIE]:.3f}" for row in own]))
         lines += [*table(f"{promise} = {share:g}, delta = {delta:g}", columns), ""]
     return [*lines, ", ".join(f"{name} {value}" for name, value in about.items())]
 

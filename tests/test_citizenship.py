@@ -161,7 +161,7 @@ def test_every_cost_is_routed():
         for model in (QuantileSVC(), QuantileSVCCV([1.0], cv=3)):
             asked = model.set_predict_request(**dict.fromkeys(names, True)).get_metadata_routing()
             assert set(asked.predict.requests) == names
-            assert set(asked.fit.requests) == {"sample_weight"}
+            assert set(asked.fit.requests) == {"sample_weight", "cost_fp", "cost_fn"}
         fit = QuantileSVC().set_predict_request(cost_fp=True, cost_fn=True)
         pipe = make_pipeline(StandardScaler(), fit).fit(X, Y)
         cost = np.linspace(0.1, 5.0, 90)

@@ -95,7 +95,8 @@ def test_what_lies_on_the_boundary_is_positive():
 def test_probabilities_of_a_part_of_the_path_are_as_far_as_it_goes():
     begin, end = 0.2, 0.7
     model = QuantileSVC(C=0.7, tau_range=(begin, end)).fit(X, Y)
-    first, last = fitted().predict_proba_interval(NEW).T
+    first, last = fitted().crossing_interval(NEW).T
+    assert_array_equal(fitted().predict_proba_interval(NEW), np.column_stack((first, last)))
     once = first == last  # where boundaries do not cross
     whole, part = (each.predict_proba(NEW)[once, 1] for each in (fitted(), model))
     assert (part == begin).any() and (part == end).any()

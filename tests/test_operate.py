@@ -1,9 +1,11 @@
 """Operating points of models: which rows they are found on, which are refused, and the command."""
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy.stats import binom
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
@@ -13,6 +15,8 @@ from sklearn.preprocessing import StandardScaler
 
 import taupath as tp
 from command_files import refusal, run, write_halves
+from report_pages import payload_of
+from taupath.storage.container import read_container, write_container
 
 
 @pytest.fixture(scope="module")
@@ -249,3 +253,89 @@ def test_the_command_says_what_is_wrong(folder, capsys):
         with pytest.raises(SystemExit):
             run("operate", bare, test, "--max-alarms-per", wrong)
         assert "invalid rate value" in capsys.readouterr().err
+
+
+# --- in files ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["exact", "approximate"])
+@pytest.mark.parametrize(
+    "how", [("--max-fpr", "0.1"), ("--abstain", "1", "--cost-fp", "5", "--cost-fn", "20")]
+)
+def test_a_file_keeps_its_operating_point_and_predict_decides_there(
+    folder, tmp_path, capsys, method, how
+):
+    file, test = tmp_path / "model.tau", folder / "test.csv"
+    fit = ("--positive", "malignant", "--points", "5", "--method", method)
+    assert run("fit", folder / "train.csv", "-o", file, *fit) == 0
+    before = tp.load(file)
+    assert before.operating_point is None
+    assert "has no operating point" in refusal_of(capsys, "predict", file, test)
+    assert run("operate", file, test, *how, "--save", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    after = tp.load(file)
+    point = after.operating_point
+    assert dataclasses.asdict(point) == {name: found[name] for name in dataclasses.asdict(point)}
+    assert_array_equal(after.predict_proba(str(test)), before.predict_proba(str(test)))
+    assert after.trained == before.trained
+    assert run("predict", file, test, "--operating-point", "--json", "--proba") == 0
+    columns = json.loads(capsys.readouterr().out)["columns"]
+    flagged = before.predict(str(test), tau=point.tau) == "malignant"
+    left = (before.predict(str(test), tau=point.tau_low) == "malignant") & ~flagged
+    assert left.any() == ("--abstain" in how)
+    expected = np.where(left, None, np.where(flagged, "malignant", "benign"))
+    assert columns["prediction"] == expected.tolist()
+    assert columns["p(malignant)"] == after.predict_proba(str(test))[:, 1].tolist()
+    said = refusal_of(capsys, "predict", file, test, "--tau", "0.2")
+    assert "give --operating-point or costs, not both" in said
+    assert run("report", file, test, "-o", tmp_path / "report.html") == 0
+    shown = dict(payload_of(tmp_path / "report.html")["provenance"])
+    assert shown["operating point"] == f"{point.promise} {point.seen()}"
+    # a new one takes the place of the old one
+    assert run("operate", file, test, "--min-recall", "0.8", "--save") == 0
+    assert capsys.readouterr().out.rstrip().endswith("--operating-point")
+    assert tp.load(file).operating_point.promise != point.promise
+
+
+def refusal_of(capsys, *arguments):
+    capsys.readouterr()
+    return refusal(capsys, *arguments, "--operating-point")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("tau", 1.5, "outside of the path"),
+        ("tau", -0.1, "outside of the path"),
+        ("tau_low", 0.999, "outside of the path"),
+        ("tau", "0.5", "tau must be a real number"),
+        ("tau", True, "tau must be a real number"),
+        ("promise", "line\nline", "not a sentence"),
+        ("promise", "x" * 1001, "not a sentence"),
+        ("promise", None, "not a sentence"),
+        ("guaranteed", 1, "no confidence"),
+        ("delta", 0.0, "no confidence"),
+        ("cost_bound", -1.0, "cannot be bounded by"),
+        ("cost_bound", "much", "cost_bound must be a real number"),
+        ("counts", {}, "were not counted"),
+        ("counts", {"tp": -1}, "were not counted"),
+        ("counts", [1, 2], "were not counted"),
+    ],
+)
+def test_operating_points_of_hostile_files_are_refused(
+    folder, tmp_path, capsys, name, value, message
+):
+    file = tmp_path / "model.tau"
+    model = tp.load(folder / "bare.tau")
+    point = model.operate(str(folder / "test.csv"), max_fpr=0.1)
+    dataclasses.replace(model, operating_point=point).save(file)
+    content, arrays = read_container(file)
+    content["operating_point"][name] = value
+    write_container(file, content, arrays)
+    with pytest.raises(tp.ModelFileError, match=message) as caught:
+        tp.load(file)
+    assert "\n" not in str(caught.value)
+    content["operating_point"] = "τ"
+    write_container(file, content, arrays)
+    with pytest.raises(tp.ModelFileError, match="two classes has an operating point"):
+        tp.load(file)

@@ -10,7 +10,7 @@ from types import ModuleType
 __all__ = ["MORE", "NAMES", "load"]
 
 NAMES = ("table2", "path", "grid", "accuracy", "growth", "memory", "regression", "quality")
-NAMES += ("threshold",)
+NAMES += ("threshold", "probability_intervals")
 # Those that are asked by name only: the documentation quotes them, but shows no tables of theirs.
 MORE = ("probability", "regularization")
 

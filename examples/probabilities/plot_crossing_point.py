@@ -36,7 +36,7 @@ for ax in axes:
 
 # %%
 # Boundaries for different τ may cross, and then a case changes sides more than once. P̂ is then the
-# total length of all τ at which it is called positive, and ``predict_proba_interval`` gives the
+# total length of all τ at which it is called positive, and ``crossing_interval`` gives the
 # first and the last change. How often does that happen on real data?
 
 data = load_breast_cancer()
@@ -45,7 +45,7 @@ X, X_test, y, y_test = train_test_split(data.data, malignant, test_size=0.5, ran
 scaler = StandardScaler().fit(X)
 X, X_test = scaler.transform(X), scaler.transform(X_test)
 model = tp.QuantileSVC(C=0.1).fit(X, y)
-low, high = model.predict_proba_interval(X_test).T
+low, high = model.crossing_interval(X_test).T
 print(f"{np.sum(high - low > 1e-9)} of {len(X_test)} cases change sides more than once")
 
 i = int((high - low).argmax())

@@ -7,6 +7,7 @@ from taupath import upward as _upward
 
 if TYPE_CHECKING:
     from taupath.estimators.classifier import QuantileSVC
+    from taupath.estimators.probability_intervals import ProbabilityIntervals, spread_of_folds
     from taupath.estimators.regressor import QuantileSVR
     from taupath.estimators.regressor_selection import QuantileSVRCV
     from taupath.estimators.scoring import make_cost_scorer
@@ -44,6 +45,7 @@ _HOMES = {
     "ModelFileError": "exceptions",
     "NoOperatingPoint": "exceptions",
     "OperatingPoint": "outcomes.operating",
+    "ProbabilityIntervals": "estimators.probability_intervals",
     "QuantileSVC": "estimators.classifier",
     "QuantileSVCCV": "estimators.selection",
     "QuantileSVR": "estimators.regressor",
@@ -58,6 +60,7 @@ _HOMES = {
     "quantile_regression_path": "fitting.regression",
     "regularization_path": "fitting.classification",
     "save": "storage",
+    "spread_of_folds": "estimators.probability_intervals",
 }
 
 __all__ = [
@@ -70,6 +73,7 @@ __all__ = [
     "ModelFileError",
     "NoOperatingPoint",
     "OperatingPoint",
+    "ProbabilityIntervals",
     "QuantileSVC",
     "QuantileSVCCV",
     "QuantileSVR",
@@ -85,6 +89,7 @@ __all__ = [
     "quantile_regression_path",
     "regularization_path",
     "save",
+    "spread_of_folds",
 ]
 
 

@@ -104,7 +104,10 @@ def _with_preparation(
         options = {"kernel": "linear"}
         model, _ = train(table, preparation, options)
         held_out = hold_out(table, preparation, {"task": task}, options, folds=2)
-        found[f"{task} columns"] = (replace(model, held_out=held_out), few, {})
+        model = replace(model, held_out=held_out)
+        if task == "classify":
+            model = replace(model, operating_point=model.operate(min_recall=0.2, delta=0.5))
+        found[f"{task} columns"] = (model, few, {})
     return found
 
 

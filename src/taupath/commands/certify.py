@@ -45,6 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise Failed("--points must be at least 2")
     from taupath.models.certifying import certificate_of, differences, has_data
     from taupath.models.evaluation import truth_of
+    from taupath.models.model import with_columns
 
     model = load_model(arguments)
     table = read_rows(arguments, model, arguments.train)
@@ -54,7 +55,8 @@ def run(arguments: argparse.Namespace) -> None:
             raise Failed(f"{arguments.model} was not trained on {table.source}: {found}")
         points = None if arguments.all else arguments.points
         X, y = truth_of(model, table)
-        certificate = certificate_of(model.estimator, points, X, y)
+        costs = with_columns(model.trained.get("costs", {}), table)
+        certificate = certificate_of(model.estimator, points, X, y, costs)
     if arguments.json:
         print_json({"holds": certificate.holds(), **asdict(certificate)})
     else:

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 from taupath.choices import INTERCEPTS, METHODS, MISSING, TASKS, UNSEEN
 from taupath.commands import Failed
 from taupath.commands.files import check_certificate, check_output, read_data
-from taupath.commands.options import PREDICTION, NewCommand, add_data_options
+from taupath.commands.options import (
+    PREDICTION,
+    NewCommand,
+    add_data_options,
+    costs_in_training,
+)
 from taupath.commands.printing import bar, certificate_lines, print_json, print_lines
 from taupath.progress import duration
 
@@ -21,6 +26,7 @@ EXAMPLES = """examples:
   taupath fit raw.csv -o model.tau --missing impute --keep-id customer --drop name
   taupath fit a1a.svm -o model.tau --C 0.1
   taupath fit houses.parquet -o prices.tau --task regress --target price --kernel rbf
+  taupath fit payments.csv -o model.tau --target fraud --cost-fp 4 --cost-fn amount
   zcat big.csv.gz | taupath fit - -o model.tau --method auto --tol 1e-4
 """
 
@@ -115,6 +121,14 @@ def add(new_command: NewCommand) -> None:
         metavar="SHARE",
         help="the same, but judge only this share of the rows, such as 0.3",
     )
+    costs = parser.add_argument_group("costs in training (two classes)")
+    for option, what in (("--cost-fp", "a false alarm"), ("--cost-fn", "a miss")):
+        costs.add_argument(
+            option,
+            metavar="COST",
+            help=f"what {what} costs: a number, or the name of a column with one for each row; "
+            "costs in `predict` are then factors of these (default: costs are left to `predict`)",
+        )
     svm = parser.add_argument_group("support vector machine")
     size = svm.add_mutually_exclusive_group()
     size.add_argument("--C", type=float, metavar="C", help="weight of the loss (default 1)")
@@ -204,6 +218,7 @@ def run(arguments: argparse.Namespace) -> None:
         "keep": arguments.keep_id,
         "standardize": named if arguments.standardize is None else arguments.standardize,
     }
+    costs = costs_in_training(arguments, table)
     preparation = Preparation.learn(table, **asked)
     with bar("training", arguments) as progress:
         model, certificate = train(
@@ -211,6 +226,7 @@ def run(arguments: argparse.Namespace) -> None:
             preparation,
             _options(arguments),
             cv=arguments.cv,
+            costs=costs,
             points=arguments.points,
             progress=progress,
         )
@@ -237,6 +253,7 @@ def run(arguments: argparse.Namespace) -> None:
         *_scaling_in_words(arguments, preparation),
         *preparation.notes,
         f"C = {trained['C']:g}{how}, {trained['kernel']} kernel, {trained['intercept']} intercept",
+        *_costs_in_words(trained),
         paths_in_words(trained),
         *_held_out_in_words(model),
         *certificate_lines(certificate),
@@ -259,6 +276,7 @@ def _with_held_out(
             asked,
             _options(arguments),
             cv=arguments.cv,
+            costs=model.trained.get("costs"),
             folds=arguments.folds,
             share=arguments.holdout,
             progress=progress,
@@ -335,6 +353,19 @@ def _scaling_in_words(arguments: argparse.Namespace, preparation: "Preparation")
         return []
     hint = "" if arguments.standardize else " (--no-standardize uses them as they are)"
     return [f"standardized: {counted(n_numbers, 'numeric column')}{hint}"]
+
+
+def _costs_in_words(trained: dict[str, Any]) -> list[str]:
+    """Return the costs in training, and what they mean for predictions."""
+    from taupath.models.training_record import costs_in_words
+
+    said = costs_in_words(trained)
+    if not said:
+        return []
+    return [
+        f"costs in training: {said}; decisions at τ = 0.5, the default, have the least expected "
+        "cost, and costs in `predict` are factors of these"
+    ]
 
 
 def paths_in_words(trained: dict[str, Any]) -> str:

@@ -1,19 +1,23 @@
 """``taupath operate``: the τ at which a promise about new rows holds."""
 
 import argparse
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
 
 from taupath.commands import Failed
 from taupath.commands.files import load_model, read_rows
 from taupath.commands.options import NewCommand, add_data_options, add_model, add_target_option
 from taupath.commands.printing import bar, print_json, print_lines
 
+if TYPE_CHECKING:
+    from taupath.outcomes.operating import OperatingPoint
+
 EXAMPLES = """examples:
   taupath operate model.tau held_out.csv --max-fpr 0.05
   taupath operate model.tau held_out.csv --min-recall 0.95 --delta 0.1
   taupath operate model.tau held_out.csv --max-alarms-per 5/1000
   taupath operate model.tau held_out.csv --abstain 1 --cost-fp 10 --cost-fn 50
+  taupath operate model.tau held_out.csv --max-fpr 0.05 --save
   taupath operate model.tau --max-fpr 0.05     (trained with --folds or --holdout)
 """
 
@@ -38,6 +42,11 @@ def add(new_command: NewCommand) -> None:
         metavar="DATA",
         nargs="?",
         help="file with the truth in it that the model was not trained on, or -",
+    )
+    parser.add_argument(
+        "--save",
+        action="store_true",
+        help="store the operating point in MODEL, for `predict --operating-point` and `report`",
     )
     add_data_options(parser)
     add_target_option(parser)
@@ -118,6 +127,8 @@ def run(arguments: argparse.Namespace) -> None:
         source, n_rows = table.source, table.n_rows
         with bar("finding τ", arguments):
             point = operate(model, table, **promises)
+    if arguments.save:
+        _store(arguments, point)
     if arguments.json:
         print_json({"source": source, "rows": n_rows, "positive": model.labels[1], **asdict(point)})
         return
@@ -126,5 +137,22 @@ def run(arguments: argparse.Namespace) -> None:
         point.promise,
         point.seen(),
     )
-    if point.tau_low == point.tau:
+    if arguments.save:
+        print_lines(f"to decide so: taupath predict {arguments.model} FILE --operating-point")
+    elif point.tau_low == point.tau:
         print_lines(f"to decide so: taupath predict {arguments.model} FILE --tau {point.tau!r}")
+
+
+def _store(arguments: argparse.Namespace, point: "OperatingPoint") -> None:
+    """Write the model again, as it was, with the operating point."""
+    from taupath.models.model import Model
+    from taupath.storage import load
+
+    limit = {} if arguments.max_bytes is None else {"max_bytes": arguments.max_bytes}
+    stored = load(arguments.model, **limit)
+    if not isinstance(stored, Model):
+        raise Failed(
+            f"{arguments.model} was saved in Python without columns and cannot keep an operating "
+            f"point: use --tau {point.tau!r}"
+        )
+    replace(stored, operating_point=point).save(arguments.model)

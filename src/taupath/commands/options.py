@@ -132,6 +132,21 @@ def taus_of(arguments: argparse.Namespace, table: "Table | None" = None) -> Any:
     return float(taus) if taus.ndim == 0 else taus
 
 
+def costs_in_training(arguments: argparse.Namespace, table: "Table") -> dict[str, Any] | None:
+    """Return the costs to train with: numbers, or names of columns; None if there are none."""
+    costs = {"cost_fp": arguments.cost_fp, "cost_fn": arguments.cost_fn}
+    given = {name: text for name, text in costs.items() if text is not None}
+    if not given:
+        return None
+    if len(given) < 2:
+        raise Failed("give both --cost-fp and --cost-fn")
+    found = {}
+    for name, text in given.items():
+        value = _number_or_column(text, f"--{name.replace('_', '-')}", table)
+        found[name] = value if isinstance(value, float) else text
+    return found
+
+
 def _number_or_column(text: str, option: str, table: "Table | None") -> Any:
     try:
         return float(text)

@@ -36,6 +36,7 @@ EXAMPLES = """examples:
   taupath predict model.tau new.csv --cost-fp 1 --cost-fn 20
   taupath predict model.tau new.csv --cost-fn amount --cost-fp 5 -o decisions.csv
   taupath predict model.tau new.csv --proba -o probabilities.parquet
+  taupath predict model.tau new.csv --operating-point
   taupath predict prices.tau new.csv --quantiles 0.1 0.5 0.9
 """
 
@@ -84,6 +85,12 @@ def add(new_command: NewCommand) -> None:
     )
     add_cost_options(parser, per_row=True)
     more = parser.add_argument_group("classification")
+    more.add_argument(
+        "--operating-point",
+        action="store_true",
+        help="decide at the τ that `taupath operate --save` has stored; rows that it leaves "
+        "undecided get an empty cell",
+    )
     more.add_argument(
         "--proba", action="store_true", help="also write the probability of each class"
     )
@@ -251,14 +258,46 @@ def _decisions(
         if tau is not None:
             raise Failed("give --cost-matrix or costs, not both")
         matrix = read_cost_matrix(arguments.cost_matrix, labels)
+    if arguments.operating_point:
+        return _at_operating_point(arguments, model, X)
     if tau is not None and len(labels) > 2:
         raise Failed(f"{arguments.model} has {len(labels)} classes: give a --cost-matrix instead")
+    if estimator.costs_in_training_ and (arguments.cost_fp, matrix) != (None, None):
+        warnings.warn(
+            f"{arguments.model} was trained with costs: those given now are factors of these, and "
+            "the same ones would count twice",
+            stacklevel=2,
+        )
     codes = estimator.predict(X, tau=tau, cost_matrix=matrix)
-    columns = {PREDICTION: np.array(labels)[codes]}
-    if arguments.proba:
-        proba = estimator.predict_proba(X)
-        columns |= {f"p({label})": proba[:, k] for k, label in enumerate(labels)}
-    return columns
+    return {PREDICTION: np.array(labels)[codes], **_probabilities(arguments, model, X)}
+
+
+def _probabilities(
+    arguments: argparse.Namespace, model: "Model", X: Any
+) -> "dict[str, np.ndarray]":
+    if not arguments.proba:
+        return {}
+    proba = model.estimator.predict_proba(X)
+    return {f"p({label})": proba[:, k] for k, label in enumerate(model.labels)}
+
+
+def _at_operating_point(
+    arguments: argparse.Namespace, model: "Model", X: Any
+) -> "dict[str, np.ndarray]":
+    import numpy as np
+
+    if costs_given(arguments):
+        raise Failed("give --operating-point or costs, not both")
+    point = model.operating_point
+    if point is None:
+        raise Failed(
+            f"{arguments.model} has no operating point: store one with `taupath operate "
+            f"{arguments.model} FILE --max-fpr 0.05 --save`, or another promise"
+        )
+    low, high = model.estimator.predict(X, taus=[point.tau_low, point.tau]).T
+    decided = np.array(model.labels)[high].astype(object)
+    decided[low != high] = None
+    return {PREDICTION: decided, **_probabilities(arguments, model, X)}
 
 
 def _quantiles(arguments: argparse.Namespace, model: "Model", X: Any) -> "dict[str, np.ndarray]":

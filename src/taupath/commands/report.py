@@ -161,10 +161,16 @@ def _origin(arguments: argparse.Namespace, model: Any) -> dict[str, Any]:
     known = {**about_estimator(model.estimator), **about_paths(model.estimator)}
     return {
         "files": _files(arguments),
-        "provenance": provenance({**model.trained, **known}),
+        "provenance": provenance({**model.trained, **known}) | _promise(model),
         "certificate": certificate,
         "stored_certificate": not with_data,
     }
+
+
+def _promise(model: Any) -> dict[str, str]:
+    """Return the operating point of a model, as a line of how it was trained."""
+    point = model.operating_point
+    return {} if point is None else {"operating point": f"{point.promise} {point.seen()}"}
 
 
 def _files(arguments: argparse.Namespace) -> tuple[str, str]:

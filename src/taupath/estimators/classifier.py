@@ -9,7 +9,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from taupath.estimators.base import all_or_nothing, check_labels_of_classes
 from taupath.estimators.constant_decisions import ConstantDecisions
-from taupath.estimators.costs import check_tau
+from taupath.estimators.costs import check_tau, weights_of_costs
 from taupath.estimators.decisions import PathClassifier
 from taupath.estimators.fit_time import advise
 from taupath.estimators.parallel import run_all
@@ -63,7 +63,7 @@ class QuantileSVC(PathClassifier):
         SVM.
     pos_label : label, default=None
         The positive one of two classes: what a false negative misses. `cost_fp`, `cost_fn`, τ,
-        `path_` and `predict_proba_interval` refer to it. None: the larger label. The order of
+        `path_` and `crossing_interval` refer to it. None: the larger label. The order of
         `classes_`, the columns of `predict_proba` and the sign of `decision_function` do not
         depend on it.
     tau_range : pair of float, default=(0.0, 1.0)
@@ -110,6 +110,9 @@ class QuantileSVC(PathClassifier):
     coef_, intercept_ : ndarray of shape (1, n_features), ndarray of shape (1,)
         For the linear kernel, at `tau`. The function is above 0 for ``classes_[1]``, as in
         scikit-learn. For several classes, one row for each of `paths_`.
+    costs_in_training_ : bool
+        Whether `fit` was given costs. `score` and `make_cost_scorer` then judge the decisions at
+        `tau`, which have the costs in them.
     method_ : str
         "exact" or "approximate".
     n_iter_ : ndarray of int
@@ -176,7 +179,14 @@ class QuantileSVC(PathClassifier):
         self.verbose = verbose
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVC":
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        cost_fp: Any = None,
+        cost_fn: Any = None,
+    ) -> "QuantileSVC":
         """Follow the path, or the paths.
 
         Parameters
@@ -187,15 +197,50 @@ class QuantileSVC(PathClassifier):
             Labels of two classes or more.
         sample_weight : array-like of shape (n_samples,), optional
             Factors of the samples' costs: weight 2 is two copies, weight 0 is absence.
+        cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
+            What a false positive and a false negative cost, for all samples or for each: the loss
+            of a negative sample is multiplied by its `cost_fp`, that of a positive one by its
+            `cost_fn`, both in units of their mean. Two classes only. They move probabilities and
+            the meaning of τ, see Notes.
 
         Returns
         -------
         self
+
+        Notes
+        -----
+        With costs, let a(x) be the mean `cost_fn` of positive samples at x, b(x) the mean
+        `cost_fp` of negative ones, and η(x) the probability of the positive class. The crossing of
+        the path then estimates
+
+            P(x) = a(x) η(x) / (a(x) η(x) + b(x) (1 - η(x)))
+
+        in place of η(x). So τ = ½ is the decision with the least expected cost, and costs in
+        `predict` are factors of those in training: ``predict(X, cost_fp=2, cost_fn=1)`` decides as
+        if every false positive cost twice what it cost in training. Do not give `predict` the same
+        costs again: they would count twice. To get η(x) back where a case's costs follow from x,
+        divide them out: η = b P / (b P + a (1 - P)).
         """
         X, y = self._check_training(X, y)
+        weight = self._with_costs(y, sample_weight, cost_fp, cost_fn)
         with self._watched() as progress:
-            self._follow(X, y, sample_weight, progress)
+            self._follow(X, y, weight, progress)
         return self
+
+    def _with_costs(self, y: np.ndarray, sample_weight: Any, cost_fp: Any, cost_fn: Any) -> Any:
+        """Return sample weights times the costs of mistakes; as they are if there are no costs."""
+        self.costs_in_training_ = not (cost_fp is None and cost_fn is None)
+        if not self.costs_in_training_:
+            return sample_weight
+        check_labels_of_classes(y)
+        weight = check_weight(sample_weight, len(y))
+        self._find_classes(y, weight)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"cost_fp and cost_fn are for two classes, y has {len(self.classes_)}; give "
+                "sample_weight, and predict a cost_matrix"
+            )
+        return weights_of_costs(y == self.pos_label_, weight, cost_fp, cost_fn)
 
     def _C_for(self, n_samples: int) -> float:
         """Return the C of a path of `n_samples` samples."""
@@ -206,18 +251,12 @@ class QuantileSVC(PathClassifier):
         check_labels_of_classes(y)
         check_choice(self.multi_class, "multi_class", ("ovo", "ovr"))
         weight = check_weight(sample_weight, X.shape[0])
-        self.classes_ = np.unique(y[weight > 0.0])
+        self._find_classes(y, weight)
         n_classes = len(self.classes_)
-        if n_classes < 2:
-            raise ValueError(
-                f"y has one class only: {shown(self.classes_.tolist()[0])}, of samples with a "
-                "weight above 0; give samples of at least two classes"
-            )
         if self.class_weight is not None:
             weight = weight * self._class_weights(y)
         if not isinstance(self.monotone, (bool, np.bool_)):
             raise TypeError(f"monotone must be True or False, got {shown(self.monotone)}")
-        self._set_positive()
         tau, walked = check_tau(self.tau), check_range(self.tau_range)
         if n_classes == 2:
             check_within(tau, "tau", walked)
@@ -255,9 +294,15 @@ class QuantileSVC(PathClassifier):
         except ValueError as error:
             raise ValueError(f"class_weight cannot be used: {shown(str(error))}") from None
 
-    def _set_positive(self) -> None:
-        """Find the positive class among two."""
+    def _find_classes(self, y: np.ndarray, weight: np.ndarray) -> None:
+        """Find the classes, and the positive one of two."""
+        self.classes_ = np.unique(y[weight > 0.0])
         classes = self.classes_.tolist()
+        if len(classes) < 2:
+            raise ValueError(
+                f"y has one class only: {shown(classes[0])}, of samples with a weight above 0; "
+                "give samples of at least two classes"
+            )
         if len(classes) > 2:
             if self.pos_label is not None:
                 raise ValueError(

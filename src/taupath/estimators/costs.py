@@ -59,7 +59,8 @@ def check_each(value: Any, name: str, n_samples: int, advice: str = "") -> np.nd
 def _check_finite(costs: np.ndarray, name: str) -> np.ndarray:
     at = first_not_finite(costs)
     if at is not None:
-        raise ValueError(f"{name} must be finite, got {float(costs[at])!r}")
+        place = f" (first at [{', '.join(map(str, at))}])" if at else ""
+        raise ValueError(f"{name} must be finite, got {float(costs[at])!r}{place}")
     return costs
 
 
@@ -84,6 +85,28 @@ def costs_to_tau(cost_fp: Any, cost_fn: Any, n_samples: int) -> np.ndarray:
         raise ValueError("cost_fp and cost_fn are both 0: no decision costs anything")
     fp, fn = fp / largest, fn / largest
     return np.asarray(fp / (fp + fn))
+
+
+def weights_of_costs(
+    positive: np.ndarray, weight: np.ndarray, cost_fp: Any, cost_fn: Any
+) -> np.ndarray:
+    """Return weights of samples times the cost of each one's mistake, in units of the mean cost.
+
+    The mistake about a positive sample is a false negative, that about another one a false
+    positive. Dividing by the mean keeps the meaning of C: neither the unit of the costs nor equal
+    costs change anything.
+    """
+    fp, fn = check_costs(cost_fp, cost_fn, len(positive))
+    cost = np.where(positive, fn, fp)
+    for name, members in (("cost_fp", ~positive), ("cost_fn", positive)):
+        if not (cost[members & (weight > 0.0)] > 0.0).any():
+            of = "positive" if name == "cost_fn" else "negative"
+            raise ValueError(
+                f"{name} is 0 for every {of} sample: samples whose mistakes cost nothing do not "
+                f"count, and both classes are needed"
+            )
+    cost /= cost.max()  # no sum below overflows
+    return np.asarray(weight * (cost / np.average(cost, weights=weight / weight.max())))
 
 
 def check_cost_matrix(cost_matrix: Any, n_samples: int, n_classes: int) -> np.ndarray:
@@ -148,7 +171,8 @@ class CostScoreMixin(ClassifierMixin):
             Weight of each sample in the mean.
         cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
             What a false positive and a false negative cost. Decisions are those of `predict` at
-            these costs; a `FrozenClassifier` decides at its own τ. Two classes only.
+            these costs; a `FrozenClassifier`, and a classifier whose `fit` was given costs,
+            decides at its own τ. Two classes only.
 
         Returns
         -------

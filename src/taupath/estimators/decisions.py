@@ -40,6 +40,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
     pos_label_: Any
     path_: SolutionPath
     paths_: list[SolutionPath]
+    costs_in_training_: bool = False
     _members: list[np.ndarray | None]  # training samples of each path; None for all
     _constant: ConstantDecisions  # of `path_`
     _names: Sequence[Any] | None = None  # names of the classes, where `classes_` are codes
@@ -87,7 +88,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
             Several τ, for all samples: one column each. Two classes only.
         cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
             What a false positive (a false alarm) and a false negative (a miss) cost; positive is
-            `pos_label_`. Two classes only.
+            `pos_label_`. Two classes only. If `fit` was given costs, these are factors of them.
         cost_matrix : array-like of shape (n_classes, n_classes), optional
             [i, j] is what predicting ``classes_[j]`` costs where ``classes_[i]`` is true: the
             class with the least expected cost is predicted. Shape (n_samples, n_classes,
@@ -135,9 +136,14 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         return self._labels(positive)
 
     def _predict_for_costs(self, X: Any, cost_fp: Any, cost_fn: Any) -> np.ndarray:
-        """Return what `predict` does for two classes, without a `ConstantDecisionWarning`."""
+        """Return decisions to be judged by these costs, without a `ConstantDecisionWarning`.
+
+        They are those of `predict` at these costs; if `fit` was given costs, those of `predict`.
+        """
         X = self._check_new(X)
         taus = self._tau_of_costs(cost_fp, cost_fn, X.shape[0])
+        if self.costs_in_training_:
+            taus = self._check_taus(None, X.shape[0])
         return self._labels(self._decide(X, taus) >= 0.0)
 
     def _check_taus(self, tau: Any, n_samples: int) -> np.ndarray:
@@ -266,10 +272,19 @@ class PathClassifier(CostScoreMixin, PathEstimator):
             return np.asarray(np.log(self.predict_proba(X)))
 
     def predict_proba_interval(self, X: Any) -> np.ndarray:
+        """Return `crossing_interval`: no confidence interval, and nearly always far too narrow.
+
+        For intervals that hold the true probability with a stated coverage, use
+        `ProbabilityIntervals`.
+        """
+        return self.crossing_interval(X)
+
+    def crossing_interval(self, X: Any) -> np.ndarray:
         """Return the first and the last τ where a sample's prediction changes.
 
         Where boundaries of different τ do not cross at this sample, both are the probability of
-        the positive class; their distance says how much boundaries do cross.
+        the positive class; their distance says how much boundaries do cross, and nothing about
+        how far the probability is from the truth.
 
         Parameters
         ----------
@@ -444,4 +459,6 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         return self._towards * np.array([path.intercept(self.tau) for path in self.paths_])
 
     def _predict_to_score(self, X: Any, cost_fp: Any, cost_fn: Any) -> np.ndarray:
+        if self.costs_in_training_:
+            return self.predict(X)
         return self.predict(X, cost_fp=cost_fp, cost_fn=cost_fn)

@@ -12,9 +12,13 @@ from taupath.estimators.pipelines import last_step, pos_label_of
 
 
 def make_cost_scorer(
-    cost_fp: float | None = None, cost_fn: float | None = None, *, pos_label: Any = None
+    cost_fp: float | None = None,
+    cost_fn: float | None = None,
+    *,
+    pos_label: Any = None,
+    savings: bool = False,
 ) -> "CostScorer":
-    """Return a scorer: minus the mean cost of a classifier's decisions at these costs.
+    """Return a scorer: minus the mean cost of a classifier's decisions at these costs, or savings.
 
     For `scoring=` of scikit-learn's `cross_val_score`, `cross_validate`, `GridSearchCV` and so
     on, and of `QuantileSVCCV`. Larger is better; 0 means no mistakes.
@@ -27,6 +31,10 @@ def make_cost_scorer(
     pos_label : label, optional
         The positive class; by default that of the classifier, its `pos_label_`, or else the
         larger label.
+    savings : bool, default=False
+        True: return 1 - cost / cost of the best constant decision. It is 1 without mistakes, 0 if
+        the decisions cost as much as deciding the same for all samples, whichever is cheaper, and
+        negative if they cost more.
 
     Returns
     -------
@@ -36,7 +44,8 @@ def make_cost_scorer(
     Notes
     -----
     The decisions for these costs are scored. A `QuantileSVC`, also as the last step of a pipeline,
-    decides as its `predict` with `cost_fp` and `cost_fn`. Another classifier of two classes decides
+    decides as its `predict` with `cost_fp` and `cost_fn`, or, if its `fit` was given costs, as its
+    `predict` without. Another classifier of two classes decides
     for the positive one where its probability is at least cost_fp / (cost_fp + cost_fn), so that
     the two can be compared; one without `predict_proba` decides as its `predict`. No
     `ConstantDecisionWarning` is given: a search tries many models, some of them constant.
@@ -64,7 +73,7 @@ def make_cost_scorer(
     >>> len(found["test_score"])
     5
     """
-    return CostScorer(cost_fp, cost_fn, pos_label=pos_label)
+    return CostScorer(cost_fp, cost_fn, pos_label=pos_label, savings=savings)
 
 
 class CostScorer(BaseEstimator):
@@ -73,10 +82,18 @@ class CostScorer(BaseEstimator):
     # metadata routing takes every argument of `score` but the estimator
     __metadata_request__score = {"estimator": UNUSED}  # noqa: RUF012  # as scikit-learn reads it
 
-    def __init__(self, cost_fp: Any = None, cost_fn: Any = None, *, pos_label: Any = None) -> None:
+    def __init__(
+        self,
+        cost_fp: Any = None,
+        cost_fn: Any = None,
+        *,
+        pos_label: Any = None,
+        savings: bool = False,
+    ) -> None:
         self.cost_fp = cost_fp
         self.cost_fn = cost_fn
         self.pos_label = pos_label
+        self.savings = savings
 
     def score(
         self,
@@ -87,7 +104,7 @@ class CostScorer(BaseEstimator):
         cost_fp: Any = None,
         cost_fn: Any = None,
     ) -> float:
-        """Return minus the mean cost of the decisions of a fitted classifier of two classes.
+        """Return minus the mean cost, or the savings, of a fitted classifier of two classes.
 
         `cost_fp` and `cost_fn`, for all samples or for each, replace those of the constructor.
         """
@@ -110,6 +127,18 @@ class CostScorer(BaseEstimator):
             predicted = classes[np.where(alarm, place, 1 - place)]
         else:
             predicted = np.asarray(estimator.predict(X))
-        return negative_cost(y, predicted, classes, positive, cost_fp, cost_fn, sample_weight)
+
+        def score_of(decided: np.ndarray) -> float:
+            return negative_cost(y, decided, classes, positive, cost_fp, cost_fn, sample_weight)
+
+        if not self.savings:
+            return score_of(predicted)
+        constant = max(score_of(np.full(len(predicted), label)) for label in classes)
+        if constant == 0.0:
+            raise ValueError(
+                "there is nothing to save: deciding the same for all samples costs nothing; score "
+                "without savings, or give samples of both classes"
+            )
+        return 1.0 - score_of(predicted) / constant
 
     __call__ = score  # as scikit-learn calls scorers

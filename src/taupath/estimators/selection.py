@@ -114,7 +114,14 @@ class QuantileSVCCV(QuantileSVC):
         self.verbose = verbose
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVCCV":
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        cost_fp: Any = None,
+        cost_fn: Any = None,
+    ) -> "QuantileSVCCV":
         """Choose C, then follow the path of all samples.
 
         Parameters
@@ -125,6 +132,8 @@ class QuantileSVCCV(QuantileSVC):
             Labels of two classes or more.
         sample_weight : array-like of shape (n_samples,), optional
             Factors of the samples' costs, in training and in the losses.
+        cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
+            As in `QuantileSVC.fit`, in training and in the losses.
 
         Returns
         -------
@@ -132,6 +141,7 @@ class QuantileSVCCV(QuantileSVC):
         """
         X, y = self._check_training(X, y)
         check_labels_of_classes(y)
+        sample_weight = self._with_costs(y, sample_weight, cost_fp, cost_fn)
         weight = check_weight(sample_weight, X.shape[0])
         self.Cs_ = check_Cs(self.Cs, lambda number: np.logspace(-4.0, 4.0, number))
         folds = self._check_cv(X, y)

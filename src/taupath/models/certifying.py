@@ -1,6 +1,6 @@
 """Checks of a trained model: its certificate, and whether a table is the one it was trained on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 
 from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.costs import weights_of_costs
 from taupath.estimators.regressor import QuantileSVR
 from taupath.models.model import Model
 from taupath.models.training_record import about_paths
@@ -28,14 +29,21 @@ def simplified(model: Model, tol: float) -> tuple[Model, Certificate]:
 
 
 def certificate_of(
-    estimator: QuantileSVC | QuantileSVR, points: int | None, X: Any = None, y: Any = None
+    estimator: QuantileSVC | QuantileSVR,
+    points: int | None,
+    X: Any = None,
+    y: Any = None,
+    costs: Mapping[str, Any] | None = None,
 ) -> Certificate:
-    """Return the certificate of the worst path; X and y are needed for paths without data."""
+    """Return the certificate of the worst path.
+
+    X, y and the costs of mistakes, if `fit` was given any, are needed for paths without data.
+    """
     if X is not None and not estimator._all_paths()[0].has_data:
         found = [
             path.certify(X if own is None else X[own], *given)
             for path, (own, *given) in zip(
-                estimator._all_paths(), _training_sets(estimator, y), strict=True
+                estimator._all_paths(), _training_sets(estimator, y, costs or {}), strict=True
             )
         ]
     else:
@@ -63,7 +71,7 @@ def _largest(values: list[float | None]) -> float | None:
 
 
 def _training_sets(
-    estimator: QuantileSVC | QuantileSVR, y: np.ndarray
+    estimator: QuantileSVC | QuantileSVR, y: np.ndarray, costs: Mapping[str, Any]
 ) -> Iterator[tuple[np.ndarray | None, np.ndarray, np.ndarray | None]]:
     """Yield which samples (None: all) each path was trained on, with what response and weight."""
     if isinstance(estimator, QuantileSVR):
@@ -72,6 +80,9 @@ def _training_sets(
     weight = None
     if estimator.class_weight is not None:
         weight = compute_sample_weight(estimator.class_weight, y)
+    if costs:
+        of_costs = weights_of_costs(y == estimator.pos_label_, np.ones(len(y)), **costs)
+        weight = of_costs if weight is None else weight * of_costs
     for classes, positive in estimator._tasks():
         own = estimator._members_of(y, classes)
         labels = (y == estimator.classes_[positive]).astype(int)

@@ -2,12 +2,13 @@
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
+from taupath.models.model import with_columns
 from taupath.models.training import fitted
 from taupath.outcomes.held_out import HeldOut, Outcomes, joined, outcomes_of
 from taupath.preparation import Preparation
@@ -22,6 +23,7 @@ def hold_out(
     options: dict[str, Any],
     *,
     cv: int | None = None,
+    costs: Mapping[str, Any] | None = None,
     folds: int | None = None,
     share: float | None = None,
     progress: Callable[[float, int], None] | None = None,
@@ -42,7 +44,7 @@ def hold_out(
         learned_from, rest = table.take(known, settle=False), table.take(judged, settle=False)
         own = Preparation.learn(learned_from, **how)
         X, y = own.features(learned_from), own.response(learned_from)
-        estimator, *_ = fitted(X, y, own.task, options, cv)
+        estimator, *_ = fitted(X, y, own.task, options, cv, with_columns(costs or {}, learned_from))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # one model may not know a rare category
             X = own.features(rest, unseen="ignore")

@@ -1,7 +1,7 @@
 """A trained model: an estimator, how raw files become its features, and how it was trained."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeVar, cast
 
@@ -14,6 +14,7 @@ from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.explanation import Explanation
 from taupath.models.explaining import parts_of_columns
 from taupath.outcomes.held_out import HeldOut
+from taupath.outcomes.operating import OperatingPoint
 from taupath.preparation import Preparation
 from taupath.tables import Table, TableError, as_table
 from taupath.tables.frames import is_table
@@ -27,6 +28,14 @@ def _if_it_can(method: Method) -> Method:
     """Make a method available only if the estimator has one of that name."""
     name = method.__name__
     return cast("Method", available_if(lambda model: hasattr(model.estimator, name))(method))
+
+
+def with_columns(given: Mapping[str, Any], table: Table) -> dict[str, Any]:
+    """Return arguments with the numbers of a column in place of its name."""
+    return {
+        name: table.numbers(value) if isinstance(value, str) else value
+        for name, value in given.items()
+    }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,6 +58,8 @@ class Model:
         How it was trained, for people to read.
     held_out : HeldOut or None
         Results on rows that were held out of training, if that was asked for.
+    operating_point : OperatingPoint or None
+        What ``taupath operate --save`` has stored: a τ for `predict`, and what is promised of it.
     classes_ : ndarray of shape (n_classes,)
         The labels of a classifier as the file had them, sorted.
     pos_label_ : label
@@ -63,6 +74,7 @@ class Model:
     preparation: Preparation
     trained: dict[str, Any] = field(default_factory=dict)
     held_out: HeldOut | None = None
+    operating_point: OperatingPoint | None = None
 
     def __post_init__(self) -> None:
         if self.task == "classify":
@@ -206,12 +218,17 @@ class Model:
 
     @_if_it_can
     def predict_proba_interval(self, X: Any) -> np.ndarray:
+        """Return `crossing_interval`; see `QuantileSVC.predict_proba_interval`."""
+        return self.crossing_interval(X)
+
+    @_if_it_can
+    def crossing_interval(self, X: Any) -> np.ndarray:
         """Return the first and the last τ where a sample's prediction changes.
 
-        As in `QuantileSVC.predict_proba_interval`, for X as in `predict_proba`.
+        As in `QuantileSVC.crossing_interval`, for X as in `predict_proba`.
         """
         _, features = self._prepared(X)
-        found = np.asarray(self.estimator.predict_proba_interval(features))
+        found = np.asarray(self.estimator.crossing_interval(features))
         return found if found.ndim == 2 else found[:, self._order]
 
     @_if_it_can
@@ -364,10 +381,7 @@ class Model:
 
     def _in_its_terms(self, given: dict[str, Any], table: Table) -> dict[str, Any]:
         """Return arguments for the estimator: columns for their names, matrices in its order."""
-        found = {
-            name: table.numbers(value) if isinstance(value, str) else value
-            for name, value in given.items()
-        }
+        found = with_columns(given, table)
         if "cost_matrix" in found:
             matrix = np.asarray(found["cost_matrix"], dtype=float)
             if matrix.ndim >= 2 and matrix.shape[-2:] == (len(self.labels),) * 2:

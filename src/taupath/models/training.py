@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from taupath.estimators.regressor_selection import QuantileSVRCV
 from taupath.estimators.selection import QuantileSVCCV
 from taupath.exceptions import InexactPathWarning
 from taupath.models.certifying import certificate_of
-from taupath.models.model import Model
+from taupath.models.model import Model, with_columns
 from taupath.models.training_record import training_record
 from taupath.paths.certificate import Certificate
 from taupath.preparation import Preparation
@@ -32,19 +32,22 @@ def train(
     options: dict[str, Any],
     *,
     cv: int | None = None,
+    costs: Mapping[str, Any] | None = None,
     points: int = 100,
     progress: Callable[[float, int], None] | None = None,
 ) -> tuple[Model, Certificate]:
     """Return a model of the table, and the certificate of its paths.
 
     The preparation was learned from the same table. `options` are parameters of `QuantileSVC` or
-    `QuantileSVR`, `cv` is the number of folds that C is chosen by, and the result is checked at
+    `QuantileSVR`, `cv` is the number of folds that C is chosen by, `costs` are ``cost_fp`` and
+    ``cost_fn`` of `QuantileSVC.fit` (numbers, or names of columns), and the result is checked at
     `points` values of τ.
     """
     X, y = preparation.features(table), preparation.response(table)
+    own = with_columns(costs or {}, table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InexactPathWarning)  # the certificate says more
-        estimator, chosen, seconds = fitted(X, y, preparation.task, options, cv, progress)
+        estimator, chosen, seconds = fitted(X, y, preparation.task, options, cv, own, progress)
     certificate = certificate_of(estimator, points)
     record = {
         "file": name_of(table),
@@ -53,6 +56,8 @@ def train(
         "seconds": seconds,
         "cross-validation": chosen,
     }
+    if costs:
+        record["costs"] = dict(costs)
     return Model(estimator, preparation, record), certificate
 
 
@@ -62,6 +67,7 @@ def fitted(
     task: str,
     options: dict[str, Any],
     cv: int | None,
+    costs: Mapping[str, Any],
     progress: Callable[[float, int], None] | None = None,
 ) -> tuple[QuantileSVC | QuantileSVR, dict[str, Any] | None, float]:
     """Return a fitted estimator, the losses that C was chosen by, and the seconds of its fit."""
@@ -75,20 +81,21 @@ def fitted(
             begin, end = options["tau_range"]
             options = {**options, "tau": min(max(0.5, begin), end)}
     else:
-        for name in ("lam", "monotone", "tau_range"):
-            if options.get(name) is not None:
+        for name in ("lam", "monotone", "tau_range", "cost_fp", "cost_fn"):
+            if {**options, **costs}.get(name) is not None:
                 raise ValueError(f"{name} is for classification, not for regression")
     chosen = None
     if cv is not None:
         if not 2 <= cv <= len(y):
             raise ValueError(f"cv must be between 2 and the number of rows, {len(y)}; got {cv}")
         choose = _choose_for_classes if task == "classify" else _choose_for_quantiles
-        chosen, options = choose(X, y, options, cv, share_of(progress, 0.0, most))
+        share = share_of(progress, 0.0, most)
+        chosen, options = choose(X, y, options, cv, share, **costs)
         chosen["seconds"] = time.perf_counter() - started
     begun = time.perf_counter()
     estimator = QuantileSVC(**options) if task == "classify" else QuantileSVR(**options)
     estimator._progress = progress if cv is None else share_of(progress, most, 1.0 - most)
-    estimator.fit(X, y)
+    estimator.fit(X, y, **costs)
     estimator._progress = None
     return estimator, chosen, time.perf_counter() - begun
 
@@ -99,12 +106,12 @@ def name_of(table: Table) -> str:
 
 
 def _choose_for_classes(
-    X: Any, y: np.ndarray, options: dict[str, Any], folds: int, progress: Any
+    X: Any, y: np.ndarray, options: dict[str, Any], folds: int, progress: Any, **costs: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the losses of all C, and the options with the best C."""
     search = QuantileSVCCV(CS, cv=folds, **options)
     search._progress = progress
-    search.fit(X, y)
+    search.fit(X, y, **costs)
     losses = {"Cs": search.Cs_.tolist(), "Brier score": search.brier_.mean(axis=1).tolist()}
     return losses, {**options, "C": search.C_}
 

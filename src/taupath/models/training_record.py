@@ -62,6 +62,7 @@ def provenance(record: dict[str, Any]) -> dict[str, str]:
         "features": record.get("features"),
         "kernel": record.get("kernel"),
         "C": f"{record['C']:g}" if "C" in record else None,
+        "costs in training": costs_in_words(record) or None,
         "intercept": record.get("intercept"),
         "nodes" if approximate else "kinks": record.get("kinks"),
         "duality gap within": f"{record['tol']:g}" if approximate else None,
@@ -69,6 +70,15 @@ def provenance(record: dict[str, Any]) -> dict[str, str]:
         "taupath": record.get("taupath"),
     }
     return {name: str(value) for name, value in shown.items() if value is not None}
+
+
+def costs_in_words(record: dict[str, Any]) -> str:
+    """Return the costs that a model was trained with, nothing if there are none."""
+    costs = record.get("costs") or {}
+    return ", ".join(
+        f"{name} = {cost if isinstance(cost, str) else format(cost, 'g')}"
+        for name, cost in costs.items()
+    )
 
 
 def certificate_in(record: dict[str, Any]) -> Certificate | None:

@@ -106,6 +106,7 @@ def _pack_classifier(
         "parameters": _pack_parameters(parameters),
         "classes": pack_labels(estimator.classes_),
         "positive": estimator._positive if len(estimator.classes_) == 2 else None,
+        "costs_in_training": estimator.costs_in_training_,
         "paths": paths,
         "members": [
             None
@@ -134,6 +135,9 @@ def _unpack_classifier(found: dict[str, Any], arrays: StoredArrays) -> QuantileS
     if not right or any(path.job.kind != QuantileClassification.kind for path in paths):
         raise ModelFileError("the paths of a classifier are of different kinds")
     estimator.classes_ = classes
+    estimator.costs_in_training_ = found["costs_in_training"]
+    if type(estimator.costs_in_training_) is not bool:
+        raise ModelFileError("costs were neither part of the training nor not")
     if k == 2:
         estimator.pos_label_ = unpack_positive(found, classes)
     estimator._members = []

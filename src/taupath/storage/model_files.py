@@ -33,8 +33,10 @@ _KINDS = {
 # known to `Preparation.from_state`.
 _IF_ABSENT = {
     "positive": 1,  # there was no choice: it was the larger label
+    "costs_in_training": False,  # there were none
     "training": None,  # no fingerprints of training rows
     "held_out": None,
+    "operating_point": None,
 }
 
 

@@ -14,6 +14,7 @@ from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.certificates import numbers_as_json, unpack_certificate
 from taupath.storage.estimators import pack_estimator, unpack_estimator
 from taupath.storage.held_out import pack_held_out, unpack_held_out
+from taupath.storage.operating import pack_operating_point, unpack_operating_point
 
 # Types of the entries of a training record that are read again; any of them may be missing.
 _TRAINED: dict[str, tuple[type, ...]] = {
@@ -30,6 +31,7 @@ _TRAINED: dict[str, tuple[type, ...]] = {
     "seconds": (float, int),
     "task": (str,),
     "taupath": (str,),
+    "costs": (dict,),
     "certificate": (dict, NoneType),
 }
 
@@ -41,6 +43,7 @@ def pack_model(model: Model, arrays: ArraysToWrite, data: bool | None = None) ->
         "preparation": model.preparation.state(),
         "trained": _pack_trained(model.trained),
         "held_out": pack_held_out(model.held_out, arrays),
+        "operating_point": pack_operating_point(model.operating_point),
     }
 
 
@@ -51,7 +54,8 @@ def unpack_model(found: dict[str, Any], arrays: StoredArrays) -> Model:
     if isinstance(estimator, FrozenClassifier):
         raise ModelFileError("a classifier of one τ has no preparation")
     held_out = unpack_held_out(found["held_out"], arrays, estimator)
-    model = Model(estimator, preparation, _unpack_trained(found["trained"]), held_out)
+    point = unpack_operating_point(found["operating_point"], estimator)
+    model = Model(estimator, preparation, _unpack_trained(found["trained"]), held_out, point)
     if model.task != preparation.task or estimator.n_features_in_ != preparation.n_features:
         raise ModelFileError("the preparation is that of another model")
     if isinstance(estimator, QuantileSVC) and not np.array_equal(
@@ -77,6 +81,9 @@ def _unpack_trained(found: Any) -> dict[str, Any]:
     for name, kinds in _TRAINED.items():
         if name in found and type(found[name]) not in kinds:
             raise ModelFileError(f"{name!r} in the record of the training is of another type")
+    for name, cost in found.get("costs", {}).items():
+        if name not in ("cost_fp", "cost_fn") or type(cost) not in (float, int, str):
+            raise ModelFileError("the costs in the record of the training are no costs")
     if not found.get("certificate"):
         return found
     stored = dict(found["certificate"])
