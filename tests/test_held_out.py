@@ -169,7 +169,9 @@ def test_c_is_chosen_inside_of_each_fold(monkeypatch):
     total = np.zeros((2, len(TAUS)))
     for known, judged in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
         scaler = StandardScaler().fit(X[known])
-        model = tp.QuantileSVCCV([0.01, 1.0], cv=2).fit(scaler.transform(X[known]), y[known])
+        model = tp.QuantileSVCCV(
+            [0.01, 1.0], cv=2, kernel="linear", combine="best", standardize=False
+        ).fit(scaler.transform(X[known]), y[known])
         rates = rates_of_estimator(model, scaler.transform(X[judged]), y[judged])
         total += rates.at(TAUS)
     same_counts(found.outcomes.rates(), total)
