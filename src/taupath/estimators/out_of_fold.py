@@ -70,8 +70,8 @@ def check_folds(cv: Any, X: Checked, y: np.ndarray, weight: np.ndarray) -> list[
         if len(classes) > 1 and counts.min() < cv:
             rare = shown(classes.tolist()[counts.argmin()])
             raise ValueError(
-                f"class {rare} has fewer samples, {counts.min()}, than there are folds, {cv}: give "
-                "cv a smaller number, or more samples of this class"
+                f"class {rare} has fewer samples, {counts.min()}, than there are folds, "
+                f"{shown(cv)}: give cv a smaller number, or more samples of this class"
             )
     try:
         drawn = check_cv(cv, y, classifier=True).split(X.features, y)

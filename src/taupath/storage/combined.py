@@ -8,10 +8,16 @@ from sklearn.preprocessing import StandardScaler
 from taupath.choices import COMBINE
 from taupath.estimators.combination import PerTau, Stack
 from taupath.estimators.combined import CombinedClassifier
+from taupath.estimators.costs import check_tau
 from taupath.estimators.selection import OF_EACH_MODEL, QuantileSVCCV
 from taupath.exceptions import ModelFileError
 from taupath.storage.arrays import ArraysToWrite, StoredArrays, grows
-from taupath.storage.classifiers import pack_classifier, unpack_classifier
+from taupath.storage.classifiers import (
+    pack_classifier,
+    pack_parameters,
+    unpack_classifier,
+    unpack_parameters,
+)
 from taupath.validation import (
     MOST_CANDIDATE_VALUES,
     UNIT_INTERVAL,
@@ -37,6 +43,7 @@ def pack_combined(
     names = ("weights", "intercept") if isinstance(combination, Stack) else ("which", "edges")
     return {
         "combine": estimator.combine,
+        "parameters": pack_parameters({name: getattr(estimator, name) for name in OF_EACH_MODEL}),
         "each": [pack_classifier(model, arrays, data) for model in estimator.estimators_],
         "combination": {
             **{name: arrays.put(name, getattr(combination, name)) for name in names},
@@ -54,7 +61,7 @@ def pack_combined(
 def unpack_combined(found: dict[str, Any], arrays: StoredArrays) -> CombinedClassifier:
     """Return the combined classifier of a description.
 
-    Its parameters are those of the candidates that it consists of.
+    Its candidates are those that it consists of.
     """
     combine = check_choice(found.get("combine"), "combine", COMBINE)
     described = found.get("each")
@@ -75,8 +82,9 @@ def unpack_combined(found: dict[str, Any], arrays: StoredArrays) -> CombinedClas
         combine=combine,
         standardize=found.get("scaler") is not None,
         method=first.method,
-        **{name: getattr(first, name) for name in OF_EACH_MODEL},
+        **unpack_parameters(found.get("parameters"), arrays.budget),
     )
+    check_tau(estimator.tau)
     estimator.classes_ = first.classes_
     if len(first.classes_) == 2:
         estimator.pos_label_ = first.pos_label_
