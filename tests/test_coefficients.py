@@ -30,7 +30,9 @@ def test_they_are_the_decision_function_at_tau(method, tau, pos_label):
 
 
 def test_the_choice_of_C_has_those_of_its_C(tmp_path):
-    model = QuantileSVCCV([0.1, 1.0], cv=3, tau=0.3).fit(X, Y)
+    model = QuantileSVCCV(
+        [0.1, 1.0], cv=3, tau=0.3, kernel="linear", combine="best", standardize=False
+    ).fit(X, Y)
     same = QuantileSVC(model.C_, tau=0.3).fit(X, Y)
     assert_array_equal(model.coef_, same.coef_)
     model.save(tmp_path / "model.tau")
@@ -62,7 +64,13 @@ def test_other_kernels_have_none():
             model.coef_  # noqa: B018  # reading it raises
 
 
-@pytest.mark.parametrize("model", [QuantileSVC(C=0.01), QuantileSVCCV([0.01], cv=3)])
+@pytest.mark.parametrize(
+    "model",
+    [
+        QuantileSVC(C=0.01),
+        QuantileSVCCV([0.01], cv=3, kernel="linear", combine="best", standardize=False),
+    ],
+)
 def test_features_are_selected_by_them(model):
     cancer, y = load_breast_cancer(return_X_y=True)
     cancer = scale(cancer)

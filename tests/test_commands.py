@@ -310,12 +310,27 @@ def test_parquet_comes_out_by_extension(folder, tmp_path):
     assert parquet.read_table(out).column_names == ["prediction", "p(0)", "p(1)"]
 
 
+def test_cross_validation_combines_classifiers(folder, tmp_path, capsys):
+    model, page = tmp_path / "m.tau", tmp_path / "page.html"
+    train = folder / "cancer.svm"
+    assert run("fit", train, "-o", model, "--cv", "3", "--kernel", "linear") == 0
+    assert "stack of linear C=" in capsys.readouterr().out
+    assert isinstance(tp.load(model).estimator, tp.QuantileSVCCV)
+    for command in (("evaluate",), ("certify",), ("report", "-o", page)):
+        assert run(command[0], model, train, *command[1:]) == 0
+    assert page.stat().st_size > 1000
+    assert run("fit", train, "-o", model, "--combine", "best") == 1
+    assert "--combine goes with --cv" in capsys.readouterr().err
+
+
 def test_cross_validation_chooses_C(folder, tmp_path, capsys):
     model = tmp_path / "m.tau"
-    assert run("fit", folder / "cancer.svm", "-o", model, "--cv", "3", "--json") == 0
+    train = folder / "cancer.svm"
+    assert run("fit", train, "-o", model, "--cv", "3", "--combine", "best", "--json") == 0
     said = json.loads(capsys.readouterr().out)
     losses = said["cross-validation"]
-    assert said["C"] == losses["Cs"][int(np.argmin(losses["Brier score"]))]
+    best = int(np.argmin(losses["Brier score"]))
+    assert (said["C"], said["kernel"]) == (losses["Cs"][best], losses["kernels"][best])
     options = ("--task", "regress", "--cv", "3", "--standardize", "--json")
     assert run("fit", folder / "wages.csv", "-o", model, *options) == 0
     said = json.loads(capsys.readouterr().out)

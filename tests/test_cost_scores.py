@@ -212,7 +212,19 @@ def test_a_search_is_not_told_of_each_model_that_is_constant():
     with pytest.warns(tp.ConstantDecisionWarning):
         found = model.score(X, Y, cost_fp=1, cost_fn=20)
     assert make_cost_scorer(1, 20)(model, X, Y) == found  # warnings are errors
-    assert QuantileSVCCV([1e-4, 1.0], cv=3, scoring=make_cost_scorer(1, 20)).fit(X, Y).C_ > 0
+    assert (
+        QuantileSVCCV(
+            [1e-4, 1.0],
+            cv=3,
+            scoring=make_cost_scorer(1, 20),
+            kernel="linear",
+            combine="best",
+            standardize=False,
+        )
+        .fit(X, Y)
+        .C_
+        > 0
+    )
 
 
 # --- choice of C ---------------------------------------------------------------------------------
@@ -225,14 +237,18 @@ CS = [1e-4, 1e-2, 1.0, 100.0]
 )
 def test_C_is_chosen_by_any_score(scoring):
     folds = StratifiedKFold(4)
-    model = QuantileSVCCV(CS, cv=folds, scoring=scoring).fit(X, Y)
+    model = QuantileSVCCV(
+        CS, cv=folds, scoring=scoring, kernel="linear", combine="best", standardize=False
+    ).fit(X, Y)
     scorer = get_scorer(scoring)
     expected = [cross_val_score(QuantileSVC(C), X, Y, scoring=scorer, cv=folds) for C in CS]
     assert_allclose(model.scores_, expected)
     best_C = CS[int(np.mean(expected, axis=1).argmax())]
     assert best_C == model.C_
     # what is known of the Brier score and of every τ stays
-    plain = QuantileSVCCV(CS, cv=folds).fit(X, Y)
+    plain = QuantileSVCCV(CS, cv=folds, kernel="linear", combine="best", standardize=False).fit(
+        X, Y
+    )
     assert_array_equal(model.brier_, plain.brier_)
     assert_array_equal(model.loss([0.2, 0.7]), plain.loss([0.2, 0.7]))
     assert not hasattr(plain, "scores_")
@@ -242,7 +258,16 @@ def test_C_is_chosen_by_any_score(scoring):
 
 def test_costs_may_choose_another_C_than_the_brier_score():
     chosen = {
-        cost: QuantileSVCCV(CS, scoring=make_cost_scorer(1, cost), cv=3).fit(X, Y).C_
+        cost: QuantileSVCCV(
+            CS,
+            scoring=make_cost_scorer(1, cost),
+            cv=3,
+            kernel="linear",
+            combine="best",
+            standardize=False,
+        )
+        .fit(X, Y)
+        .C_
         for cost in (0.05, 1, 20)
     }
     assert len(set(chosen.values())) > 1
@@ -251,32 +276,60 @@ def test_costs_may_choose_another_C_than_the_brier_score():
 def test_scores_of_folds_are_weighted_where_they_can_be():
     weight = np.random.default_rng(0).integers(1, 4, size=len(Y)).astype(float)
     folds = StratifiedKFold(3)
-    model = QuantileSVCCV([1.0], cv=folds, scoring="accuracy").fit(X, Y, weight)
+    model = QuantileSVCCV(
+        [1.0], cv=folds, scoring="accuracy", kernel="linear", combine="best", standardize=False
+    ).fit(X, Y, weight)
     for k, (learn, test) in enumerate(folds.split(X, Y)):
         single = QuantileSVC().fit(X[learn], Y[learn], weight[learn])
         assert model.scores_[0, k] == pytest.approx(single.score(X[test], Y[test], weight[test]))
-    plain = QuantileSVCCV([1.0], cv=folds, scoring=lambda model, X, y: model.score(X, y))
+    plain = QuantileSVCCV(
+        [1.0],
+        cv=folds,
+        scoring=lambda model, X, y: model.score(X, y),
+        kernel="linear",
+        combine="best",
+        standardize=False,
+    )
     assert plain.fit(X, Y, weight).scores_.shape == (1, 3)
 
 
 def test_a_score_of_several_classes_and_a_kernel_matrix():
     iris, y = load_iris(return_X_y=True)
-    model = QuantileSVCCV([0.01, 1.0], cv=3, scoring="accuracy").fit(iris, y)
+    model = QuantileSVCCV(
+        [0.01, 1.0], cv=3, scoring="accuracy", kernel="linear", combine="best", standardize=False
+    ).fit(iris, y)
     assert model.scores_.shape == (2, 3)
-    by_matrix = QuantileSVCCV(CS, cv=3, kernel="precomputed", scoring="accuracy").fit(X @ X.T, Y)
-    by_samples = QuantileSVCCV(CS, cv=3, scoring="accuracy").fit(X, Y)
+    by_matrix = QuantileSVCCV(
+        CS, cv=3, kernel="precomputed", scoring="accuracy", combine="best"
+    ).fit(X @ X.T, Y)
+    by_samples = QuantileSVCCV(
+        CS, cv=3, scoring="accuracy", kernel="linear", combine="best", standardize=False
+    ).fit(X, Y)
     assert_allclose(by_matrix.scores_, by_samples.scores_)
 
 
 def test_scores_that_are_none_are_refused(tmp_path):
     with pytest.raises(ValueError, match="nonsense"):
-        QuantileSVCCV(CS, scoring="nonsense").fit(X, Y)
+        QuantileSVCCV(
+            CS, scoring="nonsense", kernel="linear", combine="best", standardize=False
+        ).fit(X, Y)
     with pytest.raises(ValueError, match="scoring must be a function or a name"):
-        QuantileSVCCV(CS, scoring=["accuracy", "roc_auc"]).fit(X, Y)
+        QuantileSVCCV(
+            CS, scoring=["accuracy", "roc_auc"], kernel="linear", combine="best", standardize=False
+        ).fit(X, Y)
     for wrong in (lambda *_: np.nan, lambda *_: "good"):
         with pytest.raises(ValueError, match="scoring must return a finite number"):
-            QuantileSVCCV([1.0], cv=3, scoring=wrong).fit(X, Y)
+            QuantileSVCCV(
+                [1.0], cv=3, scoring=wrong, kernel="linear", combine="best", standardize=False
+            ).fit(X, Y)
     # a file holds what was chosen, not by what
-    model = QuantileSVCCV([0.1, 1.0], cv=3, scoring=make_cost_scorer(1, 2)).fit(X, Y)
+    model = QuantileSVCCV(
+        [0.1, 1.0],
+        cv=3,
+        scoring=make_cost_scorer(1, 2),
+        kernel="linear",
+        combine="best",
+        standardize=False,
+    ).fit(X, Y)
     model.save(tmp_path / "model.tau")
     assert load(tmp_path / "model.tau").C == model.C_

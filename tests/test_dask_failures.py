@@ -263,11 +263,15 @@ def three_classes() -> tuple[np.ndarray, np.ndarray]:
 def test_paths_of_classes_and_folds_go_through_joblib(client, backend):
     X, y = three_classes()
     plain = taupath.QuantileSVC(C=0.1).fit(X, y)
-    search = taupath.QuantileSVCCV(Cs=[0.01, 0.1], cv=2).fit(X, y == 2)
+    search = taupath.QuantileSVCCV(
+        Cs=[0.01, 0.1], cv=2, kernel="linear", combine="best", standardize=False
+    ).fit(X, y == 2)
     with joblib.parallel_config(backend=backend, n_jobs=2):
         ran = _tasks_run(client)
         several = taupath.QuantileSVC(C=0.1, n_jobs=2).fit(X, y)
-        searched = taupath.QuantileSVCCV(Cs=[0.01, 0.1], cv=2, n_jobs=2).fit(X, y == 2)
+        searched = taupath.QuantileSVCCV(
+            Cs=[0.01, 0.1], cv=2, n_jobs=2, kernel="linear", combine="best", standardize=False
+        ).fit(X, y == 2)
         if backend == "dask":
             assert _tasks_run(client) > ran
     assert_array_equal(several.predict(X), plain.predict(X))

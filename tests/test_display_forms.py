@@ -141,7 +141,9 @@ def test_estimators_in_other_forms(make, kind):
     new = scaler.transform(X_NEW)
     expected = make.from_estimator(bare, new, Y_NEW)
     if kind == "cv":
-        other = QuantileSVCCV([0.5], cv=2, kernel="rbf", gamma=1.0).fit(scaler.transform(X), Y)
+        other = QuantileSVCCV(
+            [0.5], cv=2, kernel="rbf", gamma=1.0, combine="best", standardize=False
+        ).fit(scaler.transform(X), Y)
         found = make.from_estimator(other, new, Y_NEW)
     elif kind == "sparse":
         found = make.from_estimator(bare, sparse.csr_array(new), Y_NEW)

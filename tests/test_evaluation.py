@@ -127,7 +127,9 @@ def test_pipelines_searches_and_other_classifiers_are_evaluated():
     for model in (piped, GridSearchCV(piped, {"quantilesvc__C": [1.0]}, cv=2).fit(X, y)):
         found = tp.evaluate(model, X, y)
         assert all(np.array_equal(found[name], expected[name], True) for name in expected)
-    chosen = tp.QuantileSVCCV(Cs=[1.0], cv=2).fit(scaled, y)
+    chosen = tp.QuantileSVCCV(
+        Cs=[1.0], cv=2, kernel="linear", combine="best", standardize=False
+    ).fit(scaled, y)
     assert np.array_equal(tp.evaluate(chosen, scaled, y)["cost"], expected["cost"])
     foreign = tp.evaluate(LogisticRegression().fit(X, y), X, y, taus=[0.3])
     assert foreign["tp"] == np.sum(

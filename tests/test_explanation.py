@@ -55,7 +55,12 @@ MODELS = {
         QuantileSVC(C=0.05).fit(np.tile(X[:40], 20) ** np.repeat([1, 3], 30), Y[:40]),
         np.tile(X_NEW, 20) ** np.repeat([1, 3], 30),
     ),
-    "chosen C": lambda: (tp.QuantileSVCCV(Cs=[0.1, 1.0], cv=3, kernel="linear").fit(X, Y), X_NEW),
+    "chosen C": lambda: (
+        tp.QuantileSVCCV(
+            Cs=[0.1, 1.0], cv=3, kernel="linear", combine="best", standardize=False
+        ).fit(X, Y),
+        X_NEW,
+    ),
 }
 OTHERS = {
     "rbf": lambda: (wiggly(), X_NEW),
@@ -136,7 +141,7 @@ def test_without_a_single_linear_function_there_are_no_parts(name):
 @pytest.mark.parametrize("name", [*MODELS, *OTHERS])
 def test_flips_are_where_predictions_change(name):
     model, new = made(name)
-    begin, end = model.path_.tau_range
+    begin, end = model._walked
     grid = GRID[(begin <= GRID) & (end >= GRID)]
     labels = model.predict(new, taus=grid)
     explained = model.explain(new)
@@ -177,7 +182,7 @@ def test_the_probability_is_the_length_of_the_positive_pieces(name):
 def test_two_changes_with_nothing_between_them_are_none():
     labels = np.array(["no", "yes"])
     model = SimpleNamespace(
-        path_=SimpleNamespace(tau_range=(0.0, 1.0)),
+        _walked=(0.0, 1.0),
         _names=None,
         _labels=lambda positive: labels[positive.astype(int)],
     )

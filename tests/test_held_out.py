@@ -156,20 +156,20 @@ def test_the_record_of_a_training_does_not_depend_on_who_writes_it():
 def test_c_is_chosen_inside_of_each_fold(monkeypatch):
     X, y = two_classes()
     seen = []
-    real = training._choose_for_classes
+    real = training._combined
 
     def choose(X, y, *how):
         seen.append(len(y))
         return real(X, y, *how)
 
-    monkeypatch.setattr(training, "_choose_for_classes", choose)
-    monkeypatch.setattr(training, "CS", np.array([0.01, 1.0]))
+    monkeypatch.setattr(training, "_combined", choose)
     found = held_out(table_of(X, y), cv=2, folds=3)
     assert seen == [60, 60, 60]
     total = np.zeros((2, len(TAUS)))
     for known, judged in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
         scaler = StandardScaler().fit(X[known])
-        model = tp.QuantileSVCCV([0.01, 1.0], cv=2).fit(scaler.transform(X[known]), y[known])
+        model = tp.QuantileSVCCV(cv=2, standardize=False)
+        model.fit(scaler.transform(X[known]), y[known])
         rates = rates_of_estimator(model, scaler.transform(X[judged]), y[judged])
         total += rates.at(TAUS)
     same_counts(found.outcomes.rates(), total)

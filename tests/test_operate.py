@@ -149,7 +149,9 @@ def test_training_rows_are_refused_even_if_they_are_few(cancer):
 
 def test_out_of_fold_rows_serve_without_a_guarantee(cancer):
     X, y, X_new, y_new = cancer
-    model = tp.QuantileSVCCV(Cs=[0.01, 0.1], cv=4, pos_label="malignant").fit(X, y)
+    model = tp.QuantileSVCCV(
+        [0.01, 0.1], cv=4, combine="best", kernel="linear", pos_label="malignant"
+    ).fit(X, y)
     point = model.operate(max_fpr=0.1)
     assert not point.guaranteed and "Not guaranteed" in point.promise
     proba = model.probabilities_[list(model.Cs_).index(model.C_)]

@@ -21,12 +21,14 @@ def data(n=120):
 
 X, Y = data()
 CS = [0.001, 0.1, 10.0]
+# One linear model of the features as they are.
+ONE = {"kernel": "linear", "combine": "best", "standardize": False}
 FOLDS = list(StratifiedKFold(4).split(X, Y))
 
 
 @cache
 def fitted():
-    return QuantileSVCCV(CS, cv=4).fit(X, Y)
+    return QuantileSVCCV(CS, cv=4, **ONE).fit(X, Y)
 
 
 def held_out(C):
@@ -66,7 +68,7 @@ def test_every_held_out_sample_counts_alike_whatever_the_size_of_its_fold():
     order = np.random.default_rng(2).permutation(len(Y))
     small, large = order[:8], order[8:70]
     folds = [(np.setdiff1d(order, test), test) for test in (small, large)]
-    model = QuantileSVCCV(CS, cv=folds).fit(X, Y)
+    model = QuantileSVCCV(CS, cv=folds, **ONE).fit(X, Y)
     by_samples = model.brier_ @ [len(small), len(large)]
     assert CS[by_samples.argmin()] != CS[model.brier_.mean(axis=1).argmin()]  # or this says nothing
     assert CS[by_samples.argmin()] == model.C_
@@ -82,21 +84,21 @@ def test_what_is_left_is_the_model_of_all_samples():
 
 
 def test_jobs_and_a_number_of_Cs():
-    model = QuantileSVCCV(3, cv=3, n_jobs=2).fit(X, Y)
+    model = QuantileSVCCV(3, cv=3, n_jobs=2, **ONE).fit(X, Y)
     assert_allclose(model.Cs_, [1e-4, 1.0, 1e4])
-    alone = QuantileSVCCV(3, cv=3).fit(X, Y)
+    alone = QuantileSVCCV(3, cv=3, **ONE).fit(X, Y)
     assert_array_equal(model.brier_, alone.brier_)
 
 
 def test_a_kernel_matrix_is_cut_by_folds():
     K = X @ X.T
-    model = QuantileSVCCV(CS, cv=4, kernel="precomputed").fit(K, Y)
+    model = QuantileSVCCV(CS, cv=4, kernel="precomputed", combine="best").fit(K, Y)
     assert_allclose(model.brier_, fitted().brier_, rtol=0, atol=1e-6)
 
 
 def test_weights_count_in_training_and_in_the_loss():
     weight = np.random.default_rng(1).integers(1, 4, size=len(Y))
-    model = QuantileSVCCV([0.1], cv=4).fit(X, Y, sample_weight=weight)
+    model = QuantileSVCCV([0.1], cv=4, **ONE).fit(X, Y, sample_weight=weight)
     expected = []
     for train, test in FOLDS:
         one = QuantileSVC(0.1).fit(X[train], Y[train], weight[train])
@@ -107,7 +109,7 @@ def test_weights_count_in_training_and_in_the_loss():
 
 def test_several_classes_have_a_brier_score_and_no_tau():
     X, y = load_iris(return_X_y=True)
-    model = QuantileSVCCV([0.01, 1.0], cv=3).fit(X, y)
+    model = QuantileSVCCV([0.01, 1.0], cv=3, **ONE).fit(X, y)
     assert model.C_ == 1.0
     assert model.score(X, y) > 0.9
     with pytest.raises(ValueError, match="two classes"):
@@ -117,19 +119,19 @@ def test_several_classes_have_a_brier_score_and_no_tau():
 def test_bad_input_is_refused():
     for Cs, message in [([], "Cs is empty"), (0, "at least 1"), ([1.0, -1.0], "Cs must be")]:
         with pytest.raises(ValueError, match=message):
-            QuantileSVCCV(Cs).fit(X, Y)
+            QuantileSVCCV(Cs, **ONE).fit(X, Y)
     with pytest.raises(ValueError, match="cv must be an integer of at least 2, got 1"):
-        QuantileSVCCV([1.0], cv=1).fit(X, Y)
+        QuantileSVCCV([1.0], cv=1, **ONE).fit(X, Y)
     with pytest.raises(ValueError, match="n_jobs must be None, -1 or a number of jobs, got 0"):
-        QuantileSVCCV([1.0], n_jobs=0).fit(X, Y)
+        QuantileSVCCV([1.0], n_jobs=0, **ONE).fit(X, Y)
     y = np.where(np.arange(len(Y)) < 2, "rare", Y)
     by_hand = [(np.arange(2, len(Y)), np.arange(2))]
     with pytest.raises(ValueError, match=r"cv leaves .* no samples of class 'rare'"):
-        QuantileSVCCV([1.0], cv=by_hand).fit(X, y)
+        QuantileSVCCV([1.0], cv=by_hand, **ONE).fit(X, y)
     # the same of two classes, of which one would be left
     of_one = [(np.flatnonzero(Y == "a"), np.flatnonzero(Y == "b"))]
     with pytest.raises(ValueError, match=r"cv leaves .* no samples of class 'b'"):
-        QuantileSVCCV([1.0], cv=of_one).fit(X, Y)
+        QuantileSVCCV([1.0], cv=of_one, **ONE).fit(X, Y)
     for tau, message in [(1.5, r"tau must lie in \[0, 1\], got 1.5"), ([[0.1]], "tau must be")]:
         with pytest.raises(ValueError, match=message):
             fitted().best_C(tau)
@@ -153,6 +155,6 @@ def test_the_best_C_of_a_tau_can_be_another_than_that_of_all():
 
 
 def test_a_second_fit_forgets_the_first():
-    model = QuantileSVCCV([0.1], cv=3).fit(X, Y)
+    model = QuantileSVCCV([0.1], cv=3, **ONE).fit(X, Y)
     model.fit(*load_iris(return_X_y=True))
     assert not hasattr(model, "probabilities_")

@@ -18,7 +18,15 @@ def by_path(
 ) -> dict[str, Found]:
     """Choose C of a path, then follow that of all samples; return P̂ as it is and recalibrated."""
     some = for_choice(y)
-    search = QuantileSVCCV(CS[kernel], cv=inner_folds(), kernel=kernel, multi_class=multi_class)
+    search = QuantileSVCCV(
+        CS[kernel],
+        cv=inner_folds(),
+        kernel=kernel,
+        gamma="scale",
+        combine="best",
+        standardize=False,
+        multi_class=multi_class,
+    )
     search.fit(X[some], y[some])
     C = search.C_
     model = QuantileSVC(C, kernel=kernel, multi_class=multi_class).fit(X, y)

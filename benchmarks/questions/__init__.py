@@ -12,7 +12,7 @@ __all__ = ["MORE", "NAMES", "load"]
 NAMES = ("table2", "path", "grid", "accuracy", "growth", "memory", "regression", "quality")
 NAMES += ("threshold", "probability_intervals")
 # Those that are asked by name only: the documentation quotes them, but shows no tables of theirs.
-MORE = ("probability", "regularization")
+MORE = ("probability", "regularization", "decisions")
 
 
 def load(name: str) -> ModuleType:

@@ -72,7 +72,8 @@ def read(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def by_path(kernel: str, X: np.ndarray, y: np.ndarray, X_test: np.ndarray) -> Decisions:
     """Return decisions of the path with the C of all τ and, if linear, with the C of each τ."""
-    search = QuantileSVCCV(CS[kernel], cv=inner_folds(), kernel=kernel).fit(X, y)
+    one = {"kernel": kernel, "gamma": "scale", "combine": "best", "standardize": False}
+    search = QuantileSVCCV(CS[kernel], cv=inner_folds(), **one).fit(X, y)
     found = np.column_stack([search.predict(X_test, tau=tau) for tau in TAUS])
     if kernel != "linear":
         return {PATH_RBF: found}

@@ -16,7 +16,7 @@ import taupath as tp
 
 X, y = load_breast_cancer(return_X_y=True)
 X, y = StandardScaler().fit_transform(X), 1 - y  # 1 is malignant
-search = tp.QuantileSVCCV(Cs=np.logspace(-4, 1, 6), cv=4).fit(X, y)
+search = tp.QuantileSVCCV(np.logspace(-4, 1, 6), kernel="linear", combine="best", cv=4).fit(X, y)
 
 taus = np.linspace(0.01, 0.99, 197)
 losses = search.loss(taus)

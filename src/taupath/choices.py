@@ -5,6 +5,8 @@ The command line needs them before it knows what to do, so nothing heavy is impo
 
 # How a path is found.
 METHODS = ("exact", "approximate", "auto")
+# What a search makes of its candidates.
+COMBINE = ("stack", "best", "per_tau")
 # Kinds of intercepts.
 INTERCEPTS = ("augmented", "free", "none")
 # Formats that tables are read from.

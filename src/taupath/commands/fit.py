@@ -1,10 +1,11 @@
 """``taupath fit``: train on a file, write a model."""
 
 import argparse
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from taupath.choices import INTERCEPTS, METHODS, MISSING, TASKS, UNSEEN
+from taupath.choices import COMBINE, INTERCEPTS, METHODS, MISSING, TASKS, UNSEEN
 from taupath.commands import Failed
 from taupath.commands.files import check_certificate, check_output, read_data
 from taupath.commands.options import (
@@ -34,7 +35,7 @@ EXAMPLES = """examples:
 MOST_LISTED_CLASSES = 30
 # Options that `Preparation.learn` and the estimator take under the same name, unchanged.
 OF_PREPARATION = ("target", "task", "positive", "drop", "missing", "flag_missing", "unseen")
-OF_ESTIMATOR = ("C", "lam", "kernel", "degree", "coef0", "intercept", "method", "tol")
+OF_ESTIMATOR = ("C", "lam", "kernel", "combine", "degree", "coef0", "intercept", "method", "tol")
 
 
 def add(new_command: NewCommand) -> None:
@@ -139,10 +140,25 @@ def add(new_command: NewCommand) -> None:
         nargs="?",
         const=5,
         metavar="FOLDS",
-        help="choose C by cross-validation, over all costs or levels (default 5 folds)",
+        help="cross-validation (default 5 folds): of classifiers, combine kernels, C and γ that "
+        "are judged by held-out rows; of regressions, choose C",
     )
-    svm.add_argument("--kernel", choices=("linear", "rbf", "poly", "sigmoid"), default="linear")
-    svm.add_argument("--gamma", default="scale", help="of the kernel: scale, auto or a number")
+    svm.add_argument(
+        "--combine",
+        choices=COMBINE,
+        help="with --cv, what to make of the candidates: a weighted sum of their logits (stack, "
+        "the default), the best of them, or the best for each τ (per_tau)",
+    )
+    svm.add_argument(
+        "--kernel",
+        choices=("linear", "rbf", "poly", "sigmoid"),
+        help="default linear; with --cv, linear and RBF for classifiers",
+    )
+    svm.add_argument(
+        "--gamma",
+        help="of the kernel: scale (the default), auto or a number; with --cv also grid (the "
+        "default for classifiers): several multiples of scale",
+    )
     svm.add_argument("--degree", type=int, default=3, help="of the poly kernel")
     svm.add_argument("--coef0", type=float, default=0.0, help="of the poly and sigmoid kernels")
     svm.add_argument(
@@ -252,13 +268,21 @@ def run(arguments: argparse.Namespace) -> None:
         *_classes_in_words(preparation),
         *_scaling_in_words(arguments, preparation),
         *preparation.notes,
-        f"C = {trained['C']:g}{how}, {trained['kernel']} kernel, {trained['intercept']} intercept",
+        f"{_chosen_in_words(trained)}{how}, {trained['intercept']} intercept",
+        *(chosen or {}).get("left out", ()),
         *_costs_in_words(trained),
         paths_in_words(trained),
         *_held_out_in_words(model),
         *certificate_lines(certificate),
         f"written to {arguments.output} ({readable_size(size)})",
     )
+
+
+def _chosen_in_words(trained: dict[str, Any]) -> str:
+    """Return kernel and C, or what a combined model consists of."""
+    if "combined" in trained:
+        return str(trained["combined"])
+    return f"C = {trained['C']:g}, {trained['kernel']} kernel"
 
 
 def _with_held_out(
@@ -314,6 +338,8 @@ def _check_options(arguments: argparse.Namespace) -> None:
         raise Failed("--n-jobs must not be 0: give a number of processes, or -1 for all processors")
     if arguments.holdout is not None and not 0.0 < arguments.holdout < 1.0:
         raise Failed(f"--holdout must lie between 0 and 1, got {arguments.holdout}")
+    if arguments.combine is not None and (arguments.cv is None or arguments.task == "regress"):
+        raise Failed("--combine goes with --cv and --task classify")
     if arguments.flag_missing and arguments.missing != "impute":
         raise Failed("--flag-missing goes with --missing impute")
     if arguments.task == "classify" and PREDICTION in arguments.keep_id:
@@ -381,10 +407,9 @@ def paths_in_words(trained: dict[str, Any]) -> str:
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of the estimator that were given."""
-    try:
-        gamma: Any = float(arguments.gamma)
-    except ValueError:
-        gamma = arguments.gamma
+    gamma: Any = arguments.gamma
+    with contextlib.suppress(TypeError, ValueError):
+        gamma = float(gamma)
     given = {name: getattr(arguments, name) for name in OF_ESTIMATOR} | {
         "gamma": gamma,
         "tau_range": None if arguments.tau_range is None else tuple(arguments.tau_range),
@@ -392,4 +417,6 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         "conformal": arguments.conformal,
         "n_jobs": arguments.n_jobs,
     }
+    if arguments.cv is None or arguments.task == "regress":  # otherwise there are several to try
+        given["kernel"], given["gamma"] = given["kernel"] or "linear", gamma or "scale"
     return {name: value for name, value in given.items() if value is not None}

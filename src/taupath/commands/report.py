@@ -186,6 +186,7 @@ def _others(arguments: argparse.Namespace, model: Any) -> dict[str, Any] | None:
         return None
     import numpy as np
     from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import Pipeline
 
     from taupath.models.certifying import has_data
 
@@ -197,11 +198,14 @@ def _others(arguments: argparse.Namespace, model: Any) -> dict[str, Any] | None:
             "and simplified models are stored without); fit it in Python and give it to "
             "write_report(compare=...)"
         )
-    positive, path = model.estimator.pos_label_, model.estimator.path_
+    positive, path = model.estimator.pos_label_, model.estimator.paths_[0]
     (negative,) = (label for label in model.estimator.classes_ if label != positive)
     data, weight = path.data, path.data.weight
     weighted = len(weight) > 0 and bool(np.ptp(weight) > 0.0)
     labels = np.where(data.sign > 0.0, positive, negative)
     logistic = LogisticRegression(max_iter=10_000)
     logistic.fit(data.X, labels, sample_weight=weight / weight.mean() if weighted else None)
+    scaler = getattr(model.estimator, "scaler_", None)
+    if scaler is not None:
+        logistic = Pipeline([("scaler", scaler), ("logistic", logistic)])
     return {"logistic regression": logistic}

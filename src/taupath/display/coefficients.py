@@ -85,6 +85,8 @@ class CoefficientDisplay:
             raise TypeError(
                 f"estimator must be a QuantileSVC or a QuantileSVR, got {type(model).__name__}"
             )
+        if not hasattr(model, "path_"):
+            raise ValueError("a combined model has no coefficients; fit it with combine='best'")
         if model.kernel != "linear":
             raise ValueError(f'kernel={model.kernel!r} has no coefficients, only "linear" has')
         check_integer(max_features, "max_features", least=1)

@@ -131,6 +131,13 @@ def least_cost_class(proba: np.ndarray, costs: np.ndarray) -> np.ndarray:
     return np.asarray(expected.argmin(axis=1))
 
 
+def weight_below(proba: np.ndarray, weight: np.ndarray, taus: np.ndarray) -> np.ndarray:
+    """Return the total weight of probabilities below each τ."""
+    order = np.argsort(proba)
+    total = np.append(0.0, np.cumsum(weight[order]))
+    return np.asarray(total[np.searchsorted(proba[order], taus, side="left")])
+
+
 def negative_cost(
     y: Any,
     predicted: np.ndarray,

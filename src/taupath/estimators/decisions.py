@@ -20,7 +20,13 @@ from taupath.estimators.costs import (
     costs_to_tau,
     least_cost_class,
 )
-from taupath.estimators.explanation import Explanation, PartsOf, explain, parts_of_features
+from taupath.estimators.explanation import (
+    BY_TRAINING,
+    Explanation,
+    PartsOf,
+    explain,
+    parts_of_features,
+)
 from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.estimators.multiclass import couple_pairs, normalize_rest
 from taupath.estimators.pipelines import feature_names_of
@@ -43,6 +49,12 @@ class PathClassifier(CostScoreMixin, PathEstimator):
     costs_in_training_: bool = False
     _members: list[np.ndarray | None]  # training samples of each path; None for all
     _constant: ConstantDecisions  # of `path_`
+    # why it may decide the same for everybody, for a warning and for an explanation
+    _why_constant = (
+        ", including those it was trained on: at these costs it does not tell cases apart; try a "
+        "larger C, or costs that are closer to each other",
+        BY_TRAINING,
+    )
     _names: Sequence[Any] | None = None  # names of the classes, where `classes_` are codes
 
     @property
@@ -59,6 +71,16 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         check_is_fitted(self)
         if len(self.classes_) > 2:
             raise ValueError(f"{what} is for two classes, not {len(self.classes_)}")
+
+    @property
+    def _walked(self) -> tuple[float, float]:
+        """The range of τ that can be asked for."""
+        return self.paths_[0].tau_range
+
+    @property
+    def _by_probability(self) -> bool:
+        """Whether a sample is positive where its probability is at least τ."""
+        return bool(self.monotone)
 
     def _columns(self, X: Any, members: np.ndarray | None) -> Any:
         """Return X for the path of some training samples; of a kernel matrix, their columns."""
@@ -148,11 +170,11 @@ class PathClassifier(CostScoreMixin, PathEstimator):
 
     def _check_taus(self, tau: Any, n_samples: int) -> np.ndarray:
         """Return a τ for all samples or one for each; for None, that of the constructor."""
-        return check_taus(self.tau if tau is None else tau, "tau", n_samples, self.path_.tau_range)
+        return check_taus(self.tau if tau is None else tau, "tau", n_samples, self._walked)
 
     def _tau_of_costs(self, cost_fp: Any, cost_fn: Any, n_samples: int) -> np.ndarray:
         taus = costs_to_tau(cost_fp, cost_fn, n_samples)
-        return check_all_within(taus, "tau", self.path_.tau_range)
+        return check_all_within(taus, "tau", self._walked)
 
     def _constant_at(self, tau: float) -> Any:
         """Return the label that all training samples get at τ, None if they differ."""
@@ -166,9 +188,8 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         if label is not None:
             shown = np.asarray(label).item() if self._names is None else self._names[int(label)]
             warnings.warn(
-                f"at τ = {tau:.3g} the model decides {shown!r} for every case, "
-                "including those it was trained on: at these costs it does not tell cases apart; "
-                "try a larger C, or costs that are closer to each other",
+                f"at τ = {tau:.3g} the model decides {shown!r} for every case"
+                f"{self._why_constant[0]}",
                 ConstantDecisionWarning,
                 stacklevel=3,
             )
@@ -179,8 +200,8 @@ class PathClassifier(CostScoreMixin, PathEstimator):
 
     def _decide(self, X: Checked, taus: np.ndarray) -> np.ndarray:
         """Return for each sample a number that is ≥ 0 if it is positive at its (checked) τ."""
-        if self.monotone:
-            return np.asarray(self._proba(X)[:, self._positive] - taus)
+        if self._by_probability:
+            return np.asarray(self._positive_up_to(X) - taus)
         X = self._columns(X, self._members[0])
         if taus.ndim == 0:
             return np.asarray(self.path_.decision_function(X, float(taus)))
@@ -188,9 +209,9 @@ class PathClassifier(CostScoreMixin, PathEstimator):
 
     def _decide_columns(self, X: Checked, taus: Any) -> np.ndarray:
         """Return the same with a column for each τ, which is checked here."""
-        taus = check_tau_columns(taus, walked=self.path_.tau_range)
-        if self.monotone:
-            return np.asarray(np.subtract.outer(self._proba(X)[:, self._positive], taus))
+        taus = check_tau_columns(taus, walked=self._walked)
+        if self._by_probability:
+            return np.asarray(np.subtract.outer(self._positive_up_to(X), taus))
         X = self._columns(X, self._members[0])
         return np.asarray(self.path_.decision_function(X, taus=taus))
 
@@ -325,6 +346,10 @@ class PathClassifier(CostScoreMixin, PathEstimator):
             pairwise[:, j, i], pairwise[:, i, j] = p, 1.0 - p
         return couple_pairs(pairwise)
 
+    def _positive_up_to(self, X: Checked) -> np.ndarray:
+        """Return the largest τ at which each sample is positive, where probabilities decide."""
+        return np.asarray(self._proba(X)[:, self._positive])
+
     # -- operating points ----------------------------------------------------------------------
 
     def operate(self, X: Any = None, y: Any = None, **promises: Any) -> Any:
@@ -374,7 +399,11 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         """
         self._check_two_classes("explain")
         names = feature_names_of(self, [], None)
-        return self._explain(X, tau, cost_fp, cost_fn, parts_of_features(names))
+        return self._explain(X, tau, cost_fp, cost_fn, self._parts_of(names))
+
+    def _parts_of(self, names: list[str]) -> PartsOf:
+        """Return what makes parts of features with these names."""
+        return parts_of_features(names)
 
     def _explain(
         self, X: Any, tau: Any, cost_fp: Any, cost_fn: Any, parts_of: PartsOf

@@ -13,6 +13,9 @@ from taupath.validation import Checked
 MOST_SHOWN = 10
 # Characters of a name, a label or a cell that the text shows before it cuts.
 LONGEST_CELL = 40
+# How a constant decision is known of, at the end of a sentence.
+BY_TRAINING = " that it was trained on: it does not tell cases apart"
+BY_HELD_OUT = ": those that were held out in training were decided no better than that"
 
 
 @dataclass(frozen=True)
@@ -71,8 +74,7 @@ class Explanation:
     decision : label
         The decision at τ.
     constant : label or None
-        The decision about every training sample at τ, if it is the same for all: the model does
-        not tell cases apart at these costs.
+        The decision about every sample at τ, if the model does not tell cases apart at these costs.
     flips : tuple of Flip
         All changes of the decision, in the order of τ: exact, over the whole path.
     tau_range : pair of float
@@ -85,6 +87,9 @@ class Explanation:
     parts : tuple of Part or None
         Those that add anything, the largest first. None unless the sign of one linear function
         decides, that is, with another kernel or with ``monotone=True``.
+    why_constant : str
+        How it is known that the decision is `constant`: by training samples, or by held-out ones
+        that were decided no better. The end of a sentence.
     """
 
     positive: Any
@@ -98,6 +103,7 @@ class Explanation:
     f: float
     base: float | None
     parts: tuple[Part, ...] | None
+    why_constant: str = BY_TRAINING
 
     def __str__(self) -> str:
         decided, positive = _text(self.decision), _text(self.positive)
@@ -107,8 +113,8 @@ class Explanation:
         ]
         if self.constant is not None:
             lines.append(
-                f"At these costs the model decides {_text(self.constant)} for every case that it "
-                "was trained on: it does not tell cases apart."
+                f"At these costs the model decides {_text(self.constant)} for every case"
+                f"{self.why_constant}."
             )
         lines.append(self._flips_in_words())
         if self.parts is None:
@@ -196,12 +202,16 @@ def _text(value: Any) -> str:
 PartsOf = Callable[[int, np.ndarray, np.ndarray, np.ndarray], Sequence[Part]]
 
 
-def parts_of_features(names: Sequence[str]) -> PartsOf:
-    """Return a function that makes a part of each feature."""
+def parts_of_features(names: Sequence[str], scaler: Any = None) -> PartsOf:
+    """Return a function that makes a part of each feature, in units before a `StandardScaler`."""
+    n = len(names)
+    scale = np.ones(n) if scaler is None else scaler.scale_
+    mean = scaler.mean_ if scaler is not None and scaler.with_mean else np.zeros(n)
 
     def parts_of(_: int, which: np.ndarray, values: np.ndarray, adds: np.ndarray) -> list[Part]:
-        found = zip(which.tolist(), values.tolist(), adds.tolist(), strict=True)
-        return [Part(names[j], value, 0.0, add) for j, value, add in found]
+        raw = values * scale[which] + mean[which]
+        found = zip(which.tolist(), raw.tolist(), mean[which].tolist(), adds.tolist(), strict=True)
+        return [Part(names[j], value, reference, add) for j, value, reference, add in found]
 
     return parts_of
 
@@ -216,11 +226,11 @@ def explain(model: Any, X: Checked, taus: np.ndarray, parts_of: PartsOf) -> list
     decided = model._labels(f >= 0.0)
     each = np.broadcast_to(taus, X.shape[0])
     constant = {tau: model._constant_at(tau) for tau in np.unique(each).tolist()}
-    if model.monotone:
-        flips = [_flips(model, True, [p]) for p in proba.tolist()]
+    if model._by_probability:
+        flips = [_flips(model, True, [tau]) for tau in model._positive_up_to(X).tolist()]
     else:
         flips = list(_flips_by_sign(model, model._sign_changes(X)))
-    linear = not model.monotone and hasattr(model, "coef_")
+    linear = not model._by_probability and hasattr(model, "coef_")
     parts = _linear_parts(model, X, each, parts_of) if linear else [(None, None)] * len(f)
     positive, negative = (_label(model, model._labels(np.array(which))) for which in (True, False))
     return [
@@ -232,10 +242,11 @@ def explain(model: Any, X: Checked, taus: np.ndarray, parts_of: PartsOf) -> list
             decision=_label(model, decided[i]),
             constant=_label(model, constant[each[i]]),
             flips=flips[i],
-            tau_range=model.path_.tau_range,
+            tau_range=model._walked,
             f=float(f[i]),
             base=parts[i][0],
             parts=parts[i][1],
+            why_constant=model._why_constant[1],
         )
         for i in range(len(f))
     ]
@@ -258,7 +269,7 @@ def _flips_by_sign(model: Any, changes: Changes) -> Iterator[tuple[Flip, ...]]:
 
 def _flips(model: Any, begin: bool, when: Sequence[float]) -> tuple[Flip, ...]:
     """Return the changes within the range, of a decision that is positive at first or not."""
-    first, last = model.path_.tau_range
+    first, last = model._walked
     found: list[Flip] = []
     for k, tau in enumerate(when):
         if found and tau <= found[-1].tau:

@@ -128,6 +128,7 @@ def rows_of(estimator: Any) -> TrainingRows | None:
     known: TrainingRows | None = getattr(estimator, "_training_rows", None)
     if known is not None:
         return known
+    estimator = getattr(estimator, "estimators_", [estimator])[0]  # all have the same rows
     kept = [path.data for path in estimator._all_paths()]
     members = getattr(estimator, "_members", [None])
     there = all(each.at_hand for each in kept)

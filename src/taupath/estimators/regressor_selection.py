@@ -2,11 +2,10 @@
 
 import copy
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -14,6 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from taupath.choices import METHODS
 from taupath.estimators.base import all_or_nothing, check_samples
+from taupath.estimators.candidates import (
+    GAMMA_STEP,
+    Candidate,
+    Standardization,
+    check_gammas,
+    check_kernels,
+    make_grid,
+    scaled,
+)
 from taupath.estimators.conformal import calibrate, make_folds
 from taupath.estimators.costs import check_tau
 from taupath.estimators.parallel import run_all
@@ -22,15 +30,12 @@ from taupath.estimators.rearrangement import rearranged_quantiles
 from taupath.estimators.regressor import QuantileSVR
 from taupath.exceptions import InexactPathWarning
 from taupath.fitting.method import choose_method
-from taupath.paths.kernels import KERNELS
 from taupath.paths.path import SolutionPath
 from taupath.progress import share_of
 from taupath.validation import (
-    MOST_CANDIDATE_VALUES,
     Checked,
     check_choice,
     check_Cs,
-    check_positive,
     check_targets,
     check_weight,
     shown,
@@ -39,18 +44,12 @@ from taupath.validation import (
 # Ends of the values of C that are tried if only their number is given. Three of them, with the
 # values of γ below, had losses within 1.9 % of the best of 40 candidates on seven real data sets.
 LEAST_C, LARGEST_C = 0.3, 30.0
-# gamma="grid": multiples of "scale". What is best differed by a factor of 64 between data sets.
-GAMMA_GRID, GAMMA_STEP = (0.0625, 0.25, 1.0, 4.0), 4.0
 # Where the best candidate is at an end, the search goes on beyond it, at most so many steps, while
 # each of them lowers the loss by this part, and by so many standard errors: with one or less, a
 # single outlier among the held-out samples can lead it far away.
 STEPS_BEYOND, WORTH_A_STEP, ERRORS_BEYOND = 4, 0.005, 2.0
-# Values of C or γ whose ratio is closer to 1 are the same, up to the rounding of steps.
-SAME_CANDIDATE = 1e-6
-# Kernels without γ.
-WITHOUT_GAMMA = ("linear",)
-# Kernels to choose from: a kernel matrix cannot be standardised.
-CHOSEN_FROM = tuple(name for name in KERNELS if name != "precomputed")
+# What to use in place of the search if there is a kernel matrix only.
+WITH_A_MATRIX = "use QuantileSVR with GridSearchCV"
 # Parameters that the model of each candidate takes unchanged.
 SHARED = ("degree", "coef0", "intercept", "quantile", "cache_size", "tol")
 
@@ -176,19 +175,14 @@ class QuantileSVRCV(QuantileSVR):
         for name in ("conformal", "standardize"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise TypeError(f"{name} must be True or False, got {shown(getattr(self, name))}")
-        kernels, Cs = _check_kernels(self.kernel), check_Cs(self.Cs, _evenly).tolist()
+        kernels, Cs = check_kernels(self.kernel, WITH_A_MATRIX), check_Cs(self.Cs, _evenly).tolist()
         check_choice(self.method, "method", METHODS)
         check_tau(self.quantile, "quantile")
         X, y = check_samples(self, X, y, exact=self.method == "exact", y_numeric=True)
         data = _Data(X, check_targets(y, X.shape[0]), check_weight(sample_weight, X.shape[0]))
         folds = make_folds(self.cv, data.weight, "cv")
-        gammas = _check_gammas(self.gamma, _Units.of(data, self.standardize).variance, X.shape[1])
-        grid = [
-            _Candidate(kernel, gamma, C)
-            for kernel in kernels
-            for gamma in ([None] if callable(kernel) or kernel in WITHOUT_GAMMA else gammas)
-            for C in Cs
-        ]
+        gammas = check_gammas(self.gamma, _Units.of(data, self.standardize).variance, X.shape[1])
+        grid = make_grid(kernels, gammas, Cs)
         parts = [(data.some(train), data.some(test)) for train, test in folds]
         with self._watched() as progress:
             tried, by_candidate, best, begin = self._search(grid, X.shape[0], parts, progress)
@@ -216,13 +210,13 @@ class QuantileSVRCV(QuantileSVR):
 
     def _search(
         self,
-        grid: "list[_Candidate]",
+        grid: list[Candidate],
         n_samples: int,
         parts: "Sequence[tuple[_Data, _Data]]",
         progress: Any,
-    ) -> "tuple[list[_Candidate], list[list[_HeldOut]], int, float]":
+    ) -> "tuple[list[Candidate], list[list[_HeldOut]], int, float]":
         """Return what was tried, what it left of each fold, the best, and the work done."""
-        tried: list[_Candidate] = []
+        tried: list[Candidate] = []
         by_candidate: list[list[_HeldOut]] = []
         new, best, begin = grid, 0, 0.0
         for step in range(STEPS_BEYOND + 1):
@@ -250,7 +244,7 @@ class QuantileSVRCV(QuantileSVR):
                 break
         return tried, by_candidate, best, begin
 
-    def _beyond(self, tried: "list[_Candidate]", best: int) -> "list[_Candidate]":
+    def _beyond(self, tried: list[Candidate], best: int) -> list[Candidate]:
         """Return the neighbours of the best candidate that were not tried yet.
 
         There are some only if it is at an end of values that were not given one by one.
@@ -265,7 +259,7 @@ class QuantileSVRCV(QuantileSVR):
             found += [own._replace(gamma=own.gamma * factor) for factor in steps]
         return [each for each in found if not any(each.same(other) for other in tried)]
 
-    def _model(self, candidate: "_Candidate", n_samples: int) -> QuantileSVR:
+    def _model(self, candidate: Candidate, n_samples: int) -> QuantileSVR:
         """Return the model of a candidate; its C is still in deviations of y."""
         return QuantileSVR(
             candidate.C,
@@ -277,13 +271,13 @@ class QuantileSVRCV(QuantileSVR):
 
     def _check_new(self, X: Any) -> Checked:
         checked = super()._check_new(X)
-        return _scaled(self.scaler_, checked)
+        return scaled(self.scaler_, checked)
 
     @property
     def best_estimator_(self) -> Pipeline | QuantileSVR:
         """The model as a pipeline of `StandardScaler` and `QuantileSVR`, or the latter alone."""
         check_is_fitted(self)
-        chosen = _Candidate(self.kernel_, self.gamma_, self.path_.C)
+        chosen = Candidate(self.kernel_, self.gamma_, self.path_.C)
         model = self._model(chosen, self.path_.data.shape[0])
         model.n_features_in_ = self.n_features_in_
         model.calibration_ = self.calibration_
@@ -320,16 +314,6 @@ class QuantileSVRCV(QuantileSVR):
 # -- fits ------------------------------------------------------------------------------------------
 
 
-class _Candidate(NamedTuple):
-    kernel: str | Callable[[Any, Any], Any]
-    gamma: float | None
-    C: float
-
-    def same(self, other: "_Candidate") -> bool:
-        mine, its = [(each.gamma or 1.0, each.C) for each in (self, other)]
-        return self.kernel == other.kernel and np.allclose(mine, its, rtol=SAME_CANDIDATE, atol=0.0)
-
-
 class _Data(NamedTuple):
     X: Checked
     y: np.ndarray
@@ -349,19 +333,15 @@ class _Units(NamedTuple):
     @classmethod
     def of(cls, data: _Data, standardize: bool) -> "_Units":
         """Return those of some samples."""
-        X, centred = data.X.features, not sparse.issparse(data.X.features)
-        scaler = StandardScaler(with_mean=centred).fit(X, sample_weight=data.weight)
-        scale = scaler.scale_ if standardize else np.ones(X.shape[1])
-        mean = np.zeros(X.shape[1]) if standardize and centred else scaler.mean_ / scale
-        variance = float(np.mean(scaler.var_ / scale**2 + mean**2) - np.mean(mean) ** 2)
+        features = Standardization.of(data.X, data.weight, standardize)
         if not standardize:
-            return cls(None, variance, 1.0)
+            return cls(*features, 1.0)
         middle = np.average(data.y, weights=data.weight)
         deviation = float(np.sqrt(np.average((data.y - middle) ** 2, weights=data.weight)))
-        return cls(scaler, variance, deviation if deviation > 0.0 else 1.0)
+        return cls(*features, deviation if deviation > 0.0 else 1.0)
 
     def standardized(self, X: Checked) -> Checked:
-        return _scaled(self.scaler, X)
+        return scaled(self.scaler, X)
 
 
 class _HeldOut(NamedTuple):
@@ -371,10 +351,6 @@ class _HeldOut(NamedTuple):
     path: SolutionPath
     losses: np.ndarray  # of each sample
     loss: float
-
-
-def _scaled(scaler: StandardScaler | None, X: Checked) -> Checked:
-    return X if scaler is None else Checked(scaler.transform(X.features))
 
 
 def _fitted(model: QuantileSVR, data: _Data, standardize: bool) -> tuple[_Units, SolutionPath]:
@@ -425,42 +401,3 @@ def _worth_it(
 def _evenly(number: int) -> np.ndarray:
     """Return so many values of C, rounded to what they look like."""
     return np.array([float(f"{C:.12g}") for C in np.geomspace(LEAST_C, LARGEST_C, number)])
-
-
-def _several(given: Any) -> list[Any]:
-    """Return what may be one value or several as a list."""
-    alone = isinstance(given, (str, bytes)) or callable(given) or not isinstance(given, Iterable)
-    return [given] if alone or getattr(given, "ndim", 1) == 0 else list(given)
-
-
-def _check_kernels(given: Any) -> list[str | Callable[[Any, Any], Any]]:
-    kernels: list[Any] = []
-    for kernel in _several(given):
-        if isinstance(kernel, str) and kernel == "precomputed":
-            raise ValueError(
-                "kernel='precomputed' leaves no kernels to choose from; use QuantileSVR with "
-                "GridSearchCV"
-            )
-        if not callable(kernel):
-            check_choice(kernel, "kernel", CHOSEN_FROM, or_else="a function of two matrices")
-        if kernel not in kernels:
-            kernels.append(kernel)
-    if not kernels:
-        raise ValueError("kernel is empty: give at least one")
-    return kernels
-
-
-def _check_gammas(given: Any, variance: float, n_features: int) -> list[float]:
-    """Return the values of γ, increasing; "scale" is 1 / (n_features variance)."""
-    scale = 1.0 / (n_features * variance) if variance > 0.0 else 1.0
-    named = {"scale": [scale], "auto": [1.0 / n_features]}
-    named["grid"] = [multiple * scale for multiple in GAMMA_GRID]
-    found: list[float] = []
-    for gamma in _several(given):
-        if isinstance(gamma, str):
-            found += named[check_choice(gamma, "gamma", tuple(named), or_else="a number")]
-        else:
-            found.append(check_positive(gamma, "gamma"))
-    if not 0 < len(found) <= MOST_CANDIDATE_VALUES:
-        raise ValueError(f"gamma must hold 1 to {MOST_CANDIDATE_VALUES} values, got {len(found)}")
-    return [float(gamma) for gamma in np.unique(found)]

@@ -40,10 +40,12 @@ def certificate_of(
     X, y and the costs of mistakes, if `fit` was given any, are needed for paths without data.
     """
     if X is not None and not estimator._all_paths()[0].has_data:
+        X = _as_paths_take_it(estimator, X)
         found = [
             path.certify(X if own is None else X[own], *given)
+            for model in _single(estimator)
             for path, (own, *given) in zip(
-                estimator._all_paths(), _training_sets(estimator, y, costs or {}), strict=True
+                model._all_paths(), _training_sets(model, y, costs or {}), strict=True
             )
         ]
     else:
@@ -62,6 +64,16 @@ def certificate_of(
         condition=_largest([each.condition for each in found]),
         checked_doubtful=all(each.complete or each.checked_doubtful for each in found),
     )
+
+
+def _single(estimator: Any) -> list[Any]:
+    """Return the estimators that a combined one consists of, or the only one."""
+    return list(getattr(estimator, "estimators_", [estimator]))
+
+
+def _as_paths_take_it(estimator: Any, X: Any) -> Any:
+    scaler = getattr(estimator, "scaler_", None)
+    return X if scaler is None else scaler.transform(X)
 
 
 def _largest(values: list[float | None]) -> float | None:
@@ -112,6 +124,8 @@ def differences(model: Model, table: Table) -> str | None:
     estimator = model.estimator
     if not has_data(model):
         return None  # the certificate decides
+    X = _as_paths_take_it(estimator, X)
+    estimator = _single(estimator)[0]  # all have the same data
     regression = isinstance(estimator, QuantileSVR)
     members = [None] if regression else estimator._members
     tasks = [(None, None)] if regression else estimator._tasks()

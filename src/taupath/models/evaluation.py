@@ -95,7 +95,7 @@ def evaluate(
         costs = float(cost_fp), float(cost_fn)  # type: ignore[arg-type]  # checked just now
         taus = [asked] if taus is None else taus
     rates = rates_of_estimator(model, X, y, sample_weight)
-    walked = last.path_.tau_range if hasattr(last, "path_") else (0.0, 1.0)
+    walked = last._walked if hasattr(last, "_walked") else (0.0, 1.0)
     taus = usual_taus(walked) if taus is None else taus
     taus = check_tau_columns(taus, walked=walked, each="row")
     return at_taus(rates, taus, costs)

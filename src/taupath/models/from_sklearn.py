@@ -9,8 +9,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.combined import CombinedClassifier
 from taupath.estimators.regressor import QuantileSVR
 from taupath.estimators.regressor_selection import QuantileSVRCV
+from taupath.estimators.selection import QuantileSVCCV
 from taupath.models.model import Model
 from taupath.models.training_record import training_record
 from taupath.preparation import Preparation
@@ -35,8 +37,9 @@ def model_of(fitted: Pipeline | QuantileSVC | QuantileSVR) -> Model:
             f"{where} cannot be stored: a model file holds QuantileSVC, QuantileSVCCV, QuantileSVR "
             f"or QuantileSVRCV, alone or as the last step of a Pipeline{advice}"
         )
-    if callable(estimator.kernel) or estimator.kernel == "precomputed":
-        kind = "a Python function" if callable(estimator.kernel) else "precomputed"
+    kernels = [model.kernel for model in getattr(estimator, "estimators_", [estimator])]
+    if any(callable(kernel) or kernel == "precomputed" for kernel in kernels):
+        kind = "a Python function" if any(map(callable, kernels)) else "precomputed"
         raise ValueError(
             f"{where} cannot be stored with raw columns: its kernel is {kind}; use kernel='rbf', "
             "'poly', 'sigmoid' or 'linear'"
@@ -65,7 +68,7 @@ def model_of(fitted: Pipeline | QuantileSVC | QuantileSVR) -> Model:
 
 def _flat(fitted: Any) -> tuple[list[tuple[str, Any]], tuple[str | None, Any]]:
     """Return the transformers of a pipeline and its last step, which may be a pipeline itself."""
-    if isinstance(fitted, QuantileSVRCV):
+    if isinstance(fitted, QuantileSVRCV | QuantileSVCCV) and hasattr(fitted, "best_estimator_"):
         fitted = fitted.best_estimator_
     if not isinstance(fitted, Pipeline):
         return [], (None, fitted)
@@ -100,11 +103,15 @@ def _with_codes(estimator: QuantileSVC) -> tuple[QuantileSVC, list[Any]]:
             for label, weight in estimator.class_weight.items()
             if label in labels
         }
+    if isinstance(coded, CombinedClassifier):
+        coded.estimators_ = [_with_codes(model)[0] for model in coded.estimators_]
     return coded, labels
 
 
 def _n_rows(estimator: QuantileSVC | QuantileSVR) -> int:
     """Return the number of training rows."""
+    if isinstance(estimator, CombinedClassifier):
+        estimator = estimator.estimators_[0]
     rows = sum(path.data.shape[0] for path in estimator._all_paths())
     if isinstance(estimator, QuantileSVR):
         return rows

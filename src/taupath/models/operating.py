@@ -3,10 +3,12 @@
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.fingerprints import share_seen
 from taupath.estimators.pipelines import last_step, pos_label_of
+from taupath.estimators.selection import QuantileSVCCV
 from taupath.models.model import Model
 from taupath.outcomes.held_out import Outcomes, outcomes_of
 from taupath.outcomes.inputs import check_binary_classifier, positive_probability
@@ -156,14 +158,21 @@ def _labels(estimator: Any, y: Any, n_rows: int) -> np.ndarray:
     return labels
 
 
-def _inner(model: Any) -> Any:
-    """Return the estimator inside a model, pipelines and searches."""
-    return last_step(model.estimator if isinstance(model, Model) else model)[0]
+def _search_of(model: Any) -> Any:
+    """Return the `QuantileSVCCV` that has held samples out, also in pipelines, None if none has."""
+    last = model.estimator if isinstance(model, Model) else model
+    while not isinstance(last, QuantileSVCCV):
+        if isinstance(last, Pipeline):
+            last = last[-1]
+        elif hasattr(last, "best_estimator_"):
+            last = last.best_estimator_
+        else:
+            return None
+    return last if getattr(last, "_held_out_tau", None) is not None else None
 
 
 def _has_held_out(model: Any) -> bool:
-    stored = getattr(model, "held_out", None)
-    return stored is not None or hasattr(_inner(model), "probabilities_")
+    return getattr(model, "held_out", None) is not None or _search_of(model) is not None
 
 
 def _held_out(model: Any) -> Outcomes:
@@ -172,8 +181,8 @@ def _held_out(model: Any) -> Outcomes:
     if stored is not None:
         outcomes: Outcomes = stored.outcomes
         return outcomes
-    last = _inner(model)
-    if not hasattr(last, "probabilities_"):
+    last = _search_of(model)
+    if last is None:
         raise ValueError(
             "X is missing: give rows that the model was not trained on; only QuantileSVCCV, and "
             "models of `taupath fit --folds` or `--holdout`, have held some out"
@@ -182,6 +191,5 @@ def _held_out(model: Any) -> Outcomes:
         raise ValueError(
             "the out-of-fold rows have weights, with which nothing can be promised: give rows X"
         )
-    proba = last.probabilities_[int(np.flatnonzero(last.Cs_ == last.C_)[0])]
-    changes = changes_of_probabilities(np.asarray(proba))
-    return Outcomes(last._truth == last.pos_label_, last.path_.tau_range, changes)
+    changes = changes_of_probabilities(last._held_out_tau)
+    return Outcomes(last._truth == last.pos_label_, last._walked, changes)

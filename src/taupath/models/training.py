@@ -21,8 +21,8 @@ from taupath.preparation import Preparation
 from taupath.progress import share_of
 from taupath.tables import Table
 
-# Values of C to choose from: a decade apart, over the range that matters for standardized data;
-# for regression, in standard deviations of y.
+# Values of C to choose from in regression, in standard deviations of y: a decade apart, over the
+# range that matters for standardized data.
 CS = np.logspace(-4.0, 4.0, 9)
 
 
@@ -39,9 +39,9 @@ def train(
     """Return a model of the table, and the certificate of its paths.
 
     The preparation was learned from the same table. `options` are parameters of `QuantileSVC` or
-    `QuantileSVR`, `cv` is the number of folds that C is chosen by, `costs` are ``cost_fp`` and
-    ``cost_fn`` of `QuantileSVC.fit` (numbers, or names of columns), and the result is checked at
-    `points` values of τ.
+    `QuantileSVR`; with `cv`, the number of folds, of `QuantileSVCCV`, or of what C is chosen for.
+    `costs` are ``cost_fp`` and ``cost_fn`` of `QuantileSVC.fit`: numbers, or names of columns. The
+    result is checked at `points` values of τ.
     """
     X, y = preparation.features(table), preparation.response(table)
     own = with_columns(costs or {}, table)
@@ -70,7 +70,7 @@ def fitted(
     costs: Mapping[str, Any],
     progress: Callable[[float, int], None] | None = None,
 ) -> tuple[QuantileSVC | QuantileSVR, dict[str, Any] | None, float]:
-    """Return a fitted estimator, the losses that C was chosen by, and the seconds of its fit."""
+    """Return a fitted estimator, the losses that it was chosen by, and the seconds of its fit."""
     started = time.perf_counter()
     # the share of the work that is done before the last fit
     most = 1.0 - 1.0 / (len(CS) * (cv or 0) + 2)
@@ -88,9 +88,9 @@ def fitted(
     if cv is not None:
         if not 2 <= cv <= len(y):
             raise ValueError(f"cv must be between 2 and the number of rows, {len(y)}; got {cv}")
-        choose = _choose_for_classes if task == "classify" else _choose_for_quantiles
-        share = share_of(progress, 0.0, most)
-        chosen, options = choose(X, y, options, cv, share, **costs)
+        if task == "classify":
+            return _combined(X, y, options, cv, costs, progress)
+        chosen, options = _choose_for_quantiles(X, y, options, cv, share_of(progress, 0.0, most))
         chosen["seconds"] = time.perf_counter() - started
     begun = time.perf_counter()
     estimator = QuantileSVC(**options) if task == "classify" else QuantileSVR(**options)
@@ -105,15 +105,34 @@ def name_of(table: Table) -> str:
     return "standard input" if table.source.startswith("<") else Path(table.source).name
 
 
-def _choose_for_classes(
-    X: Any, y: np.ndarray, options: dict[str, Any], folds: int, progress: Any, **costs: Any
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the losses of all C, and the options with the best C."""
-    search = QuantileSVCCV(CS, cv=folds, **options)
+def _combined(
+    X: Any,
+    y: np.ndarray,
+    options: dict[str, Any],
+    folds: int,
+    costs: Mapping[str, Any],
+    progress: Any,
+) -> tuple[QuantileSVC, dict[str, Any], float]:
+    """Return what cross-validation makes of all candidates, their losses, and the seconds."""
+    begun = time.perf_counter()
+    if "tau_range" in options:
+        options = {"combine": "best", **options}
+    search = QuantileSVCCV(cv=folds, standardize=False, **options)  # the preparation has scaled X
     search._progress = progress
     search.fit(X, y, **costs)
-    losses = {"Cs": search.Cs_.tolist(), "Brier score": search.brier_.mean(axis=1).tolist()}
-    return losses, {**options, "C": search.C_}
+    search._progress = None
+    seconds = time.perf_counter() - begun
+    losses = {
+        "Cs": search.Cs_.tolist(),
+        "kernels": [str(each["kernel"]) for each in search.candidates_],
+        "gammas": [each["gamma"] for each in search.candidates_],
+        "Brier score": [each["brier"] for each in search.candidates_],
+        "used": [each["used"] for each in search.candidates_],
+        "left out": search.left_out_,
+        "seconds": seconds,
+    }
+    single = search.combination_ is None  # without a scaler, there is no pipeline around it
+    return search.estimators_[0] if single else search, losses, seconds
 
 
 def _choose_for_quantiles(

@@ -26,12 +26,21 @@ def training_record(
 
 def about_estimator(estimator: QuantileSVC | QuantileSVR) -> dict[str, Any]:
     """Return the part of the record that describes the estimator."""
+    models = getattr(estimator, "estimators_", [estimator])
+    Cs = {float(path.C) for path in estimator._all_paths()}
     return {
         "features": int(estimator.n_features_in_),
-        "C": float(estimator._all_paths()[0].C),
-        "kernel": estimator.kernel,
+        **({"C": Cs.pop()} if len(Cs) == 1 else {}),
+        "kernel": " and ".join(dict.fromkeys(str(model.kernel) for model in models)),
         "intercept": estimator.intercept,
+        **({"combined": in_words(estimator)} if hasattr(estimator, "estimators_") else {}),
     }
+
+
+def in_words(estimator: Any) -> str:
+    """Return what a combined model consists of, such as "stack of rbf C=1 and linear C=0.1"."""
+    each = [f"{model.kernel} C={model.C:g}" for model in estimator.estimators_]
+    return f"{estimator.combine} of {' and '.join(each)}"
 
 
 def about_paths(
@@ -62,6 +71,7 @@ def provenance(record: dict[str, Any]) -> dict[str, str]:
         "features": record.get("features"),
         "kernel": record.get("kernel"),
         "C": f"{record['C']:g}" if "C" in record else None,
+        "combined": record.get("combined"),
         "costs in training": costs_in_words(record) or None,
         "intercept": record.get("intercept"),
         "nodes" if approximate else "kinks": record.get("kinks"),

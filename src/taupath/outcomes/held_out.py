@@ -11,9 +11,8 @@ from taupath.estimators.costs import least_cost_class
 from taupath.estimators.regressor import QuantileSVR
 from taupath.outcomes.rates import (
     Rates,
-    changes_of_probabilities,
+    decision_changes,
     probabilities_of_changes,
-    sign_changes,
 )
 from taupath.paths.crossings import Changes
 
@@ -106,10 +105,7 @@ def outcomes_of(estimator: Any, X: Any, y: np.ndarray) -> Outcomes:
         places = np.searchsorted(estimator.classes_, y)
         return Outcomes(places, walked, proba=estimator.predict_proba(X))
     positive = y == estimator.pos_label_
-    if estimator.monotone:
-        proba = estimator.predict_proba(X)[:, estimator._positive]
-        return Outcomes(positive, walked, changes_of_probabilities(proba))
-    return Outcomes(positive, walked, sign_changes(estimator, estimator._check_new(X)))
+    return Outcomes(positive, walked, decision_changes(estimator, estimator._check_new(X)))
 
 
 def at_quantiles(

@@ -82,6 +82,13 @@ def sign_changes(model: QuantileSVC, X: Any, found: Crossings | None = None) -> 
     return model._sign_changes(X, found)
 
 
+def decision_changes(model: QuantileSVC, X: Any) -> Changes:
+    """Return all changes of the decisions of a model of two classes about checked samples."""
+    if model._by_probability:
+        return changes_of_probabilities(model._positive_up_to(X))
+    return sign_changes(model, X)
+
+
 def rates_of_predictions(
     y_true: Any, y_proba: Any, sample_weight: Any = None, pos_label: Any = None
 ) -> Rates:
@@ -103,9 +110,9 @@ def rates_of_estimator(
     positive = positive_of(estimator, X, y, pos_label)
     weight = weights_of(sample_weight, positive)
     model, before = last_step(estimator)
-    if not isinstance(model, QuantileSVC) or model.monotone:
+    if not isinstance(model, QuantileSVC):
         proba = positive_probability(estimator, X, pos_label)
         return Rates(positive, weight, changes_of_probabilities(proba))
     for step in before:
         X = step.transform(X)
-    return Rates(positive, weight, sign_changes(model, model._check_new(X)))
+    return Rates(positive, weight, decision_changes(model, model._check_new(X)))

@@ -6,7 +6,12 @@ import numpy as np
 
 from taupath.estimators.classifier import QuantileSVC
 from taupath.outcomes.inputs import columns_of, grid_around, positive_of
-from taupath.outcomes.rates import changes_of_probabilities, probabilities_of_changes, sign_changes
+from taupath.outcomes.rates import (
+    changes_of_probabilities,
+    decision_changes,
+    probabilities_of_changes,
+    sign_changes,
+)
 from taupath.paths.crossings import Changes
 from taupath.report.aggregates import (
     both_positive,
@@ -40,10 +45,13 @@ def binary_payload(
     """
     model: QuantileSVC = source.model
     positive = positive_of(model, source.X, source.y)
-    found = model.path_.crossings(source.X)
-    proba = found.length
-    by_sign = not model.monotone
-    changes = sign_changes(model, source.X, found) if by_sign else changes_of_probabilities(proba)
+    by_sign = not model._by_probability
+    if by_sign:
+        found = model.path_.crossings(source.X)
+        proba, changes = found.length, sign_changes(model, source.X, found)
+    else:
+        proba = model._proba(source.X)[:, model._positive]
+        changes = decision_changes(model, source.X)
     larger = model.pos_label_ == model.classes_[1]
     others = {name: proba[:, int(larger)] for name, proba in compare.items()}
     weights = source.weights
@@ -56,7 +64,7 @@ def binary_payload(
     }
     if columns is None:
         return payload
-    rows = columns.affordable(_listed_rows(positive, proba, model.path_.n_kinks))
+    rows = columns.affordable(_listed_rows(positive, proba, int(model.n_iter_.sum())))
     return payload | {
         "cases": {
             **listed_payload(rows, columns),
@@ -178,13 +186,14 @@ def _boundary(
     samples = columns_of(given)
     x, y, points = grid_around(given, samples, GRID_SIZE)
     grid = source.transform(points)
+    by_probability = model._by_probability
     shown = rows if len(rows) <= MOST_POINTS else evenly_spread(len(positive), MOST_POINTS)
     return {
         "low": [float(x[0, 0]), float(y[0, 0])],
         "high": [float(x[-1, -1]), float(y[-1, -1])],
         "size": GRID_SIZE,
-        "functions": None if model.monotone else _functions(source, grid),
-        "proba": packed(model.path_.crossings(grid).length, "f4") if model.monotone else None,
+        "functions": None if by_probability else _functions(source, grid),
+        "proba": packed(model._positive_up_to(grid), "f4") if by_probability else None,
         "names": source.given_names(),
         "points": packed(samples[shown], "f4"),
         "positive": packed(positive[shown], "u1"),

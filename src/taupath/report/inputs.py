@@ -26,7 +26,7 @@ class ModelAndData:
     before: list[Any]  # the steps that transform X for it
     given: Any  # X as it was given
     samples: Any  # X as the model takes it, with the names of its columns if it has any
-    X: Any  # the same, checked
+    X: Any  # the same as paths take it, checked
     y: np.ndarray  # labels or numbers
     feature_names: list[str]  # of the features that the model takes
     class_names: list[str]  # one for each class; empty for regression
@@ -125,7 +125,8 @@ def _transformed(model: Any, before: list[Any], samples: Any) -> tuple[Any, Any]
     for step in before:
         samples = step.transform(samples)
     checked = validate_data(model, samples, accept_sparse="csr", dtype=np.float64, reset=False)
-    return samples, checked
+    scaler = getattr(model, "scaler_", None)
+    return samples, checked if scaler is None else scaler.transform(checked)
 
 
 def _check_columns(columns: Any, n: int) -> dict[str, Any] | None:

@@ -26,7 +26,7 @@ def pack_fingerprints(estimator: Any, arrays: ArraysToWrite) -> dict[str, Any]:
             "twins": rows.twins,
             "whole": rows.whole,
         }
-    if isinstance(estimator, QuantileSVC) and len(estimator.classes_) == 2:
+    if hasattr(estimator, "path_") and isinstance(estimator, QuantileSVC):
         ends = estimator._constant.range(estimator.path_, estimator.monotone)
         found["constant"] = [end if math.isfinite(end) else None for end in ends]
     return found

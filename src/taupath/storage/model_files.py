@@ -5,6 +5,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from taupath.estimators.combined import CombinedClassifier
 from taupath.estimators.regressor_selection import QuantileSVRCV
 from taupath.exceptions import ModelFileError
 from taupath.models.model import Model
@@ -50,8 +51,9 @@ def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -
     Parameters
     ----------
     model : SolutionPath, QuantileSVC, QuantileSVR, FrozenClassifier, Model or Pipeline
-        What to store. A `QuantileSVRCV` is stored as its `best_estimator_`, a pipeline unless
-        ``standardize=False``. The last step of a pipeline is one of the estimators. The others are
+        What to store. A `QuantileSVRCV`, and a `QuantileSVCCV` with ``combine="best"``, is stored
+        as its `best_estimator_`, a pipeline unless ``standardize=False``. The last step of a
+        pipeline is one of the estimators. The others are
         `StandardScaler`, `MinMaxScaler`, `RobustScaler`, `MaxAbsScaler`, `SimpleImputer`,
         `OneHotEncoder`, `ColumnTransformer` and `Pipeline` of these, or ``"passthrough"``.
     file : path
@@ -67,7 +69,7 @@ def save(model: Any, file: "str | os.PathLike[str]", data: bool | None = None) -
         If a step of a pipeline cannot be stored, such as `PCA` or a transformer of your own. The
         message names it.
     """
-    if isinstance(model, QuantileSVRCV):
+    if isinstance(model, QuantileSVRCV | CombinedClassifier) and hasattr(model, "best_estimator_"):
         model = model.best_estimator_
     if isinstance(model, Pipeline):
         from taupath.models.from_sklearn import model_of  # imports much of scikit-learn

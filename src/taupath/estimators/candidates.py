@@ -1,0 +1,109 @@
+"""Candidates of a search: kernels, γ and C, and the standardisation of the features they see."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import StandardScaler
+
+from taupath.paths.kernels import KERNELS
+from taupath.validation import MOST_CANDIDATE_VALUES, Checked, check_choice, check_positive
+
+# gamma="grid": multiples of "scale". What is best differed by a factor of 64 between data sets.
+GAMMA_GRID, GAMMA_STEP = (0.0625, 0.25, 1.0, 4.0), 4.0
+# Values of C or γ whose ratio is closer to 1 are the same, up to the rounding of steps.
+SAME_CANDIDATE = 1e-6
+# Kernels without γ.
+WITHOUT_GAMMA = ("linear", "precomputed")
+# Kernels to choose from: a kernel matrix cannot be standardised.
+CHOSEN_FROM = tuple(name for name in KERNELS if name != "precomputed")
+
+
+class Candidate(NamedTuple):
+    """What a model is fitted with."""
+
+    kernel: str | Callable[[Any, Any], Any]
+    gamma: float | None  # None for kernels without
+    C: float
+
+    def same(self, other: "Candidate") -> bool:
+        """Return whether it is the other one, up to rounding."""
+        mine, its = [(each.gamma or 1.0, each.C) for each in (self, other)]
+        return self.kernel == other.kernel and np.allclose(mine, its, rtol=SAME_CANDIDATE, atol=0.0)
+
+
+class Standardization(NamedTuple):
+    """What X is standardised by, if it is, and its variance after that."""
+
+    scaler: StandardScaler | None
+    variance: float  # of all entries of X
+
+    @classmethod
+    def of(cls, X: Checked, weight: np.ndarray, standardize: bool) -> "Standardization":
+        """Return that of some samples. Sparse ones are not shifted."""
+        features, centred = X.features, not sparse.issparse(X.features)
+        scaler = StandardScaler(with_mean=centred).fit(features, sample_weight=weight)
+        scale = scaler.scale_ if standardize else np.ones(X.shape[1])
+        mean = np.zeros(X.shape[1]) if standardize and centred else scaler.mean_ / scale
+        variance = float(np.mean(scaler.var_ / scale**2 + mean**2) - np.mean(mean) ** 2)
+        return cls(scaler if standardize else None, variance)
+
+
+def scaled(scaler: StandardScaler | None, X: Checked) -> Checked:
+    """Return samples as a path is given them."""
+    return X if scaler is None else Checked(scaler.transform(X.features))
+
+
+def several(given: Any) -> list[Any]:
+    """Return what may be one value or several as a list."""
+    alone = isinstance(given, (str, bytes)) or callable(given) or not isinstance(given, Iterable)
+    return [given] if alone or getattr(given, "ndim", 1) == 0 else list(given)
+
+
+def check_kernels(given: Any, instead: str) -> list[str | Callable[[Any, Any], Any]]:
+    """Return the kernels to choose from; `instead` says what to use with a kernel matrix."""
+    kernels: list[Any] = []
+    for kernel in several(given):
+        if isinstance(kernel, str) and kernel == "precomputed":
+            raise ValueError(f"kernel='precomputed' leaves no kernels to choose from; {instead}")
+        if not callable(kernel):
+            check_choice(kernel, "kernel", CHOSEN_FROM, or_else="a function of two matrices")
+        if kernel not in kernels:
+            kernels.append(kernel)
+    if not kernels:
+        raise ValueError("kernel is empty: give at least one")
+    return kernels
+
+
+def check_gammas(
+    given: Any, variance: float, n_features: int, multiples: Sequence[float] = GAMMA_GRID
+) -> list[float]:
+    """Return the values of γ, increasing; "scale" is 1 / (n_features variance).
+
+    "grid" stands for multiples of it.
+    """
+    scale = 1.0 / (n_features * variance) if variance > 0.0 else 1.0
+    named = {"scale": [scale], "auto": [1.0 / n_features]}
+    named["grid"] = [multiple * scale for multiple in multiples]
+    found: list[float] = []
+    for gamma in several(given):
+        if isinstance(gamma, str):
+            found += named[check_choice(gamma, "gamma", tuple(named), or_else="a number")]
+        else:
+            found.append(check_positive(gamma, "gamma"))
+    if not 0 < len(found) <= MOST_CANDIDATE_VALUES:
+        raise ValueError(f"gamma must hold 1 to {MOST_CANDIDATE_VALUES} values, got {len(found)}")
+    return [float(gamma) for gamma in np.unique(found)]
+
+
+def make_grid(
+    kernels: list[str | Callable[[Any, Any], Any]], gammas: list[float], Cs: Iterable[float]
+) -> list[Candidate]:
+    """Return all candidates, kernel after kernel; γ does not multiply kernels without."""
+    return [
+        Candidate(kernel, gamma, C)
+        for kernel in kernels
+        for gamma in ([None] if callable(kernel) or kernel in WITHOUT_GAMMA else gammas)
+        for C in Cs
+    ]

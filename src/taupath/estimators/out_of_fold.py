@@ -1,0 +1,122 @@
+"""Candidates judged by samples that their models were not given."""
+
+import inspect
+import math
+import numbers
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.model_selection import check_cv
+
+from taupath.estimators.classifier import QuantileSVC
+from taupath.validation import Checked, check_integer, shown
+
+
+class Data(NamedTuple):
+    """Samples as models are given them."""
+
+    X: Checked
+    y: np.ndarray
+    weight: np.ndarray
+
+
+class Fold(NamedTuple):
+    """The samples that a model is trained on, and those that it is judged by."""
+
+    train: np.ndarray
+    test: np.ndarray
+
+
+class HeldOut(NamedTuple):
+    """Probabilities of held-out samples, their Brier score, and their score if asked for."""
+
+    proba: np.ndarray
+    brier: float
+    score: float | None
+
+
+class Score:
+    """A scorer that is given the weights if there are any and it takes them."""
+
+    def __init__(self, scoring: Any, model: QuantileSVC, weighted: bool) -> None:
+        if not callable(scoring) and not (
+            isinstance(scoring, str) and scoring in get_scorer_names()
+        ):
+            raise ValueError(
+                "scoring must be a function or a name among sklearn.metrics.get_scorer_names(), "
+                f"got {shown(scoring)}"
+            )
+        self.scorer = cast(Callable[..., Any], check_scoring(model, scoring))
+        takes = inspect.signature(self.scorer).parameters.values()
+        named = any(each.name == "sample_weight" or each.kind == each.VAR_KEYWORD for each in takes)
+        self.weighted = weighted and named
+
+    def __call__(self, model: QuantileSVC, X: Any, y: np.ndarray, weight: np.ndarray) -> float:
+        """Return the score of a model, which must be a finite number."""
+        found = self.scorer(model, X, y, **({"sample_weight": weight} if self.weighted else {}))
+        if not (isinstance(found, numbers.Real) and math.isfinite(found)):
+            raise ValueError(f"scoring must return a finite number, got {shown(found)}")
+        return float(found)
+
+
+def check_folds(cv: Any, X: Checked, y: np.ndarray, weight: np.ndarray) -> list[Fold]:
+    """Return the folds; every class must be in every training part."""
+    if isinstance(cv, numbers.Integral):
+        check_integer(cv, "cv", least=2)
+        classes, counts = np.unique(y[weight > 0.0], return_counts=True)
+        if len(classes) > 1 and counts.min() < cv:
+            rare = shown(classes.tolist()[counts.argmin()])
+            raise ValueError(
+                f"class {rare} has fewer samples, {counts.min()}, than there are folds, "
+                f"{shown(cv)}: give cv a smaller number, or more samples of this class"
+            )
+    try:
+        drawn = check_cv(cv, y, classifier=True).split(X.features, y)
+        folds = [Fold(np.arange(len(y))[train], np.arange(len(y))[test]) for train, test in drawn]
+    except (TypeError, ValueError, IndexError) as error:
+        raise ValueError(
+            "cv must be a number of folds, a cross-validation generator, or the training and "
+            f"test samples of each fold, got {shown(cv)}: {shown(str(error))}"
+        ) from None
+    if not folds:
+        raise ValueError("cv has no folds")
+    for fold in folds:
+        train = fold.train
+        missing = np.setdiff1d(y[weight > 0.0], y[train][weight[train] > 0.0])
+        if len(missing) > 0:
+            raise ValueError(
+                f"cv leaves a training fold no samples of class {shown(missing.tolist()[0])}; use "
+                "fewer, or stratified, folds"
+            )
+    return folds
+
+
+def held_out(
+    model: QuantileSVC, data: Data, fold: Fold, score: Score | None, progress: Any = None
+) -> HeldOut:
+    """Fit a model to all folds but one, and return its predictions for that one."""
+    (X, y, weight), (train, test) = data, fold
+    own = clone(model)
+    own._progress = progress
+    columns = train if model.kernel == "precomputed" else slice(None)
+    own.fit(X[train][:, columns], y[train], weight[train])
+    others = X[test][:, columns]
+    proba = own.predict_proba(others)
+    truth = y[test][:, np.newaxis] == own.classes_
+    squares = 0.5 * ((proba - truth) ** 2).sum(axis=1)
+    return HeldOut(
+        proba,
+        float(np.average(squares, weights=weight[test])),
+        None if score is None else score(own, others.features, y[test], weight[test]),
+    )
+
+
+def fitted(model: QuantileSVC, data: Data, progress: Any = None) -> QuantileSVC:
+    """Fit a model to all samples."""
+    model._progress = progress
+    model.fit(*data)
+    model._progress = None
+    return model
