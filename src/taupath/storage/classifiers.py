@@ -61,9 +61,10 @@ def unpack_classifier(
     if not right or any(path.job.kind != QuantileClassification.kind for path in paths):
         raise ModelFileError("the paths of a classifier are of different kinds")
     estimator.classes_ = classes
-    estimator.costs_in_training_ = found.get("costs_in_training")
-    if type(estimator.costs_in_training_) is not bool:
+    costs = found.get("costs_in_training")
+    if type(costs) is not bool:
         raise ModelFileError("costs were neither part of the training nor not")
+    estimator.costs_in_training_ = costs
     if k == 2:
         estimator.pos_label_ = unpack_positive(found, classes)
     estimator._members = []
