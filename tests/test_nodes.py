@@ -131,7 +131,7 @@ def test_sweeps_find_what_is_read(name):
         for k, value in enumerate(walked.nodes):
             found = walked.solution(float(value))
             if with_theta:
-                assert_allclose(sweep.theta[k], found.theta, atol=1e-7)
+                assert_allclose(walked.data.expand_theta(sweep.theta[k]), found.theta, atol=1e-7)
             elif not walked.data.rows.balanced:
                 assert_allclose(sweep.w[k], found.w, atol=1e-7)
     crossings, plain = path.crossings(features(name)), PLAIN[name].crossings(features(name))
