@@ -201,12 +201,16 @@ def controlled_threshold(promise: str, proba: np.ndarray, truth: np.ndarray, del
     from mapie.risk_control import BinaryClassificationController
 
     risk, gain = IN_MAPIE[promise]
+    # its own 100 thresholds, but for those at which no row is flagged: there the p-value of the
+    # precision is NaN, with which version 1.6 finds no threshold at all
+    thresholds = np.linspace(0.0, 0.99, 100)
     controller = BinaryClassificationController(
         predict_function=Known().predict_proba,
         risk=risk,
         target_level=PROMISES[promise],
         confidence_level=1.0 - delta,
         best_predict_param_choice=gain,
+        list_predict_params=thresholds[thresholds <= proba.max()],
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # it warns if it finds none
