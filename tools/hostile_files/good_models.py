@@ -65,6 +65,13 @@ def good_models() -> dict[str, tuple[Any, Any, dict[str, Any]]]:
             {},
         ),
         "approximate classifier": (tp.QuantileSVC(**rough).fit(X, y), few, {}),
+        "stack": (tp.QuantileSVCCV(cv=3).fit(X, y), few, {}),
+        "stack of pairs": (
+            tp.QuantileSVCCV([1.0], cv=3, kernel="linear").fit(sparse, three),
+            few,
+            {},
+        ),
+        "per tau": (tp.QuantileSVCCV(cv=3, combine="per_tau").fit(X, y), few, {}),
         "regressor": (tp.QuantileSVR(conformal=3).fit(X, z), few, {}),
         "rbf regressor": (tp.QuantileSVR(kernel="rbf").fit(X, z), few, {}),
         "of one tau": (two.at(0.3), few, {}),

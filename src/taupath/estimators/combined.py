@@ -80,7 +80,8 @@ class CombinedClassifier(QuantileSVC):
             self.__dict__.pop("path_", None)
 
     def _check_new(self, X: Any) -> Checked:
-        return X if isinstance(X, Checked) else scaled(self.scaler_, super()._check_new(X))
+        checked = super()._check_new(X)
+        return checked if checked is X else scaled(self.scaler_, checked)
 
     def predict_proba_interval(self, X: Any) -> np.ndarray:
         """Return the first and the last τ where a sample's prediction changes.
@@ -88,6 +89,7 @@ class CombinedClassifier(QuantileSVC):
         As in `QuantileSVC.predict_proba_interval` for ``combine="best"``. Otherwise a prediction
         changes once, and both are the same.
         """
+        check_is_fitted(self)
         if self.combination_ is None:
             return super().predict_proba_interval(X)
         self._check_two_classes("predict_proba_interval of a combined model")
