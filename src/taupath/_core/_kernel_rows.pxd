@@ -6,6 +6,8 @@ cdef class KernelRows(Rows):
 
     # <z_i, z_j> for every j, until the next call
     cdef const double* row(self, Py_ssize_t i) noexcept nogil
+    # <z_i, z_j> for a j whose row is at hand
+    cdef double entry(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
 
 
 cdef class MatrixRows(KernelRows):

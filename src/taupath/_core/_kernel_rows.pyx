@@ -37,6 +37,9 @@ cdef class KernelRows(Rows):
     cdef const double* row(self, Py_ssize_t i) noexcept nogil:
         return NULL
 
+    cdef double entry(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        return self.row(j)[i]
+
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         return v[i]
 
@@ -106,6 +109,9 @@ cdef class MatrixRows(KernelRows):
 
     cdef const double* row(self, Py_ssize_t i) noexcept nogil:
         return &self.Q[i, 0]
+
+    cdef double entry(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        return self.Q[i, j]         # row i is asked for more often than row j
 
     def combine(self, const double[::1] factor, const int[::1] members=None, out=None):
         """Return `out`, or zero, plus Σ factor[k] z_k, as its products with all rows."""

@@ -39,7 +39,7 @@ cdef class Lag:
             point_in[:self.n_slots] = self.point_in[:self.n_slots]
             vacant[:self.n_slots] = self.vacant[:self.n_slots]
         self.pairs, self.point_in, self.vacant = pairs, point_in, vacant
-        self.inner = np.empty((self.rows.n_rows, capacity))
+        self.inner = np.zeros((self.rows.n_rows, capacity))
         self.n_filled += REMEMBERED + 1     # no row knows anything
 
     cdef void enter(self, int i) noexcept nogil:
@@ -91,15 +91,15 @@ cdef class Lag:
         cdef long long k
         cdef Py_ssize_t slot
         cdef double* inner = &self.inner[i, 0]
-        cdef const double* q
         if self.known[i] == self.n_filled:
             return
-        q = self.rows.row(i)
         if self.n_filled - self.known[i] > REMEMBERED:
             for slot in range(self.n_slots):
-                inner[slot] = q[self.point_in[slot]]
+                if self.slot_of[self.point_in[slot]] == slot:
+                    inner[slot] = self.rows.entry(i, self.point_in[slot])
         else:
             for k in range(self.known[i], self.n_filled):
                 slot = self.filled[k % REMEMBERED]
-                inner[slot] = q[self.point_in[slot]]
+                if self.slot_of[self.point_in[slot]] == slot:
+                    inner[slot] = self.rows.entry(i, self.point_in[slot])
         self.known[i] = self.n_filled

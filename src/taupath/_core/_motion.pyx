@@ -12,7 +12,6 @@ import numpy as np
 
 from taupath._core._bordered cimport make_system
 from taupath._core._factor import keeps_basis
-from taupath._core._kernel_rows cimport MatrixRows
 from taupath._core._line cimport (
     add_to_moment, bound_at, bound_rate, lower_at, set_moment, target_at, upper_at
 )
@@ -74,8 +73,7 @@ cdef class Motion:
         if not self.factor.take_all(state.free).all():
             raise ValueError("free points are linearly dependent")
         self.n_refactorizations = 1
-        # moving targets are for corrections, which are short; other rows are not at hand
-        self.lagging = not line.moving_targets and isinstance(rows, MatrixRows)
+        self.lagging = rows.dual and not line.moving_targets    # these are for short corrections
         if self.lagging:
             self.lag = Lag(rows, self.factor.capacity)
             for i in state.free:
@@ -316,7 +314,7 @@ cdef class Motion:
         return sqrt(max(squared, 0.0) + PRECISION * terms + part * part)
 
     cdef double _squared_speed(self) noexcept nogil:
-        """Return ‖ẇ‖² = <s, ẇ>, rounded up: while targets rest, ẇ is orthogonal to the free rows."""
+        """Return ‖ẇ‖² = <s, ẇ>, rounded up: targets rest, so ẇ is orthogonal to the free rows."""
         cdef Py_ssize_t a
         cdef long double squared = self.s_squared
         cdef double terms = <double> self.s_squared, part

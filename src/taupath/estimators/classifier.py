@@ -137,6 +137,9 @@ class QuantileSVC(PathClassifier):
     [144, 208, 337]
     """
 
+    # Costs that are routed to a scorer go no further, unless `set_fit_request` asks for them.
+    __metadata_request__fit = {"cost_fp": False, "cost_fn": False}  # noqa: RUF012  # as scikit-learn reads it
+
     def __init__(
         self,
         C: float = DEFAULT_C,

@@ -82,7 +82,7 @@ def quantile_path(
     cache_size : float, default 1000
         Megabytes for the kernel matrix. If it does not fit, its rows are computed on demand, and
         the most recent ones are kept. Every step needs the rows of the samples on the margin: if
-        these do not fit, either, the cache grows for them, to 10 n_samples bytes for each.
+        these do not fit, either, the cache grows for them, to 20 n_samples bytes for each.
     tau_range : pair of float
         Walk only this part of [0, 1].
     n_jobs : int, optional
