@@ -44,10 +44,10 @@ test-all:  ## all tests, also on the checked and the sanitised build of the core
 	@$(MAKE) --no-print-directory checked
 	@$(MAKE) --no-print-directory asan
 
-coverage: build $(VENV)/.test  ## which lines the tests, without the slow ones, run
+coverage: build $(VENV)/.test  ## line coverage of the tests, without the slow ones
 	@$(ONE_THREAD) $(PY) $(PYTEST) $(PARALLEL) -m "not slow" --cov --cov-report=term $(TEST_ARGS)
 
-hostile: build $(VENV)/.test  ## 10 000 damaged or hostile model files and tables: each refused, or read rightly
+hostile: build $(VENV)/.test  ## 10 000 damaged or hostile model files and tables: each refused, or read correctly
 	@$(ONE_THREAD) $(PY) tools/hostile_files --kind model --count 5000
 	@$(ONE_THREAD) $(PY) tools/hostile_files --kind table --count 5000
 
@@ -63,7 +63,7 @@ bench-growth: build  ## time of a whole path against the number of samples, one 
 bench-lines: build $(VENV)/.bench  ## kernels, the C path, quantile regression (needs TAUPATH_DATA)
 	@$(ONE_THREAD) $(PY) benchmarks/run.py --question grid regression regularization -o build/benchmarks $(BENCH_ARGS)
 
-bench-reading: build $(VENV)/.peers  ## what is read from a path, in runs of a solver and in fits, one thread (needs TAUPATH_DATA)
+bench-reading: build $(VENV)/.peers  ## time to read from a path, in solver runs and in fits, one thread (needs TAUPATH_DATA)
 	@$(ONE_THREAD) $(PY) benchmarks/reading.py $(BENCH_ARGS)
 
 bench-approximate: build $(VENV)/.bench  ## certified approximate paths beside LIBLINEAR, one thread (needs TAUPATH_DATA)

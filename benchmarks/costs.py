@@ -100,7 +100,7 @@ class Row:
 
 
 def _one(Cs: Sequence[float]) -> QuantileSVCCV:
-    """Return the choice of one linear model, of features as they are."""
+    """Return a search for the C of one linear model; features are not standardised."""
     return QuantileSVCCV(Cs, cv=inner_folds(), kernel="linear", combine="best", standardize=False)
 
 

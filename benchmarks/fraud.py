@@ -1,11 +1,11 @@
 """What payments cost with amounts in training, in decisions only, or in neither.
 
-The payments of the page on fraud, drawn ten times: some to train on, 20 000 new ones to decide. A
-check costs 4 euros, a missed fraud its amount. The table shows the sum of both in euros:
+The simulated payments of docs/fraud.md, drawn ten times: some to train on, and 20 000 new ones to
+decide about. A check costs 4 euros, a missed fraud its amount. The table shows the sum in euros:
 
 decisions   `QuantileSVC(C=1)`, trained without costs, ``predict`` with the costs of each payment
 training    trained with the costs of each payment, ``predict`` without
-both        the same, but ``predict`` is given the costs again: the mistake that the page warns of
+both        the same, but ``predict`` is given the costs again, as docs/fraud.md warns not to
 average     trained without costs, ``predict`` with the mean cost of a fraud for all payments
 nothing     no checks
 """
@@ -39,7 +39,7 @@ def payments(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, 
 
 
 def bills(n_train: int, seed: int) -> list[float]:
-    """Return what one draw costs in each way."""
+    """Return the bill of one draw for each of `WAYS`."""
     rng = np.random.default_rng(seed)
     X, amount, fraud = payments(n_train, rng)
     X_new, due, truth = payments(20_000, rng)

@@ -11,7 +11,7 @@ tuned           scikit-learn's `TunedThresholdClassifierCV` on the same held-out
                 probabilities of the same model: of 100 thresholds, the one that is best on these
                 rows of those that keep the promise on these rows. It promises nothing, and is
                 slow, so it gets every tenth draw
-mapie           where it is installed, MAPIE's `BinaryClassificationController` on the same held-out
+mapie           if it is installed, MAPIE's `BinaryClassificationController` on the same held-out
                 rows and probabilities, with its defaults: of 100 thresholds, those that pass tests
                 with Bonferroni and Holm's correction, and of these the one with the largest gain.
                 It promises the same as `operate`, and gets every tenth draw, too
@@ -67,7 +67,7 @@ SIMULATED = {simulator.name: simulator for simulator in SIMULATORS}
 SETS = (*SIMULATED, *REAL)
 MAPIE = "mapie"
 METHODS = ("operate", "tuned", *([MAPIE] if find_spec(MAPIE) else []))
-# What MAPIE calls the promised rate, and what is left to gain.
+# MAPIE's names for the promised rate, and for the rate that is the gain.
 IN_MAPIE = {
     "max_fpr": ("fpr", "recall"),
     "min_recall": ("recall", "fpr"),
@@ -76,7 +76,7 @@ IN_MAPIE = {
 PROMISES = {"max_fpr": 0.1, "min_recall": 0.9, "min_precision": 0.8}
 # Rows to train on and to be met later, of simulated sets.
 TRAINED_ON, MET_LATER = 300, 3000
-# Draws for each one that the rivals get.
+# The rivals get one draw in so many.
 RIVAL_EVERY = 10
 
 
@@ -201,8 +201,8 @@ def controlled_threshold(promise: str, proba: np.ndarray, truth: np.ndarray, del
     from mapie.risk_control import BinaryClassificationController
 
     risk, gain = IN_MAPIE[promise]
-    # its own 100 thresholds, but for those at which no row is flagged: there the p-value of the
-    # precision is NaN, with which version 1.6 finds no threshold at all
+    # its own 100 thresholds, except those at which no row is flagged: there the p-value of the
+    # precision is NaN, and version 1.6 then finds no threshold at all
     thresholds = np.linspace(0.0, 0.99, 100)
     controller = BinaryClassificationController(
         predict_function=Known().predict_proba,

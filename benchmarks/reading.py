@@ -1,10 +1,11 @@
-"""What it takes to read from a path, in runs of a solver for one τ and in fits of the path.
+"""Time to read from a path, in runs of a solver for one τ and in fits of the path.
 
-The three paths of the paper (linear kernel), and an RBF path of 800 × 20 made-up samples (C = 1):
+The three paths of the paper (linear kernel), and an RBF path of 800 × 20 simulated samples (C = 1):
 CPU seconds of the fit, of α at one τ, of decisions about many samples with a τ each, and of their
-probabilities. The first read of a path, which has just been loaded, and later ones. 10 000 samples
-are drawn from the training samples; for RBF there are 200, other ones. The solver is LIBLINEAR, for
-RBF scikit-learn's `SVC`. One process, one thread, in turn; the best run counts.
+probabilities. Both the first read of a path that has just been loaded and a later one are timed.
+Reads are about 10 000 samples drawn from the training samples, for RBF about 200 new ones. The
+solver is LIBLINEAR, for RBF scikit-learn's `SVC`. One process, one thread, in turn; the best run
+counts.
 
 Needs the paper's data, in the folder named by the environment variable TAUPATH_DATA.
 """
@@ -38,7 +39,7 @@ TAU = 0.3
 
 
 def prepare(name: str) -> tuple[Callable[[], Any], Callable[[], Any], Any]:
-    """Return a fit of the path, a run of the other solver, and samples to read about."""
+    """Return a fit of the path, a run of the other solver, and samples to predict."""
     if name == "rbf":
         X, y = make_classification(N_RBF + N_RBF_NEW, 20, random_state=0)
         X = StandardScaler().fit_transform(X)

@@ -222,11 +222,11 @@ def test_noise_is_decided_as_if_nobody_had_looked():
     model = tp.QuantileSVCCV(cv=3).fit(noise, y)
     tau = 0.9
     assert model.constant_above_ < tau
-    with pytest.warns(ConstantDecisionWarning, match="held out in training were decided no better"):
+    with pytest.warns(ConstantDecisionWarning, match="telling them apart did not pay"):
         assert not model.predict(noise, tau=tau).any()
     (found,) = model.explain(noise[:1], tau=tau)
     assert found.constant is False
-    assert "held out in training were decided no better" in str(found)
+    assert "telling them apart did not pay" in str(found)
     assert found.parts is None
 
 

@@ -1,4 +1,4 @@
-"""Damaged and hostile files are refused in one line, or read rightly, within limits."""
+"""Damaged and hostile files are refused in one line, or read correctly, within limits."""
 
 import ctypes
 import faulthandler

@@ -1,4 +1,4 @@
-"""Solutions in blocks of nodes are those that are found one by one."""
+"""Solutions from blocks of nodes equal those found one by one."""
 
 import itertools
 

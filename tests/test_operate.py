@@ -315,13 +315,13 @@ def refusal_of(capsys, *arguments):
         ("promise", "line\nline", "not a sentence"),
         ("promise", "x" * 1001, "not a sentence"),
         ("promise", None, "not a sentence"),
-        ("guaranteed", 1, "no confidence"),
-        ("delta", 0.0, "no confidence"),
+        ("guaranteed", 1, "confidence of an operating point"),
+        ("delta", 0.0, "confidence of an operating point"),
         ("cost_bound", -1.0, "cannot be bounded by"),
         ("cost_bound", "much", "cost_bound must be a real number"),
-        ("counts", {}, "were not counted"),
-        ("counts", {"tp": -1}, "were not counted"),
-        ("counts", [1, 2], "were not counted"),
+        ("counts", {}, "counts of an operating point"),
+        ("counts", {"tp": -1}, "counts of an operating point"),
+        ("counts", [1, 2], "counts of an operating point"),
     ],
 )
 def test_operating_points_of_hostile_files_are_refused(

@@ -21,7 +21,7 @@ def data(n=120):
 
 X, Y = data()
 CS = [0.001, 0.1, 10.0]
-# One linear model of the features as they are.
+# One linear model, features not standardised.
 ONE = {"kernel": "linear", "combine": "best", "standardize": False}
 FOLDS = list(StratifiedKFold(4).split(X, Y))
 

@@ -1,4 +1,4 @@
-"""Costs of each case in training: what τ and probabilities mean then, and how costs travel."""
+"""Costs in training: what τ and probabilities then mean, and how costs are passed on."""
 
 import numpy as np
 import pytest
@@ -197,7 +197,7 @@ def test_a_file_remembers_that_costs_were_in_training(tmp_path):
     assert load(file).costs_in_training_
     content, arrays = read_container(file)
     write_container(file, {**content, "costs_in_training": "yes"}, arrays)
-    with pytest.raises(ModelFileError, match="costs were neither part of the training"):
+    with pytest.raises(ModelFileError, match="costs_in_training is neither true nor false"):
         load(file)
     del content["costs_in_training"]
     write_container(file, content, arrays)
@@ -242,7 +242,7 @@ def test_the_command_trains_with_a_column_of_costs(payments, tmp_path, capsys, m
     decided = columns_of(command("predict", file, payments / "test.csv"))["prediction"]
     assert_array_equal(decided, model.predict(str(payments / "test.csv")))
     assert run("predict", file, payments / "test.csv", *COSTS) == 0
-    assert "was trained with costs: those given now are factors" in capsys.readouterr().err
+    assert "was trained with costs: those given now multiply these" in capsys.readouterr().err
 
 
 def test_the_command_refuses_costs_by_their_name(payments, tmp_path, capsys):

@@ -11,7 +11,7 @@ __all__ = ["MORE", "NAMES", "load"]
 
 NAMES = ("table2", "path", "grid", "accuracy", "growth", "memory", "regression", "quality")
 NAMES += ("threshold", "probability_intervals")
-# Those that are asked by name only: the documentation quotes them, but shows no tables of theirs.
+# Asked only by name: the documentation quotes their numbers, but does not show their tables.
 MORE = ("probability", "regularization", "decisions")
 
 

@@ -1,4 +1,4 @@
-"""Decisions on data that nobody tuned for: what they cost at eleven ratios, and probabilities.
+"""Decisions without tuning by hand: what they cost at eleven ratios, and how good P̂ is.
 
 Random splits of each set, stratified: 60 % to train on, at most `MOST_TRAINED` rows, and 40 % to
 judge by. Columns are standardised on the training part, and everything is chosen within it.
@@ -8,7 +8,7 @@ sigmoid, isotonic      `CalibratedClassifierCV(SVC)`, linear and RBF, C chosen b
 logistic               `LogisticRegression`, C chosen by log-loss
 boosting               `HistGradientBoostingClassifier`, its leaves and rate chosen by log-loss
 
-All but `best`, which decides by the sign of its function, are positive where P̂ ≥ τ. Costs are
+All decide positive where P̂ ≥ τ, except `best`, which decides by the sign of its function. Costs are
 divided by what the better of the two constant decisions costs on the same rows. Log-loss counts
 probabilities below 1e-12 as 1e-12. Besides the real sets there are three simulated ones, whose
 truth is known: rings, a rare class, and noise. Extreme ratios are 1 : 50, 1 : 20, 20 : 1, 50 : 1.
@@ -32,7 +32,7 @@ from trial import Emit, Settings
 from taupath import QuantileSVCCV
 from taupath.datasets import DataNotFound
 
-TITLE = "Decisions on data that nobody tuned for"
+TITLE = "Decisions without tuning by hand"
 SOLVERS = ("taupath",)
 REAL = ("diabetes", "australian", "heart_scale", "ionosphere", "fourclass", "a1a", "breast cancer")
 SIMULATED = ("rings", "rare", "noise")
@@ -48,7 +48,7 @@ Predicted = tuple[np.ndarray, np.ndarray]
 
 
 def simulated(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return 900 samples of a known truth."""
+    """Return 900 samples whose true probabilities are known."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(900, 8))
     f = {
@@ -60,23 +60,23 @@ def simulated(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def by_taupath(combine: str, X: np.ndarray, y: np.ndarray, X_test: np.ndarray) -> Predicted:
-    """Return what the default search makes of the data."""
+    """Return the predictions of the default search with this `combine`."""
     model = QuantileSVCCV(combine=combine).fit(X, y)
     return model.predict_proba(X_test)[:, 1], model.predict(X_test, taus=TAUS)
 
 
 def by_svm(how: str, kernel: str, X: np.ndarray, y: np.ndarray, X_test: np.ndarray) -> Predicted:
-    """Return a calibrated SVM."""
+    """Return the predictions of a calibrated SVM."""
     return _cut(by_calibration(how, kernel, X, y, X_test).proba[:, 1])
 
 
 def by_logistic(X: np.ndarray, y: np.ndarray, X_test: np.ndarray) -> Predicted:
-    """Return logistic regression."""
+    """Return the predictions of logistic regression."""
     return _searched(LogisticRegression(max_iter=5000), {"C": CS["linear"]}, X, y, X_test)
 
 
 def by_boosting(X: np.ndarray, y: np.ndarray, X_test: np.ndarray) -> Predicted:
-    """Return boosted trees."""
+    """Return the predictions of boosted trees."""
     grid = {"learning_rate": (0.03, 0.1), "max_leaf_nodes": (4, 8, 31), "max_iter": (100,)}
     return _searched(HistGradientBoostingClassifier(random_state=0), grid, X, y, X_test)
 
@@ -140,7 +140,7 @@ def judged(truth: np.ndarray, proba: np.ndarray, decided: np.ndarray) -> Row:
     }
 
 
-# -- what comes of it ------------------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------------------
 
 
 def _values(row: Row) -> dict[str, float]:
@@ -160,7 +160,7 @@ def _mean(rows: list[Row], method: str, task: str, name: str) -> float:
 
 
 def difference(rows: list[Row], method: str, name: str) -> tuple[float, float]:
-    """Return how much larger a measure is than ours, and its standard error over sets."""
+    """Return the mean difference of a measure from that of `OURS`, and its standard error."""
     off = [
         _mean(rows, method, task, name) - _mean(rows, OURS, task, name)
         for task in unique(rows, "task")

@@ -5,8 +5,8 @@ the one of three with the least out-of-fold Brier score, in five folds; for n = 
 Intervals of 90 % for 2000 new samples are read off in these ways:
 
 crossing      `QuantileSVC.crossing_interval`: first and last τ at which the decision changes
-Venn-Abers    two isotonic regressions of the out-of-fold samples and the new one, which is taken
-              for negative, then for positive
+Venn-Abers    two isotonic regressions of the out-of-fold samples and the new one, labelled
+              negative in one and positive in the other
 binomial      Clopper and Pearson's interval for the n^(2/3) out-of-fold samples with the nearest
               probabilities
 LR            `ProbabilityIntervals` of the out-of-fold samples, without `spread`
@@ -59,7 +59,7 @@ def venn_abers(score: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:
     pairs = np.empty((len(at), 2))
     for pair, each in zip(pairs, at, strict=True):
         for label in (0, 1):
-            # where scores are equal, isotonic regression needs one sample in their place
+            # samples with equal scores are merged into one with their mean label
             scores, place = np.unique(np.append(score[order], each), return_inverse=True)
             labels = np.append(y[order], label)
             weight = np.bincount(place).astype(float)
@@ -149,11 +149,11 @@ def judged(interval: np.ndarray, eta: np.ndarray, groups: np.ndarray, error: np.
     }
 
 
-# -- what comes of it ------------------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------------------
 
 
 def tables(rows: list[Row]) -> dict[str, Table]:
-    """Return the coverage of all ways, and the chosen one at other coverages."""
+    """Return the results of all kinds of intervals, and those of LR + spread by coverage."""
     usual = [row for row in rows if "%" not in row["solver"]]
     chosen = [row for row in rows if row["solver"].startswith("LR + spread")]
     return {"90": _table("Intervals of 90 %", usual), "chosen": _other_coverages(chosen)}

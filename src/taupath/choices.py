@@ -5,7 +5,7 @@ The command line needs them before it knows what to do, so nothing heavy is impo
 
 # How a path is found.
 METHODS = ("exact", "approximate", "auto")
-# What a search makes of its candidates.
+# How a search combines its candidates.
 COMBINE = ("stack", "best", "per_tau")
 # Kinds of intercepts.
 INTERCEPTS = ("augmented", "free", "none")

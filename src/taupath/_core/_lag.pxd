@@ -2,7 +2,7 @@ from taupath._core._kernel_rows cimport KernelRows
 
 
 cdef class Lag:
-    """Σ (a_j, b_j) z_j over the free points j: what w and ẇ still lack."""
+    """Σ (a_j, b_j) z_j over the free points j: deferred updates of w and ẇ."""
 
     cdef KernelRows rows
     cdef int[::1] slot_of                    # of each point; -1: it has none
@@ -11,26 +11,26 @@ cdef class Lag:
     cdef Py_ssize_t n_vacant
     cdef Py_ssize_t n_slots                  # slots in use so far
     cdef double[::1] pairs                   # a_j and b_j by slot, interleaved; zero where vacant
-    # <z_i, z_j> for every point i, and the point j in every slot: a copy in the order of use. Rows
-    # are brought up to date when they are asked for.
+    # <z_i, z_j> for every point i and the point j in every slot. A row is brought up to date when
+    # it is needed.
     cdef double[:, ::1] inner
     cdef int[::1] filled                     # the slots that were filled last
-    cdef long long n_filled                  # how many ever were,
-    cdef long long[::1] known                # and of how many of them row i of `inner` knows
+    cdef long long n_filled                  # how many were filled so far
+    cdef long long[::1] known                # n_filled at the last update of row i of `inner`
 
-    # Have room for so many points.
+    # Make room for so many free points.
     cdef reserve(self, Py_ssize_t capacity)
-    # Point i is free: it has a slot.
+    # Point i becomes free and gets a slot.
     cdef void enter(self, int i) noexcept nogil
-    # Add what is put off for point i to w and ẇ; it keeps its slot.
+    # Apply the deferred updates of point i to w and ẇ; it keeps its slot.
     cdef void settle(self, int i, double* pairs) noexcept nogil
-    # Point i is no longer free. Nothing is put off for it.
+    # Point i is no longer free. Its updates must have been applied.
     cdef void leave(self, int i) noexcept nogil
     # a_i += a, b_i += b
     cdef void put_off(self, int i, double a, double b) noexcept nogil
     # a_j += by b_j for all j
     cdef void move_base(self, double by) noexcept nogil
-    # Add to <z_i, w> and <z_i, ẇ>, interleaved, what they lack, for every i among the points.
+    # Add the deferred updates to <z_i, w> and <z_i, ẇ>, interleaved, for each of the m points i.
     cdef void complete(self, const int* points, Py_ssize_t m, double* out) noexcept nogil
 
     cdef void _know(self, int i) noexcept nogil

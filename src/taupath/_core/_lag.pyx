@@ -1,9 +1,9 @@
-"""Turns of a kernel's w that are put off.
+"""Deferred updates of w for kernels.
 
-A turn of the direction adds a combination of all free rows to ẇ. With a kernel that is a sum of as
-many rows of the Gram matrix, each as long as there are points; but between two checks of all points
-only the few that are near the margin are looked at. So the turns' coefficients are kept, and what
-they add to w and ẇ is computed for the points that are looked at.
+A change of direction adds a combination of all free rows to ẇ. With a kernel that is a sum of as
+many rows of the Gram matrix, with an entry for every point; but between two checks of all points
+only the few near the margin are looked at. So the coefficients are kept, and what they add to w and
+ẇ is computed only for the points that are looked at.
 """
 
 import numpy as np
@@ -11,18 +11,18 @@ import numpy as np
 from taupath._core._row_loops cimport dense_dot, pair_t
 
 cdef enum:
-    REMEMBERED = 256    # slots that were filled last: a row that knows none of them is made anew
+    REMEMBERED = 256    # slots filled last that are listed; a row further behind is rebuilt
 
 
 cdef class Lag:
-    """What w and ẇ lack, by free point.
+    """Deferred updates of w and ẇ, by free point.
 
     Parameters
     ----------
     rows : KernelRows
         The z_i.
     capacity : int
-        How many points may be free.
+        Largest number of free points.
     """
 
     def __init__(self, KernelRows rows, Py_ssize_t capacity):
@@ -40,7 +40,7 @@ cdef class Lag:
             vacant[:self.n_slots] = self.vacant[:self.n_slots]
         self.pairs, self.point_in, self.vacant = pairs, point_in, vacant
         self.inner = np.zeros((self.rows.n_rows, capacity))
-        self.n_filled += REMEMBERED + 1     # no row knows anything
+        self.n_filled += REMEMBERED + 1     # every row is out of date
 
     cdef void enter(self, int i) noexcept nogil:
         cdef int slot

@@ -29,8 +29,8 @@ cdef class Motion:
     cdef long double multiplier, multiplier_rate    # of Σ sign_i θ_i = 0, if that is asked for
     cdef double[::1] pairs                   # w at the base and ẇ, interleaved
     cdef double since_base                   # w(t) = w + since_base ẇ
-    cdef bint lagging                        # whether they lack turns that are put off,
-    cdef Lag lag                             # namely these
+    cdef bint lagging                        # whether updates of them are deferred
+    cdef Lag lag                             # the deferred updates
     cdef long double[::1] s                  # bound points' part of ẇ: Σ l̇_i z_i + Σ ḣ_i z_i
     cdef long double s_squared               # ‖s‖², with a kernel
     cdef double speed                        # ‖(ẇ, time_part)‖, rounded up

@@ -73,7 +73,8 @@ cdef class Motion:
         if not self.factor.take_all(state.free).all():
             raise ValueError("free points are linearly dependent")
         self.n_refactorizations = 1
-        self.lagging = rows.dual and not line.moving_targets    # these are for short corrections
+        # targets move only in short corrections
+        self.lagging = rows.dual and not line.moving_targets
         if self.lagging:
             self.lag = Lag(rows, self.factor.capacity)
             for i in state.free:
@@ -314,7 +315,7 @@ cdef class Motion:
         return sqrt(max(squared, 0.0) + PRECISION * terms + part * part)
 
     cdef double _squared_speed(self) noexcept nogil:
-        """Return ‖ẇ‖² = <s, ẇ>, rounded up: targets rest, so ẇ is orthogonal to the free rows."""
+        """Return ‖ẇ‖² = <s, ẇ>, rounded up: while targets rest, ẇ is orthogonal to free rows."""
         cdef Py_ssize_t a
         cdef long double squared = self.s_squared
         cdef double terms = <double> self.s_squared, part
@@ -354,7 +355,7 @@ cdef class Motion:
             self.since_base = 0.0
 
     cdef void _catch_up(self) noexcept nogil:
-        """Make the turns that were put off."""
+        """Apply all deferred updates."""
         cdef Py_ssize_t a
         if self.lagging:
             for a in range(self.factor.size):

@@ -60,7 +60,7 @@ cdef class Search:
         if self.measuring:
             self.R = metric.R
         orthogonal = keeps_basis(self.rows)
-        self.sweeping = self.rows.dual and not motion.lagging   # a look is only one at a number
+        self.sweeping = self.rows.dual and not motion.lagging   # margins are stored
         # in few dimensions directions do not last, and a sighting is soon worth nothing
         self.screening = not orthogonal and not self.sweeping
         self.prefetching = self.rows.n_stored > CACHED

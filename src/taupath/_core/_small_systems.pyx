@@ -1,7 +1,7 @@
-"""Many small symmetric systems, each a part of the same matrix.
+"""Many small symmetric systems, each with a submatrix of the same matrix.
 
-Neighbouring nodes of a path share most of their free points. Those that only some of the nodes have
-are few: what is left after eliminating the others is one small system for each node.
+Neighbouring nodes of a path share most of their free points. Few points are free at only some of
+the nodes: after the others are eliminated, one small system for each node remains.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ def solve_each(const double[:, ::1] S, const double[::1] least, const unsigned c
     With a multiplier μ (unless None), S_EE x_E + μ sign_E = rhs_E, and
     sign_E x_E - below μ = -lack.
     Entries of x that are not free become zero. Returns whether all systems could be solved: no
-    squared pivot is below `least` of its point.
+    squared pivot is below the `least` of its point.
     """
     cdef Py_ssize_t k, a, b, m, most = S.shape[0]
     cdef bint balanced = multiplier is not None, right = True

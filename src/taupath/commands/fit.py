@@ -128,7 +128,7 @@ def add(new_command: NewCommand) -> None:
             option,
             metavar="COST",
             help=f"what {what} costs: a number, or the name of a column with one for each row; "
-            "costs in `predict` are then factors of these (default: costs are left to `predict`)",
+            "costs given to `predict` then multiply these (default: no costs in training)",
         )
     svm = parser.add_argument_group("support vector machine")
     size = svm.add_mutually_exclusive_group()
@@ -140,8 +140,8 @@ def add(new_command: NewCommand) -> None:
         nargs="?",
         const=5,
         metavar="FOLDS",
-        help="cross-validation (default 5 folds): of classifiers, combine kernels, C and γ that "
-        "are judged by held-out rows; of regressions, choose C",
+        help="cross-validation (default 5 folds): combine classifiers with several kernels, C and "
+        "γ, judged by held-out rows; for regression, choose C",
     )
     svm.add_argument(
         "--combine",
@@ -279,7 +279,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _chosen_in_words(trained: dict[str, Any]) -> str:
-    """Return kernel and C, or what a combined model consists of."""
+    """Return C and kernel, or what a combined model consists of."""
     if "combined" in trained:
         return str(trained["combined"])
     return f"C = {trained['C']:g}, {trained['kernel']} kernel"
@@ -389,8 +389,8 @@ def _costs_in_words(trained: dict[str, Any]) -> list[str]:
     if not said:
         return []
     return [
-        f"costs in training: {said}; decisions at τ = 0.5, the default, have the least expected "
-        "cost, and costs in `predict` are factors of these"
+        f"costs in training: {said}; decisions at τ = 0.5, the default, have the lowest expected "
+        "cost, and costs given to `predict` multiply these"
     ]
 
 
@@ -417,6 +417,6 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         "conformal": arguments.conformal,
         "n_jobs": arguments.n_jobs,
     }
-    if arguments.cv is None or arguments.task == "regress":  # otherwise there are several to try
+    if arguments.cv is None or arguments.task == "regress":  # otherwise several are tried
         given["kernel"], given["gamma"] = given["kernel"] or "linear", gamma or "scale"
     return {name: value for name, value in given.items() if value is not None}

@@ -144,7 +144,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _store(arguments: argparse.Namespace, point: "OperatingPoint") -> None:
-    """Write the model again, as it was, with the operating point."""
+    """Write the model back to its file, with the operating point added."""
     from taupath.models.model import Model
     from taupath.storage import load
 
@@ -152,7 +152,7 @@ def _store(arguments: argparse.Namespace, point: "OperatingPoint") -> None:
     stored = load(arguments.model, **limit)
     if not isinstance(stored, Model):
         raise Failed(
-            f"{arguments.model} was saved in Python without columns and cannot keep an operating "
-            f"point: use --tau {point.tau!r}"
+            f"{arguments.model} was saved in Python without columns and cannot store an operating "
+            f"point: use predict --tau {point.tau!r}"
         )
     replace(stored, operating_point=point).save(arguments.model)

@@ -88,8 +88,8 @@ def add(new_command: NewCommand) -> None:
     more.add_argument(
         "--operating-point",
         action="store_true",
-        help="decide at the τ that `taupath operate --save` has stored; rows that it leaves "
-        "undecided get an empty cell",
+        help="decide at the τ stored by `taupath operate --save`; rows that it leaves undecided "
+        "get an empty cell",
     )
     more.add_argument(
         "--proba", action="store_true", help="also write the probability of each class"
@@ -264,8 +264,8 @@ def _decisions(
         raise Failed(f"{arguments.model} has {len(labels)} classes: give a --cost-matrix instead")
     if estimator.costs_in_training_ and (arguments.cost_fp, matrix) != (None, None):
         warnings.warn(
-            f"{arguments.model} was trained with costs: those given now are factors of these, and "
-            "the same ones would count twice",
+            f"{arguments.model} was trained with costs: those given now multiply these, and the "
+            "same ones would count twice",
             stacklevel=2,
         )
     codes = estimator.predict(X, tau=tau, cost_matrix=matrix)
@@ -291,8 +291,8 @@ def _at_operating_point(
     point = model.operating_point
     if point is None:
         raise Failed(
-            f"{arguments.model} has no operating point: store one with `taupath operate "
-            f"{arguments.model} FILE --max-fpr 0.05 --save`, or another promise"
+            f"{arguments.model} has no operating point: store one, for example with `taupath "
+            f"operate {arguments.model} FILE --max-fpr 0.05 --save`"
         )
     low, high = model.estimator.predict(X, taus=[point.tau_low, point.tau]).T
     decided = np.array(model.labels)[high].astype(object)

@@ -168,7 +168,7 @@ def _origin(arguments: argparse.Namespace, model: Any) -> dict[str, Any]:
 
 
 def _promise(model: Any) -> dict[str, str]:
-    """Return the operating point of a model, as a line of how it was trained."""
+    """Return the operating point of a model, as a line of its provenance."""
     point = model.operating_point
     return {} if point is None else {"operating point": f"{point.promise} {point.seen()}"}
 

@@ -1,8 +1,8 @@
-"""Solutions at consecutive nodes, a block of nodes at a time, by products of matrices.
+"""Solutions at consecutive nodes, a block of nodes at a time, with matrix products.
 
 Most free points of a block are free at all of its nodes. These are eliminated once for the block,
-which leaves a small system for each node. Refinement follows until all targets are met. What is too
-ill-conditioned for that is left to `Replay`, which takes one node at a time.
+which leaves a small system for each node. Solutions are then refined until all targets are met.
+Blocks too ill-conditioned for that are left to `Replay`, which solves for one node at a time.
 """
 
 from typing import Any, NamedTuple
@@ -16,22 +16,22 @@ from taupath.engine.problem import Line
 from taupath.engine.record import Record
 from taupath.engine.status import AFTER, BEFORE, FREE, UPPER
 
-# A squared pivot below this part of its row's is left to `Replay`: refinement would gain less than
-# four digits a round.
+# A block with a squared pivot below this fraction of its row's squared length is left to `Replay`:
+# refinement would gain less than four digits a round.
 LEAST_PIVOT = 1e-12
-# Free points are on the margin up to this part of their targets, or of a typical one: a hundredth
-# of what targets are raised by.
+# Largest distance of free points from the margin, relative to their targets or to a typical one: a
+# hundredth of what targets are raised by.
 ON_MARGIN = 1e-12
-# Rounds of solving for what is lacking; two nearly always suffice.
+# Rounds of refinement; two nearly always suffice.
 MOST_ROUNDS = 4
-# If rounding keeps points further off the margin, or may do so unseen, this much is accepted: a
-# tenth of what targets are raised by. Sums round by TYPICAL_ROUNDING of what they can at most.
+# Largest distance accepted if rounding prevents a smaller one or may hide a larger one: a tenth of
+# what targets are raised by. Rounding of sums is taken as TYPICAL_ROUNDING of the worst case.
 MOST_NOISE, TYPICAL_ROUNDING = 1e-11, 0.1
 EPSILON = float(np.finfo(np.float64).eps)
-# Rows are multiplied as a dense matrix of at most so many entries (32 MB), unless there are more
-# than MOST_ZEROS of them for each one that is stored.
+# Rows are multiplied as a dense matrix of at most so many entries (32 MB), unless it has more than
+# MOST_ZEROS entries for each stored one.
 LARGEST_DENSE, MOST_ZEROS = 1 << 22, 16
-# Rounding error of a computed ‖Δw‖², relative to the largest that it can be.
+# Rounding error of a computed ‖Δw‖², relative to its largest possible value.
 PRODUCT_ROUNDING = 1e-14
 
 
@@ -78,9 +78,9 @@ class NodeBlocks:
     rows : Rows
         The z_i.
     line : Line
-        What was walked.
+        The line that was walked.
     record : Record
-        What the walk left behind.
+        The events along it.
     lengths : ndarray
         The lengths of the rows.
     with_w : bool
@@ -94,7 +94,7 @@ class NodeBlocks:
         self.with_w = with_w
         self._sign = rows.signs.astype(float)
         self._status, self._position = record.status.copy(), 0
-        # of the points that are bound all along a block: θ at t = 0 and t = 1, and Σ θ_i z_i
+        # for points at a bound throughout a block: θ at t = 0 and t = 1, and Σ θ_i z_i
         self._ends = np.zeros((2, rows.n_rows))
         self._sums = np.zeros((2, rows.n_cols), dtype=np.longdouble)
         self._members = _Members(np.zeros(0, dtype=np.int32), 0, np.zeros((0, 0)), None)
@@ -170,7 +170,7 @@ class NodeBlocks:
         self._position = position
 
     def _sum_up(self, touched: np.ndarray) -> None:
-        """Sum up the points that are bound, but for those that are touched."""
+        """Update the sums over the points at a bound, except those that are touched."""
         line, status = self.line, self._status
         resting = status != FREE
         resting[touched] = False
@@ -197,7 +197,7 @@ class NodeBlocks:
         return touched, found
 
     def _gather(self, touched: np.ndarray) -> _Members:
-        """Return the free points of the block; what the last block knows is not computed again."""
+        """Return the free points of the block; what the last block has is reused."""
         always = self._status == FREE
         always[touched] = False
         points = np.append(np.flatnonzero(always), touched).astype(np.int32)
@@ -289,15 +289,15 @@ class NodeBlocks:
 
 
 class _System(NamedTuple):
-    """The equations of the members of a block, those that are always free eliminated.
+    """The equations of a block after eliminating the members C that are always free.
 
-    With G = [[G_CC, G_CT], [G_TC, G_TT]] and G_CC = L Lᵀ.
+    T are the other members, G = [[G_CC, G_CT], [G_TC, G_TT]], and G_CC = L Lᵀ.
     """
 
     inverse: np.ndarray  # L⁻¹: products with it are much faster than solving
     shares: np.ndarray  # L⁻¹ G_CT
     rest: np.ndarray  # G_TT - G_TC G_CC⁻¹ G_CT
-    least: np.ndarray  # the least squared pivot of each T
+    least: np.ndarray  # smallest squared pivot accepted for each T
     sign: np.ndarray | None  # L⁻¹ sign_C, if there is a multiplier
     rest_sign: np.ndarray  # sign_T - G_TC G_CC⁻¹ sign_C
 
@@ -325,10 +325,11 @@ class _System(NamedTuple):
     def solve(
         self, lack: np.ndarray, free: np.ndarray, balance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the changes of θ and of the multiplier that make up for what margins lack.
+        """Return the changes of θ and of the multiplier that raise margins by `lack`.
 
-        `balance` is Σ sign_i θ_i, to become zero if there is a multiplier. There is a row for each
-        node; `free` says which T are, 1 or 0. Returns None if a small system is ill-conditioned.
+        `balance` is Σ sign_i θ_i, which must become zero if there is a multiplier. Arrays have one
+        row for each node; `free` is 1 for each T that is free there, otherwise 0. Returns None if a
+        small system is ill-conditioned.
         """
         c = len(self.inverse)
         always = self.inverse @ lack[:, :c].T

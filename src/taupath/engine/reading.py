@@ -37,8 +37,8 @@ RIGHT_SIDE = 1e-13
 # A relative gap that raised targets cause is corrected if it is above this: a tenth of what is
 # promised.
 VISIBLE = 1e-10
-# Nodes of a sweep that are solved for at a time, and events up to which: more nodes make the small
-# systems of a block larger, fewer leave more blocks to factor.
+# Most nodes, and most events, in a block of a sweep: more make the small systems of a block larger,
+# fewer mean more blocks to factor.
 NODES_AT_A_TIME, EVENTS_AT_A_TIME = 96, 192
 # Another solution takes the place of a wrong one if its error is at most this part: a rounding
 # error is no reason.
@@ -103,9 +103,9 @@ class Reader:
     def sweep(
         self, positions: np.ndarray, times: np.ndarray, with_w: bool, with_theta: bool
     ) -> Swept:
-        """Return the solutions at consecutive nodes, after so many events each.
+        """Return the solutions at consecutive nodes, given the number of events before each.
 
-        With few columns nodes are taken one by one, otherwise in blocks.
+        With few columns, nodes are solved for one by one, otherwise in blocks.
         """
         if keeps_basis(self.rows):
             return self._one_by_one(positions, times, with_w, with_theta)
@@ -123,14 +123,14 @@ class Reader:
         return Swept.joined(parts)
 
     def _in_stretches(self, times: np.ndarray) -> bool:
-        """Return whether solutions at one of these t are kept."""
+        """Return whether stored nodes give the solution at one of these t."""
         nodes = self.record.nodes
         return nodes is not None and any(nodes.around(float(t)) is not None for t in times)
 
     def _one_by_one(
         self, positions: np.ndarray, times: np.ndarray, with_w: bool, with_theta: bool
     ) -> Swept:
-        """Return the solutions at consecutive nodes, each by its index sets or from nodes."""
+        """Return the solutions at consecutive nodes, by index sets or from stored nodes."""
         rows, n = self.rows, len(times)
         w, multiplier = np.empty((n, rows.n_cols)), np.empty(n)
         theta = np.empty((n, rows.n_rows)) if with_theta or rows.dual else None

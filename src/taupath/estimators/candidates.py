@@ -10,9 +10,9 @@ from sklearn.preprocessing import StandardScaler
 from taupath.paths.kernels import KERNELS
 from taupath.validation import MOST_CANDIDATE_VALUES, Checked, check_choice, check_positive
 
-# gamma="grid": multiples of "scale". What is best differed by a factor of 64 between data sets.
+# gamma="grid": multiples of "scale". The best one differed by a factor of 64 between data sets.
 GAMMA_GRID, GAMMA_STEP = (0.0625, 0.25, 1.0, 4.0), 4.0
-# Values of C or γ whose ratio is closer to 1 are the same, up to the rounding of steps.
+# Relative difference up to which two values of C or γ are the same, apart from rounding.
 SAME_CANDIDATE = 1e-6
 # Kernels without γ.
 WITHOUT_GAMMA = ("linear", "precomputed")
@@ -24,7 +24,7 @@ class Candidate(NamedTuple):
     """What a model is fitted with."""
 
     kernel: str | Callable[[Any, Any], Any]
-    gamma: float | None  # None for kernels without
+    gamma: float | None  # None for kernels without γ
     C: float
 
     def same(self, other: "Candidate") -> bool:
@@ -34,14 +34,14 @@ class Candidate(NamedTuple):
 
 
 class Standardization(NamedTuple):
-    """What X is standardised by, if it is, and its variance after that."""
+    """The scaler of X, if there is one, and the variance of X after scaling."""
 
     scaler: StandardScaler | None
     variance: float  # of all entries of X
 
     @classmethod
     def of(cls, X: Checked, weight: np.ndarray, standardize: bool) -> "Standardization":
-        """Return that of some samples. Sparse ones are not shifted."""
+        """Return the standardisation of some samples. Sparse ones are not centred."""
         features, centred = X.features, not sparse.issparse(X.features)
         scaler = StandardScaler(with_mean=centred).fit(features, sample_weight=weight)
         scale = scaler.scale_ if standardize else np.ones(X.shape[1])
@@ -51,12 +51,12 @@ class Standardization(NamedTuple):
 
 
 def scaled(scaler: StandardScaler | None, X: Checked) -> Checked:
-    """Return samples as a path is given them."""
+    """Return samples as paths take them: scaled, if there is a scaler."""
     return X if scaler is None else Checked(scaler.transform(X.features))
 
 
 def several(given: Any) -> list[Any]:
-    """Return what may be one value or several as a list."""
+    """Return one value, or several, as a list."""
     alone = isinstance(given, (str, bytes)) or callable(given) or not isinstance(given, Iterable)
     return [given] if alone or getattr(given, "ndim", 1) == 0 else list(given)
 
@@ -100,7 +100,7 @@ def check_gammas(
 def make_grid(
     kernels: list[str | Callable[[Any, Any], Any]], gammas: list[float], Cs: Iterable[float]
 ) -> list[Candidate]:
-    """Return all candidates, kernel after kernel; γ does not multiply kernels without."""
+    """Return all candidates, kernel after kernel; γ is varied only for kernels that have it."""
     return [
         Candidate(kernel, gamma, C)
         for kernel in kernels

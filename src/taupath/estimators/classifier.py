@@ -112,7 +112,7 @@ class QuantileSVC(PathClassifier):
         scikit-learn. For several classes, one row for each of `paths_`.
     costs_in_training_ : bool
         Whether `fit` was given costs. `score` and `make_cost_scorer` then judge the decisions at
-        `tau`, which have the costs in them.
+        `tau`, which already include the costs.
     method_ : str
         "exact" or "approximate".
     n_iter_ : ndarray of int
@@ -203,8 +203,8 @@ class QuantileSVC(PathClassifier):
         cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
             What a false positive and a false negative cost, for all samples or for each: the loss
             of a negative sample is multiplied by its `cost_fp`, that of a positive one by its
-            `cost_fn`, both in units of their mean. Two classes only. They move probabilities and
-            the meaning of τ, see Notes.
+            `cost_fn`, both divided by the mean cost. Two classes only. They change what
+            probabilities and τ mean, see Notes.
 
         Returns
         -------
@@ -213,16 +213,16 @@ class QuantileSVC(PathClassifier):
         Notes
         -----
         With costs, let a(x) be the mean `cost_fn` of positive samples at x, b(x) the mean
-        `cost_fp` of negative ones, and η(x) the probability of the positive class. The crossing of
+        `cost_fp` of negative ones, and η(x) the probability of the positive class. Instead of η(x),
         the path then estimates
 
             P(x) = a(x) η(x) / (a(x) η(x) + b(x) (1 - η(x)))
 
-        in place of η(x). So τ = ½ is the decision with the least expected cost, and costs in
-        `predict` are factors of those in training: ``predict(X, cost_fp=2, cost_fn=1)`` decides as
-        if every false positive cost twice what it cost in training. Do not give `predict` the same
-        costs again: they would count twice. To get η(x) back where a case's costs follow from x,
-        divide them out: η = b P / (b P + a (1 - P)).
+        So decisions at τ = ½ have the lowest expected cost, and costs given to `predict` multiply
+        those in training: ``predict(X, cost_fp=2, cost_fn=1)`` decides as if every false positive
+        cost twice what it cost in training. Do not give `predict` the same costs again: they would
+        count twice. If costs follow from x, they can be divided out again:
+        η = b P / (b P + a (1 - P)).
         """
         X, y = self._check_training(X, y)
         weight = self._with_costs(y, sample_weight, cost_fp, cost_fn)
@@ -231,7 +231,7 @@ class QuantileSVC(PathClassifier):
         return self
 
     def _with_costs(self, y: np.ndarray, sample_weight: Any, cost_fp: Any, cost_fn: Any) -> Any:
-        """Return sample weights times the costs of mistakes; as they are if there are no costs."""
+        """Return sample weights, multiplied by the costs of mistakes if there are any."""
         self.costs_in_training_ = not (cost_fp is None and cost_fn is None)
         if not self.costs_in_training_:
             return sample_weight
@@ -240,8 +240,8 @@ class QuantileSVC(PathClassifier):
         self._find_classes(y, weight)
         if len(self.classes_) > 2:
             raise ValueError(
-                f"cost_fp and cost_fn are for two classes, y has {len(self.classes_)}; give "
-                "sample_weight, and predict a cost_matrix"
+                f"cost_fp and cost_fn are for two classes, y has {len(self.classes_)}; use "
+                "sample_weight here and cost_matrix in predict"
             )
         return weights_of_costs(y == self.pos_label_, weight, cost_fp, cost_fn)
 

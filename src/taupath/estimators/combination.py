@@ -1,4 +1,4 @@
-"""One probability from those of several paths, fitted to samples that the paths were not given."""
+"""Combine the probabilities of several paths into one, fitted to held-out samples."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,10 +9,10 @@ from scipy.special import expit, log_softmax, softmax
 
 from taupath.estimators.costs import weight_below
 
-# Ridge on the distance of weights from equal ones, beside the log-loss summed over samples.
+# Ridge penalty on the distance of weights from equal ones, added to the total log-loss.
 RIDGE = 1.0
-# A path is left out if the others, with weights of their own, have a log-loss that is larger by
-# less than this in total over all samples. Akaike's criterion charges twice this for a weight.
+# Paths are left out as long as the total log-loss of the others, with weights fitted anew, exceeds
+# that of all paths by at most this. Akaike's criterion charges twice this for a weight.
 NOT_MISSED = 0.5
 
 
@@ -33,7 +33,7 @@ class Stack:
 
     weights: np.ndarray  # w, not negative
     intercept: np.ndarray  # b, the first one is 0
-    n_samples: float  # how many samples probabilities were read off, see `shrunk`
+    n_samples: float  # as in `shrunk`
 
     def proba(self, each: np.ndarray) -> np.ndarray:
         """Return probabilities of shape (n, n_classes) from those of shape (n_paths, n, n_classes).
@@ -49,8 +49,8 @@ class Stack:
 def fit_stack(each: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> Stack:
     """Return the stack with the least log-loss, its weights shrunk towards equal ones.
 
-    `each` holds the probabilities of samples that each path was not given, of shape (n_paths, n,
-    n_classes), `truth` the class of each sample, and `weight` how often it counts.
+    `each` holds the probabilities that each path predicts for held-out samples, of shape (n_paths,
+    n, n_classes), `truth` the class of each sample, and `weight` how often it counts.
     """
     n_paths, _, n_classes = each.shape
     n_samples = float(weight.sum())
@@ -78,14 +78,14 @@ def fit_stack(each: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> Stack:
 
 
 class Chosen(NamedTuple):
-    """The paths that are needed, by their places, and how they are combined."""
+    """The indices of the paths that are used, and how they are combined."""
 
     which: np.ndarray
     stack: Stack
 
 
 def choose_stack(each: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> Chosen:
-    """Return a stack of those paths only that improve it."""
+    """Return a stack without the paths that do not improve it."""
 
     def log_loss(stack: Stack, which: np.ndarray) -> float:
         proba = stack.proba(each[which])
@@ -106,11 +106,11 @@ def choose_stack(each: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> Cho
 
 # -- one path for each τ ---------------------------------------------------------------------------
 
-# Log-odds of the τ for which a path is chosen, evenly spaced; between them, and beyond, the nearest
-# one decides.
+# Log-odds of the τ for which a path is chosen, evenly spaced; any other τ uses the path of the
+# nearest one.
 CHOSEN_AT = np.linspace(-4.5, 4.5, 91)
-# Standard deviation of the Gaussian by which costs are averaged over the log-odds of τ. Without
-# it, a handful of samples decide: at τ = 1/51 a miss is worth 50 false alarms.
+# Standard deviation of the Gaussian that smooths costs over the log-odds of τ. Without it, a
+# handful of samples decide: at τ = 1/51 a miss is worth 50 false alarms.
 SMOOTHED_OVER = 0.7
 
 
@@ -133,7 +133,7 @@ class PerTau:
 def choose_per_tau(
     each: np.ndarray, truth: np.ndarray, weight: np.ndarray
 ) -> tuple[np.ndarray, PerTau]:
-    """Return the paths that are needed, and for each τ the one with the least smoothed cost."""
+    """Return the paths that are used, and for each τ the one with the least smoothed cost."""
     taus = expit(CHOSEN_AT)
     positive = truth == 1
     n_positive, n_negative = weight[positive].sum(), weight[~positive].sum()

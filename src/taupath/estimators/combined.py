@@ -1,4 +1,4 @@
-"""A classifier that consists of several: how it predicts, whatever it was chosen by."""
+"""Predictions of a classifier that combines several, however the combination was chosen."""
 
 import copy
 from collections.abc import Sequence
@@ -36,14 +36,14 @@ class CombinedClassifier(QuantileSVC):
         advice = "; try more samples, or costs that are closer to each other"
         return BY_HELD_OUT + advice, BY_HELD_OUT
 
-    # -- several -----------------------------------------------------------------------------------
+    # -- several combined --------------------------------------------------------------------------
 
     @property
     def _by_probability(self) -> bool:
         return bool(self.monotone) or self.combination_ is not None
 
     def _positive_last(self, columns: np.ndarray) -> np.ndarray:
-        """Return what has the classes along its last axis, of two classes the positive one last."""
+        """Return an array with classes along its last axis, of two the positive one last."""
         turned = len(self.classes_) == 2 and self._positive == 0
         return np.asarray(columns[..., ::-1] if turned else columns)
 
@@ -83,20 +83,20 @@ class CombinedClassifier(QuantileSVC):
         checked = super()._check_new(X)
         return checked if checked is X else scaled(self.scaler_, checked)
 
-    def predict_proba_interval(self, X: Any) -> np.ndarray:
+    def crossing_interval(self, X: Any) -> np.ndarray:
         """Return the first and the last τ where a sample's prediction changes.
 
-        As in `QuantileSVC.predict_proba_interval` for ``combine="best"``. Otherwise a prediction
-        changes once, and both are the same.
+        As in `QuantileSVC.crossing_interval` for ``combine="best"``. Otherwise a prediction changes
+        once, and both are the same.
         """
         check_is_fitted(self)
         if self.combination_ is None:
-            return super().predict_proba_interval(X)
-        self._check_two_classes("predict_proba_interval of a combined model")
+            return super().crossing_interval(X)
+        self._check_two_classes("crossing_interval of a combined model")
         where = self._positive_up_to(self._check_new(X))
         return np.column_stack((where, where))
 
-    # -- one ---------------------------------------------------------------------------------------
+    # -- a single one ------------------------------------------------------------------------------
 
     @property
     def best_estimator_(self) -> Pipeline | QuantileSVC:
@@ -129,8 +129,8 @@ class CombinedClassifier(QuantileSVC):
             return super().at(tau)
         if self.kernel_ != "linear":
             raise ValueError(
-                "at(tau) is for features that are not standardised, or for the linear kernel; use "
-                "best_estimator_[-1].at(tau) after scaler_.transform"
+                "at(tau) standardises X for the linear kernel only; use "
+                "best_estimator_[-1].at(tau) on scaler_.transform(X)"
             )
         found = super().at(tau)
         if hasattr(self.scaler_, "mean_") and self.scaler_.with_mean:

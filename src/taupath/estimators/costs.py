@@ -90,11 +90,11 @@ def costs_to_tau(cost_fp: Any, cost_fn: Any, n_samples: int) -> np.ndarray:
 def weights_of_costs(
     positive: np.ndarray, weight: np.ndarray, cost_fp: Any, cost_fn: Any
 ) -> np.ndarray:
-    """Return weights of samples times the cost of each one's mistake, in units of the mean cost.
+    """Return sample weights times the cost of a mistake about each, divided by the mean cost.
 
-    The mistake about a positive sample is a false negative, that about another one a false
-    positive. Dividing by the mean keeps the meaning of C: neither the unit of the costs nor equal
-    costs change anything.
+    The mistake about a positive sample is a false negative, that about a negative one a false
+    positive. Dividing by the mean keeps the meaning of C: the unit of the costs does not matter,
+    and equal costs change nothing.
     """
     fp, fn = check_costs(cost_fp, cost_fn, len(positive))
     cost = np.where(positive, fn, fp)

@@ -49,7 +49,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
     costs_in_training_: bool = False
     _members: list[np.ndarray | None]  # training samples of each path; None for all
     _constant: ConstantDecisions  # of `path_`
-    # why it may decide the same for everybody, for a warning and for an explanation
+    # reasons for a constant decision, for the warning and for an explanation
     _why_constant = (
         ", including those it was trained on: at these costs it does not tell cases apart; try a "
         "larger C, or costs that are closer to each other",
@@ -79,7 +79,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
 
     @property
     def _by_probability(self) -> bool:
-        """Whether a sample is positive where its probability is at least τ."""
+        """Whether a sample is decided positive if its probability is at least τ."""
         return bool(self.monotone)
 
     def _columns(self, X: Any, members: np.ndarray | None) -> Any:
@@ -110,7 +110,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
             Several τ, for all samples: one column each. Two classes only.
         cost_fp, cost_fn : float or array-like of shape (n_samples,), optional
             What a false positive (a false alarm) and a false negative (a miss) cost; positive is
-            `pos_label_`. Two classes only. If `fit` was given costs, these are factors of them.
+            `pos_label_`. Two classes only. If `fit` was given costs, these multiply them.
         cost_matrix : array-like of shape (n_classes, n_classes), optional
             [i, j] is what predicting ``classes_[j]`` costs where ``classes_[i]`` is true: the
             class with the least expected cost is predicted. Shape (n_samples, n_classes,
@@ -160,7 +160,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
     def _predict_for_costs(self, X: Any, cost_fp: Any, cost_fn: Any) -> np.ndarray:
         """Return decisions to be judged by these costs, without a `ConstantDecisionWarning`.
 
-        They are those of `predict` at these costs; if `fit` was given costs, those of `predict`.
+        They are those of `predict` at these costs or, if `fit` was given costs, without any.
         """
         X = self._check_new(X)
         taus = self._tau_of_costs(cost_fp, cost_fn, X.shape[0])
@@ -293,9 +293,9 @@ class PathClassifier(CostScoreMixin, PathEstimator):
             return np.asarray(np.log(self.predict_proba(X)))
 
     def predict_proba_interval(self, X: Any) -> np.ndarray:
-        """Return `crossing_interval`: no confidence interval, and nearly always far too narrow.
+        """Return `crossing_interval`: not a confidence interval, and nearly always too narrow.
 
-        For intervals that hold the true probability with a stated coverage, use
+        For intervals that contain the true probability with a stated coverage, use
         `ProbabilityIntervals`.
         """
         return self.crossing_interval(X)
@@ -304,7 +304,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         """Return the first and the last τ where a sample's prediction changes.
 
         Where boundaries of different τ do not cross at this sample, both are the probability of
-        the positive class; their distance says how much boundaries do cross, and nothing about
+        the positive class. Their distance shows how much boundaries cross; it says nothing about
         how far the probability is from the truth.
 
         Parameters
@@ -402,7 +402,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         return self._explain(X, tau, cost_fp, cost_fn, self._parts_of(names))
 
     def _parts_of(self, names: list[str]) -> PartsOf:
-        """Return what makes parts of features with these names."""
+        """Return a function that makes a part of each feature."""
         return parts_of_features(names)
 
     def _explain(

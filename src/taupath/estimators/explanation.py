@@ -13,9 +13,9 @@ from taupath.validation import Checked
 MOST_SHOWN = 10
 # Characters of a name, a label or a cell that the text shows before it cuts.
 LONGEST_CELL = 40
-# How a constant decision is known of, at the end of a sentence.
+# Why a decision is called constant: the end of a sentence.
 BY_TRAINING = " that it was trained on: it does not tell cases apart"
-BY_HELD_OUT = ": those that were held out in training were decided no better than that"
+BY_HELD_OUT = ": for those held out in training, telling them apart did not pay"
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ class Explanation:
         Those that add anything, the largest first. None unless the sign of one linear function
         decides, that is, with another kernel or with ``monotone=True``.
     why_constant : str
-        How it is known that the decision is `constant`: by training samples, or by held-out ones
-        that were decided no better. The end of a sentence.
+        Why the decision is called `constant`: it is for all training samples, or telling held-out
+        ones apart did not pay. The end of a sentence.
     """
 
     positive: Any
@@ -203,7 +203,7 @@ PartsOf = Callable[[int, np.ndarray, np.ndarray, np.ndarray], Sequence[Part]]
 
 
 def parts_of_features(names: Sequence[str], scaler: Any = None) -> PartsOf:
-    """Return a function that makes a part of each feature, in units before a `StandardScaler`."""
+    """Return a function that makes a part of each feature, in units before scaling."""
     n = len(names)
     scale = np.ones(n) if scaler is None else scaler.scale_
     mean = scaler.mean_ if scaler is not None and scaler.with_mean else np.zeros(n)

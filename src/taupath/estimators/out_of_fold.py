@@ -1,4 +1,4 @@
-"""Candidates judged by samples that their models were not given."""
+"""Candidates judged on held-out samples."""
 
 import inspect
 import math
@@ -16,7 +16,7 @@ from taupath.validation import Checked, check_integer, shown
 
 
 class Data(NamedTuple):
-    """Samples as models are given them."""
+    """Samples as models take them."""
 
     X: Checked
     y: np.ndarray
@@ -39,7 +39,7 @@ class HeldOut(NamedTuple):
 
 
 class Score:
-    """A scorer that is given the weights if there are any and it takes them."""
+    """A scorer that gets the sample weights if there are any and it takes them."""
 
     def __init__(self, scoring: Any, model: QuantileSVC, weighted: bool) -> None:
         if not callable(scoring) and not (
@@ -71,7 +71,7 @@ def check_folds(cv: Any, X: Checked, y: np.ndarray, weight: np.ndarray) -> list[
             rare = shown(classes.tolist()[counts.argmin()])
             raise ValueError(
                 f"class {rare} has fewer samples, {counts.min()}, than there are folds, "
-                f"{shown(cv)}: give cv a smaller number, or more samples of this class"
+                f"{shown(cv)}: use fewer folds, or more samples of this class"
             )
     try:
         drawn = check_cv(cv, y, classifier=True).split(X.features, y)

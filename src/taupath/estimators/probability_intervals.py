@@ -33,15 +33,15 @@ QUANTILES = np.array(
         *(1.6017, 1.8585, 2.2401, 2.9290, 3.8764),
     ]
 )
-# Values that a probability is tried at, evenly on the scale of log-odds: finer than any interval
-# of as many samples as a path can be walked for. Ends lie between two by interpolation.
+# Values of a probability that are tested, evenly spaced in log-odds: finer than any interval from
+# as many samples as a path can be walked for. Ends of intervals are interpolated between them.
 TRIED = np.concatenate(([0.0], 1.0 / (1.0 + np.exp(-np.linspace(-12.0, 12.0, 1001))), [1.0]))
 # Most predicted probabilities at which the test is inverted; intervals in between are interpolated.
 MOST_TESTED = 400
-# How many standard deviations of a normal distribution count of the spread between models, as a
-# share of those for the coverage; 1 would add two errors as if they always met. On simulated truths
-# 0.6 covers at least what is stated, and up to 6 points more. With 0.45, intervals of 90 % cover 82
-# to 85 % where 300 to 1000 samples have 20 features.
+# Share of the spread between models, times the normal quantile of the coverage, that intervals are
+# widened by; 1 would add both errors as if they always had the same sign. On simulated truths 0.6
+# covers what is stated, within a point, or more (docs/probabilities.md). With 0.45, 90 % intervals
+# cover 82 to 85 % with 300 to 1000 samples of 20 features.
 SHARE_OF_SPREAD = 0.6
 
 
@@ -50,8 +50,8 @@ class ProbabilityIntervals:
 
     `fit` takes predicted probabilities of samples that the model was not trained on, and whether
     each is positive. `interval` then returns for each new prediction s the values of P(Y = 1 | s)
-    that fit these samples. For a held-out set the coverage is that stated, if the share of
-    positives grows with s and samples are many. Out-of-fold predictions come from other models than
+    that fit these samples. With a held-out set the coverage is as stated, if the share of positives
+    increases with s and there are many samples. Out-of-fold predictions come from other models than
     the one that predicts; give `spread` to account for that.
 
     Examples
@@ -71,7 +71,7 @@ class ProbabilityIntervals:
     """
 
     def fit(self, proba: Any, positive: Any, sample_weight: Any = None) -> Self:
-        """Keep what was predicted for held-out samples, and what they are.
+        """Store the predictions for held-out samples, and whether these are positive.
 
         Parameters
         ----------
@@ -102,14 +102,14 @@ class ProbabilityIntervals:
         return self
 
     def interval(self, proba: Any, coverage: float = 0.9, spread: Any = None) -> np.ndarray:
-        """Return for each predicted probability the interval of those that fit.
+        """Return an interval for each predicted probability.
 
         Parameters
         ----------
         proba : array-like of shape (n_samples,)
             Predicted probabilities of the positive class.
         coverage : float, default=0.9
-            Share of the intervals that hold the true probability, at most 0.99.
+            Share of the intervals that contain the true probability, at most 0.99.
         spread : array-like of shape (n_samples,), optional
             Standard deviation of each prediction, as `spread_of_folds` returns. Intervals are
             then wider, and meant for P(Y = 1 | x) rather than for P(Y = 1 | s).
@@ -169,7 +169,7 @@ class ProbabilityIntervals:
 def spread_of_folds(proba: Any) -> np.ndarray:
     """Return the standard deviation of predictions, from those of the models of k folds.
 
-    Each model was trained without one of k folds; this is the jackknife with groups.
+    Each model was trained without one of the k folds; this is the delete-a-group jackknife.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def _cut_off(positive: np.ndarray, negative: np.ndarray) -> np.ndarray:
 
 
 def _accepted_values(statistic: np.ndarray, most: float) -> tuple[float, float]:
-    """Return the ends of the values whose statistic is at most `most`, between two of `TRIED`."""
+    """Return the ends of the values whose statistic is at most `most`, interpolated."""
     accepted = np.flatnonzero(statistic <= most)
     ends = []
     for inside, step in ((accepted[0], -1), (accepted[-1], 1)):

@@ -48,7 +48,7 @@ LEAST_C, LARGEST_C = 0.3, 30.0
 # each of them lowers the loss by this part, and by so many standard errors: with one or less, a
 # single outlier among the held-out samples can lead it far away.
 STEPS_BEYOND, WORTH_A_STEP, ERRORS_BEYOND = 4, 0.005, 2.0
-# What to use in place of the search if there is a kernel matrix only.
+# What to use instead of the search with a kernel matrix.
 WITH_A_MATRIX = "use QuantileSVR with GridSearchCV"
 # Parameters that the model of each candidate takes unchanged.
 SHARED = ("degree", "coef0", "intercept", "quantile", "cache_size", "tol")

@@ -33,8 +33,8 @@ def make_cost_scorer(
         larger label.
     savings : bool, default=False
         True: return 1 - cost / cost of the best constant decision. It is 1 without mistakes, 0 if
-        the decisions cost as much as deciding the same for all samples, whichever is cheaper, and
-        negative if they cost more.
+        the decisions cost as much as the cheaper of the two constant decisions, and negative if
+        they cost more.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def make_cost_scorer(
     -----
     The decisions for these costs are scored. A `QuantileSVC`, also as the last step of a pipeline,
     decides as its `predict` with `cost_fp` and `cost_fn`, or, if its `fit` was given costs, as its
-    `predict` without. Another classifier of two classes decides
+    `predict` without costs. Another classifier of two classes decides
     for the positive one where its probability is at least cost_fp / (cost_fp + cost_fn), so that
     the two can be compared; one without `predict_proba` decides as its `predict`. No
     `ConstantDecisionWarning` is given: a search tries many models, some of them constant.

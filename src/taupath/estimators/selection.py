@@ -42,7 +42,7 @@ LINEAR_CS, OTHER_CS = (0.01, 0.1, 1.0), (1.0, 10.0)
 GAMMA_MULTIPLES = (1.0, 4.0)
 # kernel="auto" leaves the RBF kernel out from this many samples on: its paths take minutes each.
 MOST_FOR_RBF = 4000
-# What to do if there is a kernel matrix only.
+# What to do if a kernel matrix is among several kernels.
 MATRIX_ALONE = "give kernel='precomputed' alone, not in a list"
 # Parameters that the model of each candidate takes unchanged.
 OF_EACH_MODEL = (
@@ -54,10 +54,10 @@ OF_EACH_MODEL = (
 class QuantileSVCCV(CombinedClassifier):
     """The classifier to start with: `QuantileSVC` with kernel, C and γ left to cross-validation.
 
-    Features are standardised. Each candidate, a kernel with its γ and a C, is fitted without each
-    fold, and gives probabilities of the fold's samples. By default these are stacked: the
+    Features are standardised. Each candidate, a kernel with its γ and a C, is fitted with one fold
+    held out at a time, and predicts probabilities for that fold. By default these are stacked: the
     probability is the logistic function of a weighted sum of the candidates' logits, with weights
-    that have the least log-loss of held-out samples. The candidates that are needed are fitted to
+    that minimise the log-loss of held-out samples. The candidates that are used are then fitted to
     all samples.
 
     Parameters
@@ -123,9 +123,9 @@ class QuantileSVCCV(CombinedClassifier):
     combination_ : Stack, PerTau or None
         How their probabilities are combined, with ``weights`` and ``intercept``.
     constant_below_, constant_above_ : float
-        At τ outside these, decisions about held-out samples were no better than the same decision
-        for all. There, all are decided to be positive, or all to be negative. Two classes; 0 and 1
-        for ``combine="best"``, which is not checked.
+        At τ outside of this range, decisions about held-out samples were no better than one
+        decision for all: `predict` decides positive for all below it, negative for all above. Two
+        classes only; 0 and 1 for ``combine="best"``, which is not checked.
     best_estimator_ : Pipeline or QuantileSVC
         For ``combine="best"``: the same model as a pipeline of `StandardScaler` and `QuantileSVC`;
         with ``standardize=False`` the latter alone.
@@ -203,7 +203,7 @@ class QuantileSVCCV(CombinedClassifier):
         cost_fp: Any = None,
         cost_fn: Any = None,
     ) -> "QuantileSVCCV":
-        """Judge all candidates by cross-validation, and fit what is needed to all samples.
+        """Judge all candidates by cross-validation, and fit those that are used to all samples.
 
         Parameters
         ----------
@@ -268,8 +268,8 @@ class QuantileSVCCV(CombinedClassifier):
             return
         if check_range(self.tau_range) != UNIT_INTERVAL:
             raise ValueError(
-                f"tau_range={shown(self.tau_range)} is for combine='best': to combine "
-                "probabilities takes every τ"
+                f"tau_range={shown(self.tau_range)} is for combine='best': combining "
+                "probabilities needs every τ"
             )
         if self.scoring is not None:
             raise ValueError(
@@ -278,7 +278,7 @@ class QuantileSVCCV(CombinedClassifier):
             )
 
     def _candidates(self, X: Checked, weight: np.ndarray) -> tuple[list[Candidate], list[str]]:
-        """Return what to try, and what not; `scaler_` is set on the way."""
+        """Return the candidates, and what is left out and why; set `scaler_`."""
         matrix = isinstance(self.kernel, str) and self.kernel == "precomputed"
         auto = isinstance(self.kernel, str) and self.kernel == "auto"
         standard = Standardization.of(X, weight, bool(self.standardize) and not matrix)
@@ -291,7 +291,7 @@ class QuantileSVCCV(CombinedClassifier):
             why = "method='approximate' is for the linear kernel"
             if X.shape[0] >= MOST_FOR_RBF:
                 why = f"its paths of {X.shape[0]} samples would take minutes each"
-            left_out = [f"The RBF kernel is left out: {why}; kernel='rbf' asks for it"]
+            left_out = [f"The RBF kernel is left out: {why}; set kernel='rbf' to use it"]
         elif matrix:
             kernels = ["precomputed"]
         elif not auto:
@@ -320,7 +320,7 @@ class QuantileSVCCV(CombinedClassifier):
         by_candidate: Sequence[Sequence[HeldOut]],
         weight_of_folds: np.ndarray,
     ) -> int:
-        """Set what is known about each candidate, and return the best."""
+        """Store how each candidate did, and return the best one's index."""
         self.brier_ = np.array([[fold.brier for fold in own] for own in by_candidate])
         losses = self.brier_
         for name in ("scores_", "probabilities_"):
@@ -344,7 +344,7 @@ class QuantileSVCCV(CombinedClassifier):
         return best
 
     def _combine(self, by_candidate: Sequence[Sequence[HeldOut]], best: int) -> list[int]:
-        """Find the combination, and return the candidates that it needs."""
+        """Fit the combination, and return the indices of the candidates it uses."""
         self.combination_, self.constant_below_, self.constant_above_ = None, *UNIT_INTERVAL
         self._held_out_tau: np.ndarray | None = None
         two = len(self.classes_) == 2
@@ -375,7 +375,7 @@ class QuantileSVCCV(CombinedClassifier):
         return [int(place) for place in used]
 
     def _fit_all(self, models: list[QuantileSVC], data: Data, progress: Any) -> None:
-        """Fit the models of the candidates that are needed to all samples."""
+        """Fit the models of the candidates that are used to all samples."""
         jobs = [{"model": model, "data": data} for model in models]
         if len(jobs) == 1:
             models[0].set_params(n_jobs=self.n_jobs)

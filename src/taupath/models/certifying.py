@@ -37,7 +37,7 @@ def certificate_of(
 ) -> Certificate:
     """Return the certificate of the worst path.
 
-    X, y and the costs of mistakes, if `fit` was given any, are needed for paths without data.
+    For paths without data, give X, y and the costs in training, if there were any.
     """
     if X is not None and not estimator._all_paths()[0].has_data:
         X = _as_paths_take_it(estimator, X)

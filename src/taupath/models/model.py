@@ -59,7 +59,7 @@ class Model:
     held_out : HeldOut or None
         Results on rows that were held out of training, if that was asked for.
     operating_point : OperatingPoint or None
-        What ``taupath operate --save`` has stored: a τ for `predict`, and what is promised of it.
+        Stored by ``taupath operate --save``: a τ for `predict`, and what is promised there.
     classes_ : ndarray of shape (n_classes,)
         The labels of a classifier as the file had them, sorted.
     pos_label_ : label

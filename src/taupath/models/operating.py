@@ -159,7 +159,7 @@ def _labels(estimator: Any, y: Any, n_rows: int) -> np.ndarray:
 
 
 def _search_of(model: Any) -> Any:
-    """Return the `QuantileSVCCV` that has held samples out, also in pipelines, None if none has."""
+    """Return the `QuantileSVCCV` with held-out samples, also in pipelines, or None."""
     last = model.estimator if isinstance(model, Model) else model
     while not isinstance(last, QuantileSVCCV):
         if isinstance(last, Pipeline):

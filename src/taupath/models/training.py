@@ -39,7 +39,7 @@ def train(
     """Return a model of the table, and the certificate of its paths.
 
     The preparation was learned from the same table. `options` are parameters of `QuantileSVC` or
-    `QuantileSVR`; with `cv`, the number of folds, of `QuantileSVCCV`, or of what C is chosen for.
+    `QuantileSVR`; with `cv`, the number of folds, those of `QuantileSVCCV` for classifiers.
     `costs` are ``cost_fp`` and ``cost_fn`` of `QuantileSVC.fit`: numbers, or names of columns. The
     result is checked at `points` values of τ.
     """
@@ -113,7 +113,7 @@ def _combined(
     costs: Mapping[str, Any],
     progress: Any,
 ) -> tuple[QuantileSVC, dict[str, Any], float]:
-    """Return what cross-validation makes of all candidates, their losses, and the seconds."""
+    """Return the classifier found by cross-validation, all losses, and the seconds it took."""
     begun = time.perf_counter()
     if "tau_range" in options:
         options = {"combine": "best", **options}

@@ -83,7 +83,7 @@ def provenance(record: dict[str, Any]) -> dict[str, str]:
 
 
 def costs_in_words(record: dict[str, Any]) -> str:
-    """Return the costs that a model was trained with, nothing if there are none."""
+    """Return the costs that a model was trained with; empty if there are none."""
     costs = record.get("costs") or {}
     return ", ".join(
         f"{name} = {cost if isinstance(cost, str) else format(cost, 'g')}"

@@ -24,8 +24,8 @@ from taupath.paths.blocks import slices
 # demand.
 KEPT = 512e6
 MOST_BLOCKS = 2048
-# Functions of at least so many coefficients are evaluated for all samples at once: a single one of
-# them takes longer to fetch than to multiply.
+# Functions with at least so many coefficients are evaluated for all samples at once: for a single
+# sample, fetching them takes longer than multiplying.
 WIDE_FUNCTION = 128
 # All sign changes are looked for between every STEP-th kept node: a longer interval is skipped less
 # often, a shorter one costs more products.
@@ -213,9 +213,9 @@ class Tracks:
     def _coarse(
         self, features: Any, norm: np.ndarray, level: "np.ndarray | float"
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return every STEP-th kept node, f_τ(x) - level there, and where its sign stays between.
+        """Return every STEP-th kept node, f_τ(x) - level there, and where its sign is constant.
 
-        The last one has a column for each step from one of these nodes to the next.
+        The last has a column for each step from one of these nodes to the next.
         """
         some = np.unique(np.append(np.arange(0, len(self.edges), STEP), len(self.edges) - 1))
         nodes = self.edges[some]
@@ -290,7 +290,7 @@ def _add_up(
     first: np.ndarray,
     last: np.ndarray,
 ) -> None:
-    """Add what is known of steps in which no sign changes to length, first and last."""
+    """Update length, first and last for the steps in which no sign changes."""
     negative = quiet & (values[:, :-1] < 0.0)
     positive = quiet & (values[:, :-1] >= 0.0)
     length += positive @ np.diff(taus)

@@ -14,7 +14,7 @@ from taupath.storage.labels import pack_labels, unpack_classes, unpack_labels, u
 from taupath.storage.paths import pack_path, unpack_path
 from taupath.validation import check_choice, check_range
 
-# Parameters of how to fit, which do not change what is fitted.
+# Parameters that do not change the fitted model.
 NOT_STORED = ("n_jobs", "verbose")
 
 
@@ -63,7 +63,7 @@ def unpack_classifier(
     estimator.classes_ = classes
     costs = found.get("costs_in_training")
     if type(costs) is not bool:
-        raise ModelFileError("costs were neither part of the training nor not")
+        raise ModelFileError("costs_in_training is neither true nor false")
     estimator.costs_in_training_ = costs
     if k == 2:
         estimator.pos_label_ = unpack_positive(found, classes)
@@ -109,7 +109,7 @@ def pack_parameters(given: dict[str, Any]) -> dict[str, Any]:
                 f"{name} is a Python function, which a model file cannot hold; pickle it instead"
             )
         elif name == "conformal" and not isinstance(value, int):
-            parameters[name] = None  # folds of the user's own: what came of them is stored
+            parameters[name] = None  # the user's own folds: only their result is stored
         elif value is not None and not isinstance(value, (bool, int, float, str, list)):
             raise ValueError(f"{name}={value!r} cannot be stored in a model file")
     return parameters

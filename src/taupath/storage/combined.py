@@ -1,4 +1,4 @@
-"""Combined classifiers: those that they consist of, and how their probabilities are combined."""
+"""Combined classifiers: their parts, and how the probabilities of these are combined."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ from taupath.validation import (
     check_within,
 )
 
-# Bound on weights and intercepts of a stack: far beyond what samples can lead to, and small enough
+# Bound on weights and intercepts of a stack: far beyond what is ever fitted, and small enough
 # that their products with logarithms stay finite.
 LARGEST_WEIGHT = 1e6
 
@@ -36,7 +36,7 @@ def pack_combined(
 ) -> dict[str, Any]:
     """Return the description of a combined classifier; its arrays are added to `arrays`.
 
-    What it was chosen from, and how well each candidate did, is not stored.
+    Which candidates were tried, and how well each did, is not stored.
     """
     combination, scaler = estimator.combination_, estimator.scaler_
     assert combination is not None  # otherwise its `best_estimator_` is stored
@@ -61,12 +61,12 @@ def pack_combined(
 def unpack_combined(found: dict[str, Any], arrays: StoredArrays) -> CombinedClassifier:
     """Return the combined classifier of a description.
 
-    Its candidates are those that it consists of.
+    Only the candidates that it uses are known.
     """
     combine = check_choice(found.get("combine"), "combine", COMBINE)
     described = found.get("each")
     if not isinstance(described, list) or not 0 < len(described) <= MOST_CANDIDATE_VALUES:
-        raise ModelFileError("a combined classifier must consist of some classifiers")
+        raise ModelFileError("a combined classifier has no parts, or too many")
     models = [unpack_classifier(each, arrays, found.get("n_features")) for each in described]
     first = models[0]
     for model in models:
@@ -74,7 +74,7 @@ def unpack_combined(found: dict[str, Any], arrays: StoredArrays) -> CombinedClas
         if not same or getattr(model, "pos_label_", None) != getattr(first, "pos_label_", None):
             raise ModelFileError("the classifiers of a combined one have different labels")
         if model.costs_in_training_ != first.costs_in_training_:
-            raise ModelFileError("some classifiers of a combined one had costs in training")
+            raise ModelFileError("only some classifiers of a combined one were trained with costs")
         if {path.tau_range for path in model.paths_} != {UNIT_INTERVAL}:
             raise ModelFileError("the classifiers of a combined one do not cover all τ")
     estimator = QuantileSVCCV(
@@ -114,12 +114,12 @@ def _unpack_combination(
             raise ModelFileError("the weights of a stack are out of range")
         return Stack(weights, intercept, n_samples)
     if estimator.combine != "per_tau" or n_classes != 2:
-        raise ModelFileError("a single classifier, or several classes, cannot be combined this way")
+        raise ModelFileError("combine is neither stack nor, for two classes, per_tau")
     edges = arrays.take(found.get("edges"), np.float64)
     which = arrays.take(found.get("which"), np.int64, len(edges) - 1)
     right = len(which) > 0 and (edges[0], edges[-1]) == UNIT_INTERVAL and grows(edges)
     if not right or which.min() < 0 or which.max() >= n_paths:
-        raise ModelFileError("the classifier of each τ is not known")
+        raise ModelFileError("the pieces of τ of a combined classifier are not valid")
     return PerTau(which, edges, n_samples)
 
 
@@ -133,6 +133,6 @@ def _unpack_scaler(found: Any, arrays: StoredArrays, n_features: Any) -> Standar
         scaler.mean_ = arrays.take(found["mean"], np.float64, n_features)
     right = np.isfinite(scaler.mean_) & np.isfinite(scaler.scale_) & (scaler.scale_ > 0.0)
     if not right.all():
-        raise ModelFileError("features cannot be standardised by what it says")
+        raise ModelFileError("the means or scales of the features are out of range")
     scaler.var_, scaler.n_features_in_ = scaler.scale_**2, n_features
     return scaler

@@ -148,7 +148,7 @@ def _unpack_calibration(found: Any, arrays: StoredArrays) -> Calibration | None:
     return Calibration(level, step, share, n_effective)
 
 
-# By the name in the description. The first one that fits decides.
+# By the name in the description. When writing, the first class that matches is used.
 ESTIMATORS = {
     "QuantileSVCCV": Kind(CombinedClassifier, pack_combined, unpack_combined),
     "QuantileSVC": Kind(QuantileSVC, pack_classifier, unpack_classifier),

@@ -83,7 +83,7 @@ def _unpack_trained(found: Any) -> dict[str, Any]:
             raise ModelFileError(f"{name!r} in the record of the training is of another type")
     for name, cost in found.get("costs", {}).items():
         if name not in ("cost_fp", "cost_fn") or type(cost) not in (float, int, str):
-            raise ModelFileError("the costs in the record of the training are no costs")
+            raise ModelFileError("the costs in the record of the training are not valid")
     if not found.get("certificate"):
         return found
     stored = dict(found["certificate"])

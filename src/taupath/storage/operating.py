@@ -1,4 +1,4 @@
-"""Operating points: a τ, what was promised of it, and what was seen on held-out rows."""
+"""Operating points: a τ, what is promised there, and the counts on held-out rows."""
 
 import math
 from dataclasses import asdict
@@ -24,13 +24,13 @@ def unpack_operating_point(found: Any, estimator: Any) -> OperatingPoint | None:
         return None
     if not isinstance(found, dict) or len(getattr(estimator, "classes_", ())) != 2:
         raise ModelFileError("only a classifier of two classes has an operating point")
-    begin, end = estimator.path_.tau_range
+    begin, end = estimator._walked
     tau, low = (check_real(found[name], name) for name in ("tau", "tau_low"))
     if not begin <= low <= tau <= end:
         raise ModelFileError(f"an operating point lies outside of the path: τ = {tau!r}")
     delta, bound = check_real(found["delta"], "delta"), found["cost_bound"]
     if not 0.0 < delta < 1.0 or type(found["guaranteed"]) is not bool:
-        raise ModelFileError("the promise of an operating point has no confidence")
+        raise ModelFileError("the confidence of an operating point is not valid")
     if bound is not None and not 0.0 <= check_real(bound, "cost_bound") < math.inf:
         raise ModelFileError(f"costs cannot be bounded by {bound!r:.60}")
     return OperatingPoint(
@@ -50,5 +50,5 @@ def _counts(found: dict[str, Any]) -> dict[str, int]:
         type(counts.get(name)) is int and counts[name] >= 0 for name in COUNTS
     )
     if not whole or len(counts) != len(COUNTS):
-        raise ModelFileError("the rows of an operating point were not counted")
+        raise ModelFileError("the counts of an operating point are not valid")
     return {name: counts[name] for name in COUNTS}
