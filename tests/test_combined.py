@@ -421,3 +421,46 @@ def test_on_real_data_it_beats_its_best_candidate():
         for model in (stack, best)
     ]
     assert losses[0] < losses[1]
+
+
+# -- weights and folds -----------------------------------------------------------------------------
+
+
+def test_the_unit_of_weights_does_not_matter():
+    own = tp.QuantileSVCCV([1.0], kernel="linear", cv=3)
+    ones, small = (clone(own).fit(X, Y, np.full(len(Y), each)) for each in (1.0, 1.0 / len(Y)))
+    # C times the weights is what the paths have in common
+    same = clone(own).set_params(Cs=[float(len(Y))]).fit(X, Y, np.full(len(Y), 1.0 / len(Y)))
+    assert_allclose(same.predict_proba(X_NEW), ones.predict_proba(X_NEW), atol=1e-6)
+    assert (same.constant_below_, same.constant_above_) == (
+        ones.constant_below_,
+        ones.constant_above_,
+    )
+    assert small.combination_.n_samples == pytest.approx(ones.combination_.n_samples)
+
+
+def test_samples_of_weight_zero_are_absent_from_folds():
+    weight = np.ones(len(Y))
+    weight[np.flatnonzero(Y == "yes")[8:]] = 0.0
+    present = weight > 0.0
+    own = tp.QuantileSVCCV([1.0], kernel="linear", cv=4, standardize=False)
+    weighted, without = clone(own).fit(X, Y, weight), clone(own).fit(X[present], Y[present])
+    assert_allclose(weighted.brier_, without.brier_, atol=1e-9)
+    assert_allclose(weighted.predict_proba(X_NEW), without.predict_proba(X_NEW), atol=1e-6)
+
+
+def test_a_fold_without_weight_is_refused():
+    folds = [(np.arange(50, 150), np.arange(50)), (np.arange(100), np.arange(100, 150))]
+    weight = np.where(np.arange(150) < 50, 0.0, 1.0)
+    with pytest.raises(ValueError, match="cv holds out a fold whose samples all have weight 0"):
+        tp.QuantileSVCCV([1.0], kernel="linear", cv=folds).fit(X, Y, weight)
+
+
+def test_the_crossing_interval_of_several_paths_is_where_the_decision_changes():
+    model = fitted()
+    assert len(model.estimators_) > 1
+    first, last = model.crossing_interval(X_NEW).T
+    assert_array_equal(first, last)
+    inside = np.clip(first, 1e-6, 1.0 - 1e-6)
+    assert (model.predict(X_NEW, tau=inside - 1e-6) == "yes").all()
+    assert (model.predict(X_NEW, tau=inside + 1e-6) == "no").all()

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from scipy.stats import binom
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -297,6 +297,40 @@ def test_a_file_keeps_its_operating_point_and_predict_decides_there(
     assert run("operate", file, test, "--min-recall", "0.8", "--save") == 0
     assert capsys.readouterr().out.rstrip().endswith("--operating-point")
     assert tp.load(file).operating_point.promise != point.promise
+
+
+def test_combined_models_keep_their_operating_points(folder, tmp_path, capsys):
+    file, test = tmp_path / "model.tau", folder / "test.csv"
+    how = ("--positive", "malignant", "--points", "5", "--cv", 3)
+    assert run("fit", folder / "train.csv", "-o", file, *how) == 0
+    assert run("operate", file, test, "--max-fpr", "0.1", "--save") == 0
+    model = tp.load(file)
+    assert run("predict", file, test, "--operating-point", "-o", tmp_path / "out.csv") == 0
+    decided = np.loadtxt(tmp_path / "out.csv", skiprows=1, dtype=str)
+    assert_array_equal(decided, model.predict(str(test), tau=model.operating_point.tau))
+
+
+def test_a_smaller_model_has_no_operating_point_of_another(folder, tmp_path, capsys):
+    file, small = tmp_path / "model.tau", tmp_path / "small.tau"
+    how = ("--positive", "malignant", "--points", "5")
+    assert run("fit", folder / "train.csv", "-o", file, *how) == 0
+    for said in (False, True):
+        capsys.readouterr()
+        assert run("simplify", file, "-o", small, "--tol", "0.01") == 0
+        assert ("the operating point is left out" in capsys.readouterr().out) == said
+        assert tp.load(small).operating_point is None
+        assert run("operate", file, folder / "test.csv", "--max-fpr", "0.1", "--save") == 0
+
+
+def test_rows_that_were_held_out_several_times_promise_nothing(cancer):
+    X, y = cancer[0][:, :3], cancer[1]
+    folds = list(StratifiedKFold(3).split(X, y))
+    once, twice = (
+        tp.QuantileSVCCV([1.0], kernel="linear", cv=cv).fit(X, y) for cv in (folds, folds * 2)
+    )
+    assert not once.operate(max_fpr=0.1).guaranteed
+    with pytest.raises(ValueError, match="cv held out some rows several times"):
+        twice.operate(max_fpr=0.1)
 
 
 def refusal_of(capsys, *arguments):

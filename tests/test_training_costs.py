@@ -241,8 +241,9 @@ def test_the_command_trains_with_a_column_of_costs(payments, tmp_path, capsys, m
     # decisions at τ = ½ have the costs in them; giving them again is a mistake
     decided = columns_of(command("predict", file, payments / "test.csv"))["prediction"]
     assert_array_equal(decided, model.predict(str(payments / "test.csv")))
-    assert run("predict", file, payments / "test.csv", *COSTS) == 0
-    assert "was trained with costs: those given now multiply these" in capsys.readouterr().err
+    for name, *more in (("predict", *COSTS), ("evaluate",), ("explain", "--row", 1)):
+        assert run(name, file, payments / "test.csv", *more) == 0
+        assert "was trained with costs: costs given now multiply those" in capsys.readouterr().err
 
 
 def test_the_command_refuses_costs_by_their_name(payments, tmp_path, capsys):

@@ -20,7 +20,7 @@ from taupath.commands.options import (
     costs_given,
     taus_of,
 )
-from taupath.commands.printing import bar, print_json, print_lines
+from taupath.commands.printing import bar, print_json, print_lines, warn_of_costs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,6 +94,8 @@ def run(arguments: argparse.Namespace) -> None:
         for option, file in (("-o", arguments.output), ("--picture", arguments.picture)):
             if file is not None:
                 raise Failed(f"{option} is for two classes and for regressions")
+    if model.task == "classify" and model.estimator.costs_in_training_:
+        warn_of_costs(arguments.model)
     outcomes, about = _outcomes(arguments, model)
     with bar("evaluating", arguments):
         if model.task == "regress":

@@ -14,7 +14,7 @@ from taupath.commands.options import (
     add_model,
     taus_of,
 )
-from taupath.commands.printing import bar, print_json, print_lines
+from taupath.commands.printing import bar, print_json, print_lines, warn_of_costs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,6 +61,8 @@ def run(arguments: argparse.Namespace) -> None:
     if model.task != "classify" or len(model.labels) > 2:
         what = "regression" if model.task != "classify" else f"model of {len(model.labels)} classes"
         raise Failed(f"{arguments.model} is a {what}: only decisions between two are explained")
+    if model.estimator.costs_in_training_:
+        warn_of_costs(arguments.model)
     used = model.preparation.column_names or []
     kept = [name for name in model.preparation.keep if name not in used]
     table = read_data(arguments, arguments.data, kept)

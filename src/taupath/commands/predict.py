@@ -24,7 +24,7 @@ from taupath.commands.options import (
     costs_given,
     taus_of,
 )
-from taupath.commands.printing import bar, print_json, print_lines
+from taupath.commands.printing import bar, print_json, print_lines, warn_of_costs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -263,11 +263,7 @@ def _decisions(
     if tau is not None and len(labels) > 2:
         raise Failed(f"{arguments.model} has {len(labels)} classes: give a --cost-matrix instead")
     if estimator.costs_in_training_ and (arguments.cost_fp, matrix) != (None, None):
-        warnings.warn(
-            f"{arguments.model} was trained with costs: those given now multiply these, and the "
-            "same ones would count twice",
-            stacklevel=2,
-        )
+        warn_of_costs(arguments.model)
     codes = estimator.predict(X, tau=tau, cost_matrix=matrix)
     return {PREDICTION: np.array(labels)[codes], **_probabilities(arguments, model, X)}
 

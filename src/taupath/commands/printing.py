@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from taupath.progress import Display
@@ -15,6 +16,15 @@ def bar(what: str, arguments: argparse.Namespace, unit: str = "") -> Display:
     from taupath.tables.messages import printable
 
     return Display(printable(what), unit, quiet=arguments.json)
+
+
+def warn_of_costs(file: str) -> None:
+    """Warn that a model was trained with costs of each case."""
+    warnings.warn(
+        f"{file} was trained with costs: costs given now multiply those, so the same ones would "
+        "count twice, and its probabilities are shares of the expected cost",
+        stacklevel=3,
+    )
 
 
 def print_json(found: dict[str, Any]) -> None:

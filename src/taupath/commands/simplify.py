@@ -8,6 +8,11 @@ from taupath.commands.files import check_certificate, check_output, load_model
 from taupath.commands.options import NewCommand, add_limit, add_model
 from taupath.commands.printing import bar, certificate_lines, print_json, print_lines
 
+OPERATE_AGAIN = (
+    "the operating point is left out: the smaller model decides differently, so run taupath "
+    "operate on it"
+)
+
 
 def add(new_command: NewCommand) -> None:
     """Add the command to a parser."""
@@ -61,6 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
     print_lines(
         f"{nodes} nodes instead of {kinks} kinks",
         *certificate_lines(certificate),
+        *([OPERATE_AGAIN] if model.operating_point else []),
         f"written to {arguments.output} ({readable_size(after)}; "
         f"{arguments.model} has {readable_size(before)})",
     )

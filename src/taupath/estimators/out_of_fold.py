@@ -73,9 +73,12 @@ def check_folds(cv: Any, X: Checked, y: np.ndarray, weight: np.ndarray) -> list[
                 f"class {rare} has fewer samples, {counts.min()}, than there are folds, "
                 f"{shown(cv)}: use fewer folds, or more samples of this class"
             )
+    # weight 0 is absence: folds that are drawn here divide the other samples only
+    own = np.flatnonzero(weight > 0.0) if isinstance(cv, numbers.Integral) else np.arange(len(y))
     try:
-        drawn = check_cv(cv, y, classifier=True).split(X.features, y)
-        folds = [Fold(np.arange(len(y))[train], np.arange(len(y))[test]) for train, test in drawn]
+        features = X.features if len(own) == len(y) else X.features[own]
+        drawn = check_cv(cv, y[own], classifier=True).split(features, y[own])
+        folds = [Fold(own[train], own[test]) for train, test in drawn]
     except (TypeError, ValueError, IndexError) as error:
         raise ValueError(
             "cv must be a number of folds, a cross-validation generator, or the training and "
@@ -91,6 +94,8 @@ def check_folds(cv: Any, X: Checked, y: np.ndarray, weight: np.ndarray) -> list[
                 f"cv leaves a training fold no samples of class {shown(missing.tolist()[0])}; use "
                 "fewer, or stratified, folds"
             )
+        if not weight[fold.test].any():
+            raise ValueError("cv holds out a fold whose samples all have weight 0; use other folds")
     return folds
 
 

@@ -21,11 +21,15 @@ SAME_VALUE = 1e-12
 
 
 def simplified(model: Model, tol: float) -> tuple[Model, Certificate]:
-    """Return a model with fewer nodes, whose gaps are at most `tol`, and its certificate."""
+    """Return a model with fewer nodes, whose gaps are at most `tol`, and its certificate.
+
+    It has no operating point: it decides differently, so nothing that was promised holds for it.
+    """
     estimator = model.estimator.simplify(tol)
     certificate = certificate_of(estimator, None)
     trained = {**model.trained, **about_paths(estimator, certificate)}
-    return replace(model, estimator=estimator, trained=trained), certificate
+    small = replace(model, estimator=estimator, trained=trained, operating_point=None)
+    return small, certificate
 
 
 def certificate_of(

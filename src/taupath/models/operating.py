@@ -191,5 +191,10 @@ def _held_out(model: Any) -> Outcomes:
         raise ValueError(
             "the out-of-fold rows have weights, with which nothing can be promised: give rows X"
         )
+    if not last._held_out_once:
+        raise ValueError(
+            "cv held out some rows several times, and nothing can be promised by counting these "
+            "more than once: give rows X"
+        )
     changes = changes_of_probabilities(last._held_out_tau)
     return Outcomes(last._truth == last.pos_label_, last._walked, changes)

@@ -38,9 +38,17 @@ def about_estimator(estimator: QuantileSVC | QuantileSVR) -> dict[str, Any]:
 
 
 def in_words(estimator: Any) -> str:
-    """Return what a combined model consists of, such as "stack of rbf C=1 and linear C=0.1"."""
-    each = [f"{model.kernel} C={model.C:g}" for model in estimator.estimators_]
-    return f"{estimator.combine} of {' and '.join(each)}"
+    """Return what a combined model consists of, such as "stack of linear C=1, rbf C=1 γ=0.1"."""
+    each = [
+        f"{model.kernel} C={model.C:g}"
+        + (
+            ""
+            if model.kernel == "linear" or isinstance(model.gamma, str)
+            else f" γ={model.gamma:.3g}"
+        )
+        for model in estimator.estimators_
+    ]
+    return f"{estimator.combine} of {', '.join(each)}"
 
 
 def about_paths(
