@@ -380,7 +380,7 @@ REFUSED = {
     "standardize must be True or False": {"standardize": "yes"},
     "tau_range=.* is for combine='best'": {"tau_range": (0.1, 0.9)},
     "scoring chooses one candidate": {"scoring": "accuracy"},
-    "class 'yes' has fewer samples, .*, than there are folds, 100": {"cv": 100},
+    "class 'yes' has fewer samples, .*, than cv has folds, 100": {"cv": 100},
 }
 
 

@@ -70,8 +70,8 @@ def check_folds(cv: Any, X: Checked, y: np.ndarray, weight: np.ndarray) -> list[
         if len(classes) > 1 and counts.min() < cv:
             rare = shown(classes.tolist()[counts.argmin()])
             raise ValueError(
-                f"class {rare} has fewer samples, {counts.min()}, than there are folds, "
-                f"{shown(cv)}: use fewer folds, or more samples of this class"
+                f"class {rare} has fewer samples, {counts.min()}, than cv has folds, {shown(cv)}: "
+                "use fewer folds, or more samples of this class"
             )
     # weight 0 is absence: folds that are drawn here divide the other samples only
     own = np.flatnonzero(weight > 0.0) if isinstance(cv, numbers.Integral) else np.arange(len(y))

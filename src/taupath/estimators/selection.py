@@ -366,8 +366,9 @@ class QuantileSVCCV(CombinedClassifier):
         if self.class_weight is not None:
             weight = weight * self._class_weights(self._truth)
         counts = weight > 0.0
-        # as many samples as equal weights would have to be for estimates as certain
-        weight = weight * (weight.sum() / (weight @ weight))
+        # weight 2 is two copies; but small weights, such as shares of 1, count as (Σ w)² / Σ w²
+        # samples
+        weight = weight * max(1.0, weight.sum() / (weight @ weight))
         each = np.array([np.concatenate([fold.proba for fold in own]) for own in by_candidate])
         each = self._positive_last(each)
         classes = self._positive_last(self.classes_)
