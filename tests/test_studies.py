@@ -225,54 +225,27 @@ def test_costs_of_one_set(study, data_dir):
     assert json.loads(costs.as_json([row], {}))["rows"][0]["name"] == "heart_scale"
 
 
-def threshold_row(solver, alarms, misses, **others):
-    about = {"task": "made up", "ratio": 5.0, "n": 100, "d": 2, "positives": 10, "negatives": 20}
-    return {**about, "solver": solver, "alarms": alarms, "misses": misses, **others}
-
-
-def test_costs_beside_a_threshold_are_shares_of_the_better_constant_decision(module):
-    threshold = module("questions.threshold")
-    # flagging everybody costs 20, nobody 5 · 10
-    assert_allclose(threshold.costs(threshold_row("x", [20, 0, 5], [0, 10, 1])), [100, 250, 50])
-    assert threshold.constant(threshold_row("x", [20, 0, 5, 0], [0, 10, 1, 0])) == 0.5
+def test_costs_of_decisions_are_shares_of_the_better_constant_decision(module):
+    decisions = module("questions.decisions")
+    truth = np.repeat([True, False], [10, 30])
+    everybody, nobody = np.ones((40, 11), dtype=bool), np.zeros((40, 11), dtype=bool)
+    half = np.tile(np.arange(40) % 2 == 0, (11, 1)).T
+    found = {
+        name: np.array(decisions.judged(truth, None, decided)["costs"])
+        for name, decided in (("everybody", everybody), ("nobody", nobody), ("half", half))
+    }
+    assert_allclose(np.minimum(found["everybody"], found["nobody"]), 1.0)
+    # at 1 : 1, five misses and 15 false alarms where flagging nobody has ten misses
+    assert decisions.RATIOS[5] == 1.0
+    assert_allclose(found["half"][5], 2.0)
 
 
 def test_a_win_takes_more_than_chance(module):
-    threshold = module("questions.threshold")
-    better = threshold_row("a", [4, 5, 4, 5], [1, 1, 1, 1])
-    worse = threshold_row("b", [8, 9, 9, 8], [1, 1, 1, 1])
-    noisy = threshold_row("c", [9, 1, 12, 2], [1, 1, 1, 1])
-    assert [threshold.verdict(better, other) for other in (worse, noisy, better)] == [1, 0, 0]
-    assert threshold.verdict(worse, better) == -1
-    assert threshold._won([better, worse], "a", "b") == "1, 0, 0"
-
-
-def test_the_page_on_thresholds_says_what_the_results_say(module):
-    threshold = module("questions.threshold")
-    file = Path(__file__).parents[1] / "docs" / "benchmarks" / "threshold.json"
-    rows = module("results").Results.read(file).rows
-    by = {(row["solver"], row["task"], row["ratio"]): row for row in rows}
-
-    def duel(ours, theirs):
-        own = [key for key in by if key[0] == ours]
-        found = [threshold.verdict(by[key], by[theirs, *key[1:]]) for key in own]
-        return found.count(1), found.count(-1)
-
-    assert duel(threshold.PATH, threshold.LOGISTIC) == (0, 0)
-    assert duel(threshold.PATH, threshold.CALIBRATED) == (4, 0)
-    assert duel(threshold.PATH_RBF, threshold.LOGISTIC) == (4, 2)
-    assert duel(threshold.PATH_RBF, threshold.CALIBRATED_RBF) == (2, 0)
-    at_5 = [row for row in rows if row["ratio"] == 0.2]
-    share = {
-        solver: np.mean([threshold.constant(row) for row in at_5 if row["solver"] == solver])
-        for solver in (threshold.PATH, threshold.LOGISTIC)
-    }
-    assert 0.2 < share[threshold.PATH] < 0.3 and share[threshold.LOGISTIC] == 0.0
-
-
-def test_the_positive_class_beside_a_threshold_is_the_rarer_and_graver_one(module, data_dir):
-    read = module("questions.threshold").read
-    assert [int(read(name)[1].sum()) for name in ("breast cancer", "diabetes")] == [212, 268]
+    verdict = module("questions.decisions").verdict
+    better, worse = np.array([0.4, 0.5, 0.4, 0.5]), np.array([0.8, 0.9, 0.9, 0.8])
+    noisy = np.array([0.9, 0.1, 1.2, 0.2])
+    assert [verdict(better, other) for other in (worse, noisy, better)] == [1, 0, 0]
+    assert verdict(worse, better) == -1
 
 
 # -- coverage --------------------------------------------------------------------------------------
