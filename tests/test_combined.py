@@ -338,16 +338,6 @@ def test_coefficients_are_in_the_units_of_X():
 # -- what is tried ---------------------------------------------------------------------------------
 
 
-def test_large_data_leave_the_rbf_kernel_out_and_say_so(monkeypatch):
-    monkeypatch.setattr("taupath.estimators.selection.MOST_FOR_RBF", 100)
-    model = tp.QuantileSVCCV(cv=3).fit(X, Y)
-    assert {each["kernel"] for each in model.candidates_} == {"linear"}
-    (line,) = model.left_out_
-    assert "150 samples" in line
-    asked = tp.QuantileSVCCV([1.0], kernel="rbf", cv=3).fit(X, Y)
-    assert asked.left_out_ == []
-
-
 def test_candidates_are_kernels_times_gammas_times_Cs():
     model = tp.QuantileSVCCV([0.1, 1.0], kernel=["linear", "rbf"], gamma=[0.1, 0.5], cv=3)
     found = [(each["kernel"], each["gamma"], each["C"]) for each in model.fit(X, Y).candidates_]

@@ -131,6 +131,12 @@ def least_cost_class(proba: np.ndarray, costs: np.ndarray) -> np.ndarray:
     return np.asarray(expected.argmin(axis=1))
 
 
+def weights_as_counts(weight: np.ndarray) -> np.ndarray:
+    """Return weights that add up to the number of samples they are worth, (Σ w)² / Σ w²."""
+    weight = weight / weight.max()  # no square below underflows
+    return np.asarray(weight * (weight.sum() / (weight @ weight)))
+
+
 def weight_below(proba: np.ndarray, weight: np.ndarray, taus: np.ndarray) -> np.ndarray:
     """Return the total weight of probabilities below each τ."""
     order = np.argsort(proba)
