@@ -12,7 +12,8 @@ from taupath.commands.options import (
     PREDICTION,
     NewCommand,
     add_data_options,
-    costs_in_training,
+    costs_or_columns,
+    with_costs,
 )
 from taupath.commands.printing import bar, certificate_lines, print_json, print_lines
 from taupath.progress import duration
@@ -226,7 +227,7 @@ def run(arguments: argparse.Namespace) -> None:
     _check_options(arguments)
     from taupath.models.training import train
     from taupath.preparation import Preparation
-    from taupath.tables.messages import quoted, readable_size
+    from taupath.tables.messages import counted, quoted, readable_size
 
     table = read_data(arguments, arguments.train)
     named = table.names is not None
@@ -234,8 +235,14 @@ def run(arguments: argparse.Namespace) -> None:
         "keep": arguments.keep_id,
         "standardize": named if arguments.standardize is None else arguments.standardize,
     }
-    costs = costs_in_training(arguments, table)
+    costs = costs_or_columns(arguments, table)
+    notes = []
+    if arguments.missing == "drop":
+        n_rows, table = table.n_rows, with_costs(table, costs)
+        if table.n_rows < n_rows:
+            notes = [f"left out: {counted(n_rows - table.n_rows, 'row')} with missing costs"]
     preparation = Preparation.learn(table, **asked)
+    notes += preparation.notes
     with bar("training", arguments) as progress:
         model, certificate = train(
             preparation.usable(table),
@@ -256,7 +263,7 @@ def run(arguments: argparse.Namespace) -> None:
         about = {
             "positive": getattr(model, "pos_label_", None),
             "why positive": preparation.why_positive or None,
-            "notes": list(preparation.notes),
+            "notes": notes,
         }
         print_json({"model": arguments.output, "bytes": size, **about, **trained})
         return
@@ -267,7 +274,7 @@ def run(arguments: argparse.Namespace) -> None:
         f"{trained['file']}: {trained['rows']} rows, {trained['features']} features{target}",
         *_classes_in_words(preparation),
         *_scaling_in_words(arguments, preparation),
-        *preparation.notes,
+        *notes,
         f"{_chosen_in_words(trained)}{how}, {trained['intercept']} intercept",
         *(chosen or {}).get("left out", ()),
         *_costs_in_words(trained),

@@ -163,6 +163,16 @@ def negative_cost(
     return -float(np.average(cost, weights=weight))
 
 
+def share_saved(cost: Any, constant: float) -> Any:
+    """Return 1 - cost / `constant`, the cost of the best constant decision."""
+    if constant == 0.0:
+        raise ValueError(
+            "there is nothing to save: deciding the same for all samples costs nothing; score "
+            "without savings, or give samples of both classes"
+        )
+    return 1.0 - cost / constant
+
+
 class CostScoreMixin(ClassifierMixin):
     """The `score` of classifiers that can be judged by costs."""
 

@@ -45,7 +45,7 @@ def path_sizes(y: np.ndarray, trained_on: Sequence[Any], multi_class: str) -> li
 
 def rbf_seconds(candidates: Sequence[Candidate], sizes: Sequence[int]) -> float:
     """Return the CPU seconds that the RBF paths of some candidates will take, roughly."""
-    one = RBF_SECONDS * sum((size / RBF_SAMPLES) ** RBF_GROWTH for size in sizes)
+    one = RBF_SECONDS * sum(float((size / RBF_SAMPLES) ** RBF_GROWTH) for size in sizes)
     rbf = (each for each in candidates if each.kernel == "rbf")
     return sum(one * (1.0 if each.C <= 1.0 else RBF_LARGE_C) for each in rbf)
 
