@@ -106,8 +106,8 @@ def add(new_command: NewCommand) -> None:
     data.add_argument(
         "--standardize",
         action=argparse.BooleanOptionalAction,
-        help="give numeric columns mean 0 and standard deviation 1 (the default, except for "
-        "LIBSVM and .npz files)",
+        help="give numeric columns mean 0 and standard deviation 1; those of a sparse matrix are "
+        "not shifted (the default, except for LIBSVM and .npz files without --cv)",
     )
     honest = parser.add_argument_group("held-out figures").add_mutually_exclusive_group()
     honest.add_argument(
@@ -230,10 +230,12 @@ def run(arguments: argparse.Namespace) -> None:
     from taupath.tables.messages import counted, quoted, readable_size
 
     table = read_data(arguments, arguments.train)
-    named = table.names is not None
+    # LIBSVM files are mostly scaled already; but the values that cross-validation tries are for
+    # standardized features
+    usual = table.names is not None or arguments.cv is not None
     asked = {name: getattr(arguments, name) for name in OF_PREPARATION} | {
         "keep": arguments.keep_id,
-        "standardize": named if arguments.standardize is None else arguments.standardize,
+        "standardize": usual if arguments.standardize is None else arguments.standardize,
     }
     costs = costs_or_columns(arguments, table)
     notes = []
@@ -374,17 +376,18 @@ def _classes_in_words(preparation: "Preparation") -> list[str]:
 
 def _scaling_in_words(arguments: argparse.Namespace, preparation: "Preparation") -> list[str]:
     """Return whether columns were standardized, and the option that turns it off."""
-    features = getattr(preparation.columns, "features", None)
-    if arguments.standardize is False or (features is None and not arguments.standardize):
-        return []
-    if features is None:
-        return [f"standardized: {preparation.n_features} features"]
+    from taupath.preparation.matrices import MatrixFeatures
     from taupath.tables.messages import counted
 
-    n_numbers = sum(feature.part == "number" for feature in features)
-    if not n_numbers:
-        return []
     hint = "" if arguments.standardize else " (--no-standardize uses them as they are)"
+    columns = preparation.columns
+    if isinstance(columns, MatrixFeatures):
+        if columns.scale is None:
+            return []
+        return [f"standardized: {columns.n_features} features{hint}"]
+    n_numbers = sum(feature.part == "number" for feature in columns.features)
+    if arguments.standardize is False or not n_numbers:
+        return []
     return [f"standardized: {counted(n_numbers, 'numeric column')}{hint}"]
 
 
