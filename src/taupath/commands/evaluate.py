@@ -321,7 +321,7 @@ def _two_classes(
             "more is missed at some costs although a miss costs more: boundaries of different "
             "costs cross (`taupath fit --monotone` rules that out)"
         )
-    lines += _constant_lines(constant, columns["tau"])
+    lines += _constant_lines(constant, columns["tau"], model.estimator._why_constant[1])
     lines.append(_scores_line(scores))
     return _Evaluation(_without_nan(found), pieces_of(rates, outcomes.walked, costs), lines)
 
@@ -338,8 +338,8 @@ def _constant_at(model: "Model", columns: dict[str, Any]) -> list[Any]:
     return found
 
 
-def _constant_lines(constant: list[Any], taus: Any) -> list[str]:
-    """Return lines about the costs at which the model decides the same for all rows."""
+def _constant_lines(constant: list[Any], taus: Any, why: str) -> list[str]:
+    """Return lines about the costs at which the model decides the same for all rows, and why."""
     from taupath.outcomes.cost_table import ratio_of
     from taupath.tables.messages import shown
 
@@ -347,10 +347,7 @@ def _constant_lines(constant: list[Any], taus: Any) -> list[str]:
     for label in dict.fromkeys(label for label in constant if label is not None):
         own = [float(tau) for tau, each in zip(taus, constant, strict=True) if each == label]
         ratios = ratio_of(own[0]) if len(own) == 1 else f"{ratio_of(own[0])} to {ratio_of(own[-1])}"
-        lines.append(
-            f"at {ratios} the model decides {shown(label)} for every row, including those of "
-            "training: it does not tell cases apart there"
-        )
+        lines.append(f"at {ratios} the model decides {shown(label)} for every case{why}")
     return lines
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from taupath.choices import names_of_unnamed
 from taupath.tables import Table, TableError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class MatrixFeatures:
     @property
     def feature_names(self) -> list[str]:
         """Features have no names but their numbers."""
-        return [f"x{j}" for j in range(1, self.n_features + 1)]
+        return names_of_unnamed(self.n_features)
 
     @classmethod
     def learn(cls, table: Table, standardize: bool) -> "MatrixFeatures":
