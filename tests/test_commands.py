@@ -8,7 +8,8 @@ import time
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
+from numpy.testing import assert_allclose
+from sklearn.datasets import dump_svmlight_file, load_breast_cancer
 from sklearn.preprocessing import StandardScaler, scale
 
 import taupath as tp
@@ -347,6 +348,26 @@ def test_cross_validation_chooses_C(folder, tmp_path, capsys):
     assert again["C"] == pytest.approx(100.0 * said["C"], rel=1e-9)
     loss = again["cross-validation"]["pinball loss"]
     assert loss == pytest.approx([100.0 * each for each in losses["pinball loss"]], rel=1e-6)
+
+
+def test_cross_validation_does_not_depend_on_the_units_of_a_matrix(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3)) * (rng.uniform(size=(90, 3)) < 0.7)
+    y, units = (X[:, 0] - X[:, 1] + 0.5 * rng.normal(size=90) > 0.0).astype(float), [1e3, 1e-3, 7.0]
+    dense, sparse = tmp_path / "dense.npz", tmp_path / "sparse.svm"
+    found = []
+    for unit in (np.ones(3), np.array(units)):
+        np.savez(dense, X=X * unit, y=y)
+        dump_svmlight_file(X * unit, y, str(sparse), zero_based=False)
+        for file in (dense, sparse):
+            how = ("--cv", "3", "--kernel", "linear")
+            assert run("fit", file, "-o", tmp_path / "m.tau", *how) == 0
+            assert "standardized: 3 features (--no-standardize" in capsys.readouterr().out
+            found.append(tp.load(tmp_path / "m.tau").predict_proba(str(file)))
+    assert_allclose(found[:2], found[2:], atol=1e-6)
+    assert run("fit", dense, "-o", tmp_path / "m.tau", "--cv", "3", "--no-standardize") == 0
+    assert "standardized" not in capsys.readouterr().out
+    assert tp.load(tmp_path / "m.tau").preparation.columns.scale is None
 
 
 def test_pictures_are_drawn(folder, tmp_path, capsys):

@@ -350,7 +350,7 @@ def test_coefficients_are_those_of_the_path_at_every_tau(intercept, wide):
     features = RNG.normal(size=(40, 60)) if wide else X
     model = QuantileSVC(C=0.5, intercept=intercept).fit(features, Y[: len(features)])
     display = CoefficientDisplay.from_estimator(model)
-    order = [int(name.removeprefix("feature ")) for name in display.feature_names]
+    order = [int(name.removeprefix("x")) - 1 for name in display.feature_names]
     assert sorted(order) == list(range(features.shape[1]))
     for tau in TAUS:
         found = [np.interp(tau, display.taus, coef) for coef in display.coef]

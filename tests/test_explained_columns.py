@@ -69,7 +69,7 @@ def test_a_model_adds_up_the_features_of_a_column(folder):
             own = {name: 0.0 for name in parts}
             names = model.preparation.feature_names
             for part in by_feature[i].parts:
-                named = names[int(part.name.removeprefix("feature "))]
+                named = names[int(part.name.removeprefix("x")) - 1]
                 own[named.split("=")[0].split(" (")[0]] += part.adds
             assert own == pytest.approx({name: part.adds for name, part in parts.items()})
             assert found.flips == by_feature[i].flips

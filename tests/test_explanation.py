@@ -100,7 +100,7 @@ def test_a_part_is_the_weight_times_the_value():
     (found,) = model.explain(new[:1], 0.3)
     weight = -model.at(0.3).coef_[0]  # those of `at` are towards the larger label
     for part in found.parts:
-        j = int(part.name.removeprefix("feature "))
+        j = int(part.name.removeprefix("x")) - 1
         assert (part.value, part.reference) == (new[0, j], 0.0)
         assert part.adds == pytest.approx(weight[j] * new[0, j], abs=ROUNDING)
     assert len(found.parts) == 3

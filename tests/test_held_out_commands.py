@@ -115,7 +115,7 @@ def test_a_constant_decision_is_said(folder, tmp_path, capsys):
     capsys.readouterr()
     assert run("evaluate", model, folder / "test.csv") == 0
     out, err = capsys.readouterr()
-    assert "the model decides benign for every row, including those of training" in out
+    assert "the model decides benign for every case that it was trained on: it does not" in out
     assert err == ""
     assert run("evaluate", model, folder / "test.csv", "--json") == 0
     found = json.loads(capsys.readouterr().out)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.preprocessing import StandardScaler
 
 from taupath.preparation import Preparation
 from taupath.tables import Table, TableError, read_table
@@ -41,19 +42,29 @@ def test_sparse_rows_may_end_early_and_late_features_are_ignored_with_a_warning(
     file.write_text("1 1:5 3:6\n0 2:7\n")
     prep = Preparation.learn(read_table(file), standardize=True)
     file.write_text("1 1:5\n")
-    np.testing.assert_array_equal(prep.features(read_table(file)).toarray(), [[1, 0, 0]])
+    np.testing.assert_array_equal(prep.features(read_table(file)).toarray(), [[2, 0, 0]])
     file.write_text("1 1:5\n\n0 2:1 4:1\n1 3:1 9:1 \n")
     with pytest.warns(UserWarning, match="2 features above the 3 of the model .* feature 4 the"):
         known = prep.features(read_table(file))
-    np.testing.assert_allclose(known.toarray(), [[1, 0, 0], [0, 1 / 7, 0], [0, 0, 1 / 6]])
+    np.testing.assert_allclose(known.toarray(), [[2, 0, 0], [0, 2 / 7, 0], [0, 0, 2 / 6]])
 
 
 def test_sparse_matrices_are_scaled_and_never_shifted():
     X = sp.csr_array(np.array([[0.0, -4.0, 0.0], [1.0, 2.0, 0.0], [0.5, 0.0, 0.0]]))
     rows = matrix(X, [0.0, 1.0, 1.0])
     scaled = Preparation.learn(rows, standardize=True).features(rows)
-    np.testing.assert_array_equal(scaled.toarray(), [[0, -1, 0], [1, 0.5, 0], [0.5, 0, 0]])
+    assert isinstance(scaled, sp.csr_array)
+    expected = StandardScaler(with_mean=False).fit_transform(X)
+    np.testing.assert_allclose(scaled.toarray(), expected.toarray(), rtol=1e-15)
     np.testing.assert_array_equal(X.data, [-4, 1, 2, 0.5])
+
+
+def test_constant_and_extreme_columns_of_sparse_matrices_are_scaled_safely():
+    X = sp.csr_array(np.array([[0.1, 1e300, 0.0], [0.1, 0.0, 1e-300], [0.1, 3e300, 0.0]]))
+    rows = matrix(X, [0.0, 1.0, 1.0])
+    scaled = Preparation.learn(rows, standardize=True).features(rows).toarray()
+    np.testing.assert_allclose(scaled.std(axis=0), [0, 1, 1], rtol=1e-14)
+    np.testing.assert_array_equal(scaled[:, 0], 1.0)
 
 
 def test_dense_matrices_are_standardized():

@@ -111,8 +111,9 @@ def test_only_the_order_of_scores_matters_and_classes_may_be_swapped():
 
 def test_equal_weights_change_nothing_and_unequal_ones_count_as_fewer_samples():
     found = ProbabilityIntervals().fit(SCORE, TRUTH).interval(NEW)
-    tripled = ProbabilityIntervals().fit(SCORE, TRUTH, np.full(300, 3.0)).interval(NEW)
-    assert_allclose(tripled, found, atol=1e-9)
+    for each in (3.0, 1e-200, 1e50):
+        same = ProbabilityIntervals().fit(SCORE, TRUTH, np.full(300, each)).interval(NEW)
+        assert_allclose(same, found, atol=1e-9)
     weight = np.random.default_rng(3).exponential(size=300) ** 2
     uneven = ProbabilityIntervals().fit(SCORE, TRUTH, weight).interval(NEW)
     assert np.diff(uneven, axis=1).mean() > 1.2 * np.diff(found, axis=1).mean()

@@ -11,6 +11,8 @@ from scipy.stats import binomtest
 
 from browser_page import said
 from report_pages import breast_cancer, confusion, payload_of, unpacked, write_cancer, write_moons
+from taupath import QuantileSVCCV
+from taupath.estimators.explanation import BY_HELD_OUT, WITH_COSTS
 from taupath.outcomes.rates import rates_of_estimator
 from taupath.report import write_report
 
@@ -187,6 +189,37 @@ def test_giving_every_case_the_same_answer_is_said(cancer, open_page):
         worse = cost > min(alarm * (y < 0).sum(), miss * (y > 0).sum())
         assert page.tab.is_visible("#worse") == (worse and len(answers) == 2)
     assert told == {1, 2}
+
+
+@pytest.mark.parametrize("with_costs", [False, True])
+def test_what_held_out_cases_and_costs_in_training_mean_is_said(with_costs, folder, open_page):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(600, 4))
+    y = rng.uniform(size=600) < 1.0 / (1.0 + np.exp(1.0 - 1.1 * X[:, 0] - 0.8 * X[:, 1]))
+    costs = {"cost_fp": 4, "cost_fn": np.exp(rng.normal(1.0, 0.6, 300))} if with_costs else {}
+    model = QuantileSVCCV(kernel="linear").fit(X[:300], y[:300], **costs)
+    low, high = model.constant_below_, model.constant_above_
+    assert 0.0 < low < high < 1.0
+    file = folder / "held_out.html"
+    write_report(file, model, X[300:], y[300:], class_names=["no", "yes"])
+    page = open_page(file)
+    for tau, answer in ((0.5 * low, "yes"), (0.5 * (low + high), None), (0.5 + 0.5 * high, "no")):
+        page.type("#tau-field", tau)
+        assert page.tab.is_visible("#constant") == (answer is not None)
+        if answer is not None:
+            why = f"{answer} for every case{BY_HELD_OUT}."
+            assert page.text("#constant") == f"At these costs the model decides {why}"
+    where = page.text("#constant-where")
+    assert where.startswith("The model decides yes for every case where misses cost more than at 1")
+    assert where.endswith(f"{BY_HELD_OUT}.")
+    ratios = [float(number) for number in re.findall(r"1\s:\s([\d.]+)", where)]
+    assert ratios[0] == pytest.approx((1.0 - low) / low, rel=0.01)
+    if with_costs:
+        assert page.text("#with-costs") == f"The model {WITH_COSTS}."
+        assert "share of the expected cost that is due to missing yes" in page.text("#cost-note")
+    else:
+        assert page.tab.locator("#with-costs").count() == 0
+        assert "probability of yes" in page.text("#cost-note")
 
 
 def test_prevalence_of_the_deployment_reweights_everything_but_rates(cancer, open_page):

@@ -19,6 +19,7 @@ from sklearn.svm import LinearSVC
 from report_pages import breast_cancer, confusion, iris, moons, payload_of, unpacked, wiggly
 from taupath import QuantileSVC
 from taupath.cli import main
+from taupath.estimators.explanation import WITH_COSTS
 from taupath.report import write_report
 from taupath.report.inputs import ModelAndData
 from taupath.report.listed_cases import features_by_column
@@ -128,8 +129,11 @@ def test_a_page_from_truth_and_decisions_alone_has_the_same_counts(file):
     assert payload["cases"] is None and payload["coefficients"] is None
     assert payload["counts"] == whole["counts"] and payload["events"] == whole["events"]
     assert payload["classes"] == ["no", "yes"] and payload["about"] == "Out of fold."
+    assert payload["withCosts"] is None and payload["constant"] is None
     assert payload["reliability"]["counts"] == whole["reliability"]["counts"]
     assert_allclose(payload["reliability"]["brier"], whole["reliability"]["brier"], atol=1e-9)
+    write_outcomes(file, y == 1, changes, **told, with_costs=True)
+    assert payload_of(file)["withCosts"] == f"The model {WITH_COSTS}."
     with pytest.raises(ValueError, match="cases of both classes"):
         write_outcomes(file, np.ones(len(y)), changes, **told)
 

@@ -50,8 +50,8 @@ def test_the_loss_is_that_of_held_out_samples_at_every_tau():
             missed, alarms = np.mean(truth & ~predicted), np.mean(~truth & predicted)
             assert loss == pytest.approx(2 * (1 - tau) * missed + 2 * tau * alarms, abs=1e-12)
     assert_array_equal(fitted().loss(taus[7]), losses[:, 7])
-    assert_array_equal(fitted().best_C(taus), np.array(CS)[losses.argmin(axis=0)])
-    assert fitted().best_C(0.4) in CS
+    best = [fitted().best_candidate(tau)["C"] for tau in taus]
+    assert_array_equal(best, np.array(CS)[losses.argmin(axis=0)])
 
 
 def test_over_all_tau_it_is_the_brier_score():
@@ -134,14 +134,16 @@ def test_bad_input_is_refused():
         QuantileSVCCV([1.0], cv=of_one, **ONE).fit(X, Y)
     for tau, message in [(1.5, r"tau must lie in \[0, 1\], got 1.5"), ([[0.1]], "tau must be")]:
         with pytest.raises(ValueError, match=message):
-            fitted().best_C(tau)
+            fitted().loss(tau)
+    with pytest.raises(ValueError, match=r"tau must lie in \[0, 1\], got 1.5"):
+        fitted().best_candidate(1.5)
     with pytest.raises(NotFittedError):
         QuantileSVCCV().loss(0.5)
 
 
-def test_the_best_C_of_a_tau_can_be_another_than_that_of_all():
+def test_the_best_candidate_of_a_tau_can_be_another_than_that_of_all():
     taus = np.linspace(0.01, 0.99, 99)
-    best = fitted().best_C(taus)
+    best = [fitted().best_candidate(tau)["C"] for tau in taus]
     assert fitted().C_ in best
     assert len(np.unique(best)) > 1
     for tau, C in zip(taus[::7], best[::7], strict=True):
@@ -152,6 +154,14 @@ def test_the_best_C_of_a_tau_can_be_another_than_that_of_all():
             cost = np.where(truth, (1.0 - tau) * ~predicted, tau * predicted)
             losses.append(cost.mean())
         assert losses[CS.index(C)] == pytest.approx(min(losses), abs=1e-12)
+
+
+def test_the_best_candidate_has_its_kernel_and_gamma():
+    model = QuantileSVCCV([0.1, 1.0], kernel=["linear", "rbf"], gamma=[0.01, 2.0], cv=3).fit(X, Y)
+    for tau in (0.1, 0.5, 0.8):
+        best = model.best_candidate(tau)
+        assert best is model.candidates_[int(model.loss(tau).argmin())]
+        assert best.keys() >= {"kernel", "gamma", "C", "brier", "used"}
 
 
 def test_a_second_fit_forgets_the_first():

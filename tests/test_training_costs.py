@@ -1,5 +1,7 @@
 """Costs in training: what τ and probabilities then mean, and how costs are passed on."""
 
+import json
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -217,6 +219,7 @@ def payments(tmp_path_factory):
 
 
 COSTS = ("--cost-fp", 4, "--cost-fn", "amount")
+LABELS = ("malignant", "benign")
 
 
 @pytest.mark.filterwarnings("default:.*was trained with costs:UserWarning")
@@ -241,7 +244,7 @@ def test_the_command_trains_with_a_column_of_costs(payments, tmp_path, capsys, m
     # decisions at τ = ½ have the costs in them; giving them again is a mistake
     decided = columns_of(command("predict", file, payments / "test.csv"))["prediction"]
     assert_array_equal(decided, model.predict(str(payments / "test.csv")))
-    for name, *more in (("predict", *COSTS), ("evaluate",), ("explain", "--row", 1)):
+    for name, *more in (("predict", *COSTS), ("explain", "--row", 1)):
         assert run(name, file, payments / "test.csv", *more) == 0
         assert "was trained with costs: costs given now multiply those" in capsys.readouterr().err
 
@@ -259,6 +262,104 @@ def test_the_command_refuses_costs_by_their_name(payments, tmp_path, capsys):
         said = refusal(capsys, "fit", train, "-o", file, "--target", "tumour", *options)
         assert message in said
     assert not file.exists()
+
+
+def with_holes(file, holes, to):
+    """Write a file whose last cell is empty in some rows, and those rows alone left out."""
+    header, *rows = file.read_text().split()
+    holed = [row.rpartition(",")[0] + "," if k in holes else row for k, row in enumerate(rows)]
+    (to / "holed.csv").write_text("\n".join([header, *holed]))
+    rest = [row for k, row in enumerate(rows) if k not in holes]
+    (to / "rest.csv").write_text("\n".join([header, *rest]))
+    return to / "holed.csv", to / "rest.csv"
+
+
+def test_rows_with_missing_costs_are_dropped_if_missing_cells_are(payments, tmp_path, capsys):
+    holed, rest = with_holes(payments / "train.csv", {3, 10, 40}, tmp_path)
+    command, options = in_process(capsys), ("--target", "tumour", "--drop", "amount", *COSTS)
+    drop, files = ("--missing", "drop", "--holdout", 0.3), [tmp_path / "a.tau", tmp_path / "b.tau"]
+    assert "left out: 3 rows with missing costs" in command(
+        "fit", holed, "-o", files[0], *options, *drop
+    )
+    assert "left out" not in command("fit", rest, "-o", files[1], *options, *drop)
+    proba = [load(file).predict_proba(str(payments / "test.csv")) for file in files]
+    assert_array_equal(*proba)
+    notes = json.loads(command("fit", holed, "-o", files[0], *options, *drop, "--json"))["notes"]
+    assert notes[0] == "left out: 3 rows with missing costs"
+    for missing in ("error", "impute"):
+        said = refusal(capsys, "fit", holed, "-o", files[0], *options, "--missing", missing)
+        assert "column 'amount': the cell is missing" in said
+    empty, _ = with_holes(payments / "train.csv", set(range(1000)), tmp_path)
+    said = refusal(capsys, "fit", empty, "-o", files[0], *options, *drop)
+    assert "column 'amount': the cell is missing" in said
+
+
+def cost_of(decided, table, fp, fn):
+    truth, alarm = table["tumour"] == "malignant", decided == "malignant"
+    return (fp * (alarm & ~truth)).sum() + (fn * (truth & ~alarm)).sum()
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_an_evaluation_adds_up_the_costs_of_each_row(payments, tmp_path, capsys, trained):
+    command, file, test = in_process(capsys), tmp_path / "model.tau", payments / "test.csv"
+    options = ("--target", "tumour", "--positive", "malignant", "--drop", "amount")
+    command("fit", payments / "train.csv", "-o", file, *options, *(COSTS if trained else ()))
+    table = np.genfromtxt(test, delimiter=",", names=True, dtype=None, encoding=None)
+    amount = table["amount"]
+    model = load(file)
+    decided = model.predict(str(test), **({} if trained else {"cost_fp": 4, "cost_fn": "amount"}))
+    expected = cost_of(decided, table, 4, amount)
+    constant = [cost_of(np.full(len(table), each), table, 4, amount) for each in LABELS]
+    found = json.loads(command("evaluate", file, test, *COSTS, "--json"))
+    assert found["costs"] == {"cost_fp": 4.0, "cost_fn": "amount"}
+    rows = found["amounts"]
+    assert [each["cost"] for each in rows.values()] == pytest.approx([expected, *constant])
+    saved = 1.0 - expected / min(constant)
+    assert rows["model"]["saved"] == pytest.approx(saved)
+    said = command("evaluate", file, test, *COSTS)
+    assert f"{saved:.1%}" in said
+    assert "with cost_fp = 4, cost_fn = amount" in said
+    if trained:  # its own costs need not be given, and others may be
+        assert command("evaluate", file, test) == said
+        assert "made at τ = 0.5" in said
+        other = json.loads(
+            command("evaluate", file, test, "--cost-fp", 1, "--cost-fn", 2, "--json")
+        )
+        assert other["amounts"]["model"]["cost"] == cost_of(decided, table, 1, 2)
+    command("evaluate", file, test, *COSTS, "-o", tmp_path / "steps.csv")
+    assert "tau_from" in (tmp_path / "steps.csv").read_text()
+
+
+@pytest.mark.filterwarnings("default:.*missing costs left out:UserWarning")
+def test_an_evaluation_says_what_is_wrong_with_costs(payments, tmp_path, capsys):
+    command, file, test = in_process(capsys), tmp_path / "model.tau", payments / "test.csv"
+    options = ("--target", "tumour", "--drop", "amount", "--missing", "drop", *COSTS)
+    command("fit", payments / "train.csv", "-o", file, *options)
+    without = tmp_path / "without.csv"
+    without.write_text("\n".join(row.rpartition(",")[0] for row in test.read_text().split()))
+    said = refusal(capsys, "evaluate", file, without)
+    assert "--cost-fn must be a number or a column of" in said
+    assert "got 'amount'" in said
+    assert "give both" in refusal(capsys, "evaluate", file, test, "--cost-fp", 4)
+    holed, rest = with_holes(test, {1, 5}, tmp_path)
+    assert run("evaluate", file, holed) == 0
+    found, error = capsys.readouterr()
+    assert "2 rows with missing costs left out" in error
+    assert found.partition("\n")[2] == command("evaluate", file, rest).partition("\n")[2]
+
+
+@pytest.mark.filterwarnings("default:.*was trained with costs:UserWarning")
+def test_held_out_figures_have_no_amounts(payments, tmp_path, capsys):
+    command, file, train = in_process(capsys), tmp_path / "model.tau", payments / "train.csv"
+    how = ("--target", "tumour", "--drop", "amount", *COSTS, "--folds", 3)
+    command("fit", train, "-o", file, *how)
+    for data in ((), (train,)):
+        assert run("evaluate", file, *data) == 0
+        out, error = capsys.readouterr()
+        assert "was trained with costs" in error
+        assert "miss : alarm" in out
+    said = refusal(capsys, "evaluate", file, train, *COSTS)
+    assert "held-out figures" in said
 
 
 def test_a_record_with_costs_that_are_none_is_refused(payments, tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""Words that options take, for the library and for the command line.
+"""Words that options take, and names of columns without names, for library and command line.
 
 The command line needs them before it knows what to do, so nothing heavy is imported here.
 """
@@ -22,3 +22,8 @@ REPRODUCED = ("table1", "table2", "figure1", "figure2", "lemma", "kinks", "all")
 # Columns that a sparse matrix in a file may have by default: a model holds numbers for each of
 # them, even if one row alone has a value there.
 SPARSE_COLUMNS = 10_000_000
+
+
+def names_of_unnamed(n_columns: int) -> list[str]:
+    """Return what columns without names are called: x1, x2, ..."""
+    return [f"x{j}" for j in range(1, n_columns + 1)]

@@ -1,6 +1,7 @@
 """``taupath evaluate``: how a model does on a file, for every cost."""
 
 import argparse
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from taupath.commands import Failed
@@ -18,7 +19,9 @@ from taupath.commands.options import (
     add_model,
     add_target_option,
     costs_given,
+    costs_or_columns,
     taus_of,
+    with_costs,
 )
 from taupath.commands.printing import bar, print_json, print_lines, warn_of_costs
 
@@ -27,10 +30,12 @@ if TYPE_CHECKING:
 
     from taupath.models.model import Model
     from taupath.outcomes.held_out import Outcomes
+    from taupath.tables import Table
 
 EXAMPLES = """examples:
   taupath evaluate model.tau test.csv
   taupath evaluate model.tau test.csv --cost-fp 1 --cost-fn 20 --picture curves.png
+  taupath evaluate model.tau test.csv --cost-fp 4 --cost-fn amount
   taupath evaluate model.tau test.csv -o steps.csv
   taupath evaluate model.tau        (trained with --folds or --holdout)
 """
@@ -54,7 +59,9 @@ def add(new_command: NewCommand) -> None:
             "mistakes cost, for every price of a miss (for a regression, losses and coverage along "
             "the quantile). Without a file, or with the training file, the held-out figures are "
             "shown that `taupath fit --folds` or `--holdout` has stored. The table shows some "
-            "prices; -o writes every interval of τ on which decisions stay the same."
+            "prices; -o writes every interval of τ on which decisions stay the same. If a cost is "
+            "a column of the file, or costs were in training, the table shows what the decisions "
+            "for these costs add up to."
         ),
         epilog=EXAMPLES,
     )
@@ -73,7 +80,7 @@ def add(new_command: NewCommand) -> None:
     )
     add_data_options(parser)
     add_target_option(parser)
-    add_cost_options(parser, per_row=False)
+    add_cost_options(parser, tau_per_row=False)
     parser.add_argument(
         "--cost-matrix", metavar="FILE", help="CSV file with the costs, for three classes or more"
     )
@@ -94,14 +101,16 @@ def run(arguments: argparse.Namespace) -> None:
         for option, file in (("-o", arguments.output), ("--picture", arguments.picture)):
             if file is not None:
                 raise Failed(f"{option} is for two classes and for regressions")
-    if model.task == "classify" and model.estimator.costs_in_training_:
+    outcomes, about, amounts = _outcomes(arguments, model)
+    if model.task == "classify" and model.estimator.costs_in_training_ and amounts is None:
         warn_of_costs(arguments.model)
-    outcomes, about = _outcomes(arguments, model)
     with bar("evaluating", arguments):
         if model.task == "regress":
             evaluation = _regression(arguments, outcomes)
         elif len(model.labels) > 2:
             evaluation = _several_classes(arguments, model, outcomes)
+        elif amounts is not None:
+            evaluation = _in_amounts(model, outcomes, amounts)
         else:
             evaluation = _two_classes(arguments, model, outcomes, about["source"])
         if arguments.picture is not None:
@@ -120,13 +129,16 @@ def run(arguments: argparse.Namespace) -> None:
             print_lines(f"written: {file}")
 
 
-def _outcomes(arguments: argparse.Namespace, model: "Model") -> "tuple[Outcomes, dict[str, Any]]":
-    """Return the outcomes to judge, and where they come from."""
+def _outcomes(
+    arguments: argparse.Namespace, model: "Model"
+) -> "tuple[Outcomes, dict[str, Any], dict[str, Any] | None]":
+    """Return the outcomes to judge, where they come from, and their amounts where costs differ."""
     from taupath.estimators.fingerprints import IN_SAMPLE, in_words, share_seen
-    from taupath.models.evaluation import truth_of
+    from taupath.models.evaluation import amounts_of, truth_of
+    from taupath.models.model import with_columns
     from taupath.outcomes.held_out import outcomes_of
 
-    held_out, share = model.held_out, None
+    held_out, share, amounts = model.held_out, None, None
     note: str | None
     if arguments.data is None:
         if held_out is None:
@@ -137,25 +149,116 @@ def _outcomes(arguments: argparse.Namespace, model: "Model") -> "tuple[Outcomes,
         outcomes, source, note = held_out.outcomes, arguments.model, held_out.in_words()
     else:
         table = read_rows(arguments, model, arguments.data)
+        costs = _costs_of_rows(arguments, model, table)
+        if costs is not None and model.preparation.missing == "drop":
+            table = _without_missing(table, costs)
         X, y = truth_of(model, table)
         with bar("evaluating", arguments):
             share = share_seen(model.estimator, X)
             if held_out is None or share is None or share < IN_SAMPLE:
                 held_out, outcomes = None, outcomes_of(model.estimator, X, y)
                 source, note = table.source, in_words(share)
+                if costs is not None:
+                    own = with_columns(costs, table)
+                    amounts = {"costs": costs, **amounts_of(model.estimator, X, y, **own)}
             else:
                 outcomes, source = held_out.outcomes, arguments.model
+                if any(
+                    isinstance(cost, str)
+                    for cost in (costs_or_columns(arguments, table) or {}).values()
+                ):
+                    raise Failed(
+                        f"held-out figures, which are shown for {table.source}, have no costs of "
+                        "each row: give a file that the model was not trained on, or numbers"
+                    )
                 note = (
                     f"{100.0 * share:.0f} % of the rows of {table.source} were used to train the "
                     f"model; shown are the {held_out.in_words()}"
                 )
-    return outcomes, {
-        "source": source,
-        "rows": outcomes.n_rows,
-        "held_out": held_out is not None,
-        "share_trained_on": share,
-        "note": note,
+    return (
+        outcomes,
+        {
+            "source": source,
+            "rows": outcomes.n_rows,
+            "held_out": held_out is not None,
+            "share_trained_on": share,
+            "note": note,
+        },
+        amounts,
+    )
+
+
+def _costs_of_rows(
+    arguments: argparse.Namespace, model: "Model", table: "Table"
+) -> dict[str, Any] | None:
+    """Return costs, or names of their columns, that decisions about each row are judged by.
+
+    None if rows do not differ, so that decisions are judged at every τ. For a model that was
+    trained with costs, these are the costs unless others are given.
+    """
+    if model.task != "classify" or len(model.labels) > 2 or arguments.tau is not None:
+        return None
+    given = costs_or_columns(arguments, table)
+    if model.estimator.costs_in_training_:
+        if given is not None or "costs" not in model.trained:
+            return given
+        trained = {name: str(cost) for name, cost in model.trained["costs"].items()}
+        return costs_or_columns(argparse.Namespace(**trained), table)
+    by_row = given is not None and any(isinstance(cost, str) for cost in given.values())
+    return given if by_row else None
+
+
+def _without_missing(table: "Table", costs: dict[str, Any]) -> "Table":
+    """Return the rows whose costs are known; a warning says how many others there are."""
+    from taupath.tables.messages import counted
+
+    rows = with_costs(table, costs)
+    if rows.n_rows < table.n_rows:
+        left_out = counted(table.n_rows - rows.n_rows, "row")
+        warnings.warn(f"{table.source}: {left_out} with missing costs left out", stacklevel=2)
+    return rows
+
+
+def _in_amounts(model: "Model", outcomes: "Outcomes", amounts: dict[str, Any]) -> _Evaluation:
+    from taupath.models.evaluation import pieces_of
+    from taupath.models.training_record import costs_in_words
+    from taupath.outcomes.cost_table import amount, table_lines
+    from taupath.tables.messages import shown
+
+    negative, positive = map(shown, model.labels)
+    columns = {
+        "decisions": (["the model's", f"{positive} for all", f"{negative} for all"], "{}"),
+        "found": (amounts["tp"], "{:.0f}"),
+        "missed": (amounts["fn"], "{:.0f}"),
+        "false alarms": (amounts["fp"], "{:.0f}"),
+        "cost": (map(amount, amounts["cost"]), "{}"),
+        "per row": (amounts["cost_per_case"], "{:.4g}"),
+        "saved": (amounts["saved"], "{:.1%}"),
     }
+    how = "for the costs of each row"
+    if model.estimator.costs_in_training_:
+        how = f"at τ = {model.estimator.tau:g}, with the costs that the model was trained with"
+    lines = [
+        f"{positive} is positive: {int(outcomes.truth.sum())} rows; "
+        f"{negative}: {int((outcomes.truth == 0).sum())}",
+        "",
+        *table_lines(columns),
+        "",
+        f"the model's decisions are made {how}",
+        f"cost: of all misses and false alarms, with {costs_in_words(amounts)}",
+        "saved: compared with the cheaper of the last two",
+    ]
+    at = dict(
+        zip(("model", "positive for all", "negative for all"), _rows_of(amounts), strict=True)
+    )
+    found = {"positive": model.labels[1], "costs": amounts["costs"], "amounts": at}
+    return _Evaluation(found, pieces_of(outcomes.rates(), outcomes.walked), lines)
+
+
+def _rows_of(amounts: dict[str, Any]) -> list[dict[str, float]]:
+    """Return the rows of a table of amounts."""
+    columns = {name: column for name, column in amounts.items() if name != "costs"}
+    return [{name: float(column[k]) for name, column in columns.items()} for k in range(3)]
 
 
 def _two_classes(
@@ -218,7 +321,7 @@ def _two_classes(
             "more is missed at some costs although a miss costs more: boundaries of different "
             "costs cross (`taupath fit --monotone` rules that out)"
         )
-    lines += _constant_lines(constant, columns["tau"])
+    lines += _constant_lines(constant, columns["tau"], model.estimator._why_constant[1])
     lines.append(_scores_line(scores))
     return _Evaluation(_without_nan(found), pieces_of(rates, outcomes.walked, costs), lines)
 
@@ -235,8 +338,8 @@ def _constant_at(model: "Model", columns: dict[str, Any]) -> list[Any]:
     return found
 
 
-def _constant_lines(constant: list[Any], taus: Any) -> list[str]:
-    """Return lines about the costs at which the model decides the same for all rows."""
+def _constant_lines(constant: list[Any], taus: Any, why: str) -> list[str]:
+    """Return lines about the costs at which the model decides the same for all rows, and why."""
     from taupath.outcomes.cost_table import ratio_of
     from taupath.tables.messages import shown
 
@@ -244,10 +347,7 @@ def _constant_lines(constant: list[Any], taus: Any) -> list[str]:
     for label in dict.fromkeys(label for label in constant if label is not None):
         own = [float(tau) for tau, each in zip(taus, constant, strict=True) if each == label]
         ratios = ratio_of(own[0]) if len(own) == 1 else f"{ratio_of(own[0])} to {ratio_of(own[-1])}"
-        lines.append(
-            f"at {ratios} the model decides {shown(label)} for every row, including those of "
-            "training: it does not tell cases apart there"
-        )
+        lines.append(f"at {ratios} the model decides {shown(label)} for every case{why}")
     return lines
 
 

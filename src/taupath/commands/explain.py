@@ -52,7 +52,7 @@ def add(new_command: NewCommand) -> None:
         "given",
     )
     add_data_options(parser)
-    add_cost_options(parser, per_row=True)
+    add_cost_options(parser, tau_per_row=True)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from taupath.choices import names_of_unnamed
 from taupath.commands import Failed
 from taupath.commands.printing import bar
 
@@ -95,7 +96,7 @@ def read_cost_matrix(file: str, labels: list[Any]) -> "np.ndarray":
     table = read_table(file, format="csv")
     names = table.names or []
     wanted = [str(label) for label in labels]
-    unnamed = [f"x{k}" for k in range(1, len(labels) + 1)]
+    unnamed = names_of_unnamed(len(labels))
     numeric = not any(isinstance(label, str) for label in labels)
     if numeric and names == unnamed and table.n_rows == len(labels) + 1:
         head = [float(table.numbers(name)[0]) for name in names]  # labels that are numbers

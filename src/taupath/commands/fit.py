@@ -12,7 +12,8 @@ from taupath.commands.options import (
     PREDICTION,
     NewCommand,
     add_data_options,
-    costs_in_training,
+    costs_or_columns,
+    with_costs,
 )
 from taupath.commands.printing import bar, certificate_lines, print_json, print_lines
 from taupath.progress import duration
@@ -105,8 +106,8 @@ def add(new_command: NewCommand) -> None:
     data.add_argument(
         "--standardize",
         action=argparse.BooleanOptionalAction,
-        help="give numeric columns mean 0 and standard deviation 1 (the default, except for "
-        "LIBSVM and .npz files)",
+        help="give numeric columns mean 0 and standard deviation 1; those of a sparse matrix are "
+        "not shifted (the default, except for LIBSVM and .npz files without --cv)",
     )
     honest = parser.add_argument_group("held-out figures").add_mutually_exclusive_group()
     honest.add_argument(
@@ -226,16 +227,24 @@ def run(arguments: argparse.Namespace) -> None:
     _check_options(arguments)
     from taupath.models.training import train
     from taupath.preparation import Preparation
-    from taupath.tables.messages import quoted, readable_size
+    from taupath.tables.messages import counted, quoted, readable_size
 
     table = read_data(arguments, arguments.train)
-    named = table.names is not None
+    # LIBSVM files are mostly scaled already; but the values that cross-validation tries are for
+    # standardized features
+    usual = table.names is not None or arguments.cv is not None
     asked = {name: getattr(arguments, name) for name in OF_PREPARATION} | {
         "keep": arguments.keep_id,
-        "standardize": named if arguments.standardize is None else arguments.standardize,
+        "standardize": usual if arguments.standardize is None else arguments.standardize,
     }
-    costs = costs_in_training(arguments, table)
+    costs = costs_or_columns(arguments, table)
+    notes = []
+    if arguments.missing == "drop":
+        n_rows, table = table.n_rows, with_costs(table, costs)
+        if table.n_rows < n_rows:
+            notes = [f"left out: {counted(n_rows - table.n_rows, 'row')} with missing costs"]
     preparation = Preparation.learn(table, **asked)
+    notes += preparation.notes
     with bar("training", arguments) as progress:
         model, certificate = train(
             preparation.usable(table),
@@ -256,7 +265,7 @@ def run(arguments: argparse.Namespace) -> None:
         about = {
             "positive": getattr(model, "pos_label_", None),
             "why positive": preparation.why_positive or None,
-            "notes": list(preparation.notes),
+            "notes": notes,
         }
         print_json({"model": arguments.output, "bytes": size, **about, **trained})
         return
@@ -267,7 +276,7 @@ def run(arguments: argparse.Namespace) -> None:
         f"{trained['file']}: {trained['rows']} rows, {trained['features']} features{target}",
         *_classes_in_words(preparation),
         *_scaling_in_words(arguments, preparation),
-        *preparation.notes,
+        *notes,
         f"{_chosen_in_words(trained)}{how}, {trained['intercept']} intercept",
         *(chosen or {}).get("left out", ()),
         *_costs_in_words(trained),
@@ -367,17 +376,18 @@ def _classes_in_words(preparation: "Preparation") -> list[str]:
 
 def _scaling_in_words(arguments: argparse.Namespace, preparation: "Preparation") -> list[str]:
     """Return whether columns were standardized, and the option that turns it off."""
-    features = getattr(preparation.columns, "features", None)
-    if arguments.standardize is False or (features is None and not arguments.standardize):
-        return []
-    if features is None:
-        return [f"standardized: {preparation.n_features} features"]
+    from taupath.preparation.matrices import MatrixFeatures
     from taupath.tables.messages import counted
 
-    n_numbers = sum(feature.part == "number" for feature in features)
-    if not n_numbers:
-        return []
     hint = "" if arguments.standardize else " (--no-standardize uses them as they are)"
+    columns = preparation.columns
+    if isinstance(columns, MatrixFeatures):
+        if columns.scale is None:
+            return []
+        return [f"standardized: {columns.n_features} features{hint}"]
+    n_numbers = sum(feature.part == "number" for feature in columns.features)
+    if arguments.standardize is False or not n_numbers:
+        return []
     return [f"standardized: {counted(n_numbers, 'numeric column')}{hint}"]
 
 

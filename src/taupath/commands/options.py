@@ -98,11 +98,13 @@ def add_target_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_cost_options(parser: argparse.ArgumentParser, per_row: bool) -> None:
-    """Add τ and costs; with `per_row` each may be a column of the data."""
-    note = "; or the name of a column with one for each row" if per_row else ""
+def add_cost_options(parser: argparse.ArgumentParser, tau_per_row: bool) -> None:
+    """Add τ and costs, which may be columns of the data; τ only if `tau_per_row`."""
+    note = "; or the name of a column with one for each row"
     group = parser.add_argument_group("costs (two classes)")
-    group.add_argument("--tau", metavar="T", help=f"cost_fp / (cost_fp + cost_fn){note}")
+    group.add_argument(
+        "--tau", metavar="T", help=f"cost_fp / (cost_fp + cost_fn){note if tau_per_row else ''}"
+    )
     group.add_argument("--cost-fp", metavar="A", help=f"what a false alarm costs{note}")
     group.add_argument("--cost-fn", metavar="B", help=f"what a miss costs{note}")
 
@@ -132,8 +134,8 @@ def taus_of(arguments: argparse.Namespace, table: "Table | None" = None) -> Any:
     return float(taus) if taus.ndim == 0 else taus
 
 
-def costs_in_training(arguments: argparse.Namespace, table: "Table") -> dict[str, Any] | None:
-    """Return the costs to train with: numbers, or names of columns; None if there are none."""
+def costs_or_columns(arguments: argparse.Namespace, table: "Table") -> dict[str, Any] | None:
+    """Return the costs that were given: numbers, or names of columns; None if there are none."""
     costs = {"cost_fp": arguments.cost_fp, "cost_fn": arguments.cost_fn}
     given = {name: text for name, text in costs.items() if text is not None}
     if not given:
@@ -142,12 +144,34 @@ def costs_in_training(arguments: argparse.Namespace, table: "Table") -> dict[str
         raise Failed("give both --cost-fp and --cost-fn")
     found = {}
     for name, text in given.items():
-        value = _number_or_column(text, f"--{name.replace('_', '-')}", table)
-        found[name] = value if isinstance(value, float) else text
+        found[name] = _number_or_name(text, f"--{name.replace('_', '-')}", table)
     return found
 
 
+def with_costs(table: "Table", costs: dict[str, Any] | None) -> "Table":
+    """Return the rows of a table that have a cell in each column of costs.
+
+    An empty column changes nothing: whoever reads it refuses it.
+    """
+    import numpy as np
+
+    from taupath.tables.table import missing_in
+
+    for cost in (costs or {}).values():
+        missing = missing_in(table.cells(cost)) if isinstance(cost, str) else np.array(False)
+        if missing.any() and not missing.all():
+            table = table.take(~missing)
+    return table
+
+
 def _number_or_column(text: str, option: str, table: "Table | None") -> Any:
+    """Return a number, or those of a column."""
+    found = _number_or_name(text, option, table)
+    return found if table is None or isinstance(found, float) else table.numbers(found)
+
+
+def _number_or_name(text: str, option: str, table: "Table | None") -> float | str:
+    """Return a number, or the name of a column of the table."""
     try:
         return float(text)
     except ValueError:
@@ -158,4 +182,4 @@ def _number_or_column(text: str, option: str, table: "Table | None") -> Any:
         raise Failed(f"{option} must be a number, got {quoted(text)}")
     if text not in (table.names or ()):
         raise Failed(f"{option} must be a number or a column of {table.source}, got {quoted(text)}")
-    return table.numbers(text)
+    return text

@@ -83,7 +83,7 @@ def add(new_command: NewCommand) -> None:
         help="categories that training did not have are ignored, or refused; by default what was "
         "asked for in `fit`",
     )
-    add_cost_options(parser, per_row=True)
+    add_cost_options(parser, tau_per_row=True)
     more = parser.add_argument_group("classification")
     more.add_argument(
         "--operating-point",

@@ -20,11 +20,9 @@ def bar(what: str, arguments: argparse.Namespace, unit: str = "") -> Display:
 
 def warn_of_costs(file: str) -> None:
     """Warn that a model was trained with costs of each case."""
-    warnings.warn(
-        f"{file} was trained with costs: costs given now multiply those, so the same ones would "
-        "count twice, and its probabilities are shares of the expected cost",
-        stacklevel=3,
-    )
+    from taupath.estimators.explanation import WITH_COSTS
+
+    warnings.warn(f"{file} {WITH_COSTS}", stacklevel=3)
 
 
 def print_json(found: dict[str, Any]) -> None:

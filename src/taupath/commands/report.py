@@ -132,6 +132,7 @@ def _write_held_out(arguments: argparse.Namespace, model: Any) -> int:
         title=arguments.title or f"{os.path.basename(arguments.model)}: held-out results",
         about=held_out.in_words().capitalize() + ".",
         target_name=model.preparation.target,
+        with_costs=model.estimator.costs_in_training_,
         **_origin(arguments, model),
     )
     return int(outcomes.n_rows)

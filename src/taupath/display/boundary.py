@@ -6,6 +6,7 @@ import numpy as np
 from scipy.ndimage import minimum_filter1d
 from scipy.spatial import cKDTree
 
+from taupath.choices import names_of_unnamed
 from taupath.display.drawing import (
     FONT_SIZE,
     INK,
@@ -193,8 +194,8 @@ class BoundaryDisplay:
             self.contours_.append(contour)
         if labels:
             self._label()
-        names = (None, None) if self.feature_names is None else self.feature_names
-        ax.set(xlabel=names[0] or "feature 0", ylabel=names[1] or "feature 1")
+        names = names_of_unnamed(2) if self.feature_names is None else self.feature_names
+        ax.set(xlabel=names[0], ylabel=names[1])
         if legend and self.positive is not None:
             ax.legend(
                 frameon=True,

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_consistent_length
 
+from taupath.choices import names_of_unnamed
 from taupath.display.drawing import INK, POSITIVE, axes_for, check_matplotlib, label_ends
 from taupath.estimators.costs import check_tau_columns
 from taupath.estimators.pipelines import last_step
@@ -129,7 +130,7 @@ class QuantileFanDisplay:
         x = np.linspace(samples[:, j].min(), samples[:, j].max(), n_grid)
         grid = np.tile(np.median(samples, axis=0), (n_grid, 1))
         grid[:, j] = x
-        label = f"feature {j}" if names is None else names[j]
+        label = (names or names_of_unnamed(samples.shape[1]))[j]
         display = cls(
             x,
             predict(as_frame_of(X, grid)),

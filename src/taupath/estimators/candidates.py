@@ -1,12 +1,13 @@
 """Candidates of a search: kernels, γ and C, and the standardisation of the features they see."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
+from taupath.fitting.method import choose_method
 from taupath.paths.kernels import KERNELS
 from taupath.validation import MOST_CANDIDATE_VALUES, Checked, check_choice, check_positive
 
@@ -18,6 +19,8 @@ SAME_CANDIDATE = 1e-6
 WITHOUT_GAMMA = ("linear", "precomputed")
 # Kernels to choose from: a kernel matrix cannot be standardised.
 CHOSEN_FROM = tuple(name for name in KERNELS if name != "precomputed")
+
+Estimator = TypeVar("Estimator")
 
 
 class Candidate(NamedTuple):
@@ -31,6 +34,18 @@ class Candidate(NamedTuple):
         """Return whether it is the other one, up to rounding."""
         mine, its = [(each.gamma or 1.0, each.C) for each in (self, other)]
         return self.kernel == other.kernel and np.allclose(mine, its, rtol=SAME_CANDIDATE, atol=0.0)
+
+    def model(
+        self, kind: type[Estimator], search: Any, shared: Iterable[str], n_samples: int
+    ) -> Estimator:
+        """Return its model, not fitted; the `shared` parameters are those of the search."""
+        own: dict[str, Any] = {
+            "C": self.C,
+            "kernel": self.kernel,
+            "gamma": "scale" if self.gamma is None else self.gamma,
+            "method": choose_method(search.method, self.kernel, n_samples),
+        }
+        return kind(**own, **{name: getattr(search, name) for name in shared})
 
 
 class Standardization(NamedTuple):

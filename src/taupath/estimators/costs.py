@@ -131,6 +131,12 @@ def least_cost_class(proba: np.ndarray, costs: np.ndarray) -> np.ndarray:
     return np.asarray(expected.argmin(axis=1))
 
 
+def weights_as_counts(weight: np.ndarray) -> np.ndarray:
+    """Return weights that add up to the number of samples they are worth, (Σ w)² / Σ w²."""
+    weight = weight / weight.max()  # no square below underflows
+    return np.asarray(weight * (weight.sum() / (weight @ weight)))
+
+
 def weight_below(proba: np.ndarray, weight: np.ndarray, taus: np.ndarray) -> np.ndarray:
     """Return the total weight of probabilities below each τ."""
     order = np.argsort(proba)
@@ -155,6 +161,16 @@ def negative_cost(
     truth, alarm = labels == pos_label, predicted == pos_label
     cost = np.where(alarm & ~truth, cost_fp, 0.0) + np.where(truth & ~alarm, cost_fn, 0.0)
     return -float(np.average(cost, weights=weight))
+
+
+def share_saved(cost: Any, constant: float) -> Any:
+    """Return 1 - cost / `constant`, the cost of the best constant decision."""
+    if constant == 0.0:
+        raise ValueError(
+            "there is nothing to save: deciding the same for all samples costs nothing; score "
+            "without savings, or give samples of both classes"
+        )
+    return 1.0 - cost / constant
 
 
 class CostScoreMixin(ClassifierMixin):

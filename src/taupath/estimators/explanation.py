@@ -16,6 +16,11 @@ LONGEST_CELL = 40
 # Why a decision is called constant: the end of a sentence.
 BY_TRAINING = " that it was trained on: it does not tell cases apart"
 BY_HELD_OUT = ": for those held out in training, telling them apart did not pay"
+# What costs in training mean for all that follows: the rest of a sentence about the model.
+WITH_COSTS = (
+    "was trained with costs: costs given now multiply those, so the same ones would count twice, "
+    "and its probabilities are shares of the expected cost"
+)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from taupath.choices import names_of_unnamed
 from taupath.validation import shown
 
 
@@ -67,4 +68,4 @@ def feature_names_of(model: Any, before: list[Any], feature_names: Any) -> list[
             return [str(name) for name in before[-1].get_feature_names_out()]
         except (AttributeError, ValueError, NotFittedError):
             pass  # this step gives its features no names
-    return [f"feature {j}" for j in range(n)]
+    return names_of_unnamed(n)

@@ -13,6 +13,7 @@ from scipy.optimize import isotonic_regression
 from scipy.special import xlogy
 from scipy.stats import norm
 
+from taupath.estimators.costs import weights_as_counts
 from taupath.validation import (
     UNIT_INTERVAL,
     check_all_within,
@@ -94,7 +95,7 @@ class ProbabilityIntervals:
                 f"positive must hold True or False for each of the {len(proba)} samples of proba"
             )
         truth, weight = truth.astype(bool), check_weight(sample_weight, len(proba))
-        weight = weight * (weight.sum() / (weight**2).sum())
+        weight = weights_as_counts(weight)
         counted = weight > 0.0
         self._scores, at = np.unique(proba[counted], return_inverse=True)
         self._positive = np.bincount(at, weight[counted] * truth[counted])
@@ -117,6 +118,11 @@ class ProbabilityIntervals:
         Returns
         -------
         ndarray of shape (n_samples, 2)
+
+        Notes
+        -----
+        Of more than 400 different probabilities, 400 get intervals of their own, evenly spread in
+        order. Those of the others are interpolated linearly.
         """
         if not hasattr(self, "_scores"):
             raise ValueError("call fit first")

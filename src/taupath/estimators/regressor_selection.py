@@ -29,7 +29,6 @@ from taupath.estimators.pinball import pinball_over_levels
 from taupath.estimators.rearrangement import rearranged_quantiles
 from taupath.estimators.regressor import QuantileSVR
 from taupath.exceptions import InexactPathWarning
-from taupath.fitting.method import choose_method
 from taupath.paths.path import SolutionPath
 from taupath.progress import share_of
 from taupath.validation import (
@@ -192,7 +191,8 @@ class QuantileSVRCV(QuantileSVR):
             ]
             self.pinball_ = np.array([[fold.loss for fold in own] for own in by_candidate])
             self.kernel_, self.gamma_, self.C_ = tried[best]
-            last = self._model(tried[best], X.shape[0]).set_params(n_jobs=self.n_jobs)
+            last = tried[best].model(QuantileSVR, self, SHARED, X.shape[0])
+            last.set_params(n_jobs=self.n_jobs)
             last._progress = share_of(progress, begin, 1.0 - begin)
             units, path = _fitted(last, data, self.standardize)
         self.scaler_ = units.scaler
@@ -220,7 +220,7 @@ class QuantileSVRCV(QuantileSVR):
         by_candidate: list[list[_HeldOut]] = []
         new, best, begin = grid, 0, 0.0
         for step in range(STEPS_BEYOND + 1):
-            models = [self._model(each, n_samples) for each in new]
+            models = [each.model(QuantileSVR, self, SHARED, n_samples) for each in new]
             # Fold after fold, so that progress is even: paths of some candidates take longer, but
             # every fold takes about the same time.
             jobs = [
@@ -259,16 +259,6 @@ class QuantileSVRCV(QuantileSVR):
             found += [own._replace(gamma=own.gamma * factor) for factor in steps]
         return [each for each in found if not any(each.same(other) for other in tried)]
 
-    def _model(self, candidate: Candidate, n_samples: int) -> QuantileSVR:
-        """Return the model of a candidate; its C is still in deviations of y."""
-        return QuantileSVR(
-            candidate.C,
-            kernel=candidate.kernel,
-            gamma="scale" if candidate.gamma is None else candidate.gamma,
-            method=choose_method(self.method, candidate.kernel, n_samples),
-            **{name: getattr(self, name) for name in SHARED},
-        )
-
     def _check_new(self, X: Any) -> Checked:
         checked = super()._check_new(X)
         return scaled(self.scaler_, checked)
@@ -278,7 +268,7 @@ class QuantileSVRCV(QuantileSVR):
         """The model as a pipeline of `StandardScaler` and `QuantileSVR`, or the latter alone."""
         check_is_fitted(self)
         chosen = Candidate(self.kernel_, self.gamma_, self.path_.C)
-        model = self._model(chosen, self.path_.data.shape[0])
+        model = chosen.model(QuantileSVR, self, SHARED, self.path_.data.shape[0])
         model.n_features_in_ = self.n_features_in_
         model.calibration_ = self.calibration_
         model._set_paths([self.path_])

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 
-from taupath.estimators.costs import costs_to_tau, negative_cost
+from taupath.estimators.costs import costs_to_tau, negative_cost, share_saved
 from taupath.estimators.decisions import PathClassifier
 from taupath.estimators.pipelines import last_step, pos_label_of
 
@@ -134,11 +134,6 @@ class CostScorer(BaseEstimator):
         if not self.savings:
             return score_of(predicted)
         constant = max(score_of(np.full(len(predicted), label)) for label in classes)
-        if constant == 0.0:
-            raise ValueError(
-                "there is nothing to save: deciding the same for all samples costs nothing; score "
-                "without savings, or give samples of both classes"
-            )
-        return 1.0 - score_of(predicted) / constant
+        return float(share_saved(score_of(predicted), constant))
 
     __call__ = score  # as scikit-learn calls scorers

@@ -19,12 +19,18 @@ from taupath.estimators.candidates import (
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.combination import choose_per_tau, choose_stack
 from taupath.estimators.combined import CombinedClassifier
-from taupath.estimators.costs import check_tau_columns, weight_below
+from taupath.estimators.costs import (
+    check_tau,
+    check_tau_columns,
+    weight_below,
+    weights_as_counts,
+)
+from taupath.estimators.fit_time import LONG
 from taupath.estimators.out_of_fold import Data, HeldOut, Score, check_folds, fitted, held_out
 from taupath.estimators.parallel import run_all
+from taupath.estimators.search_time import Affordable, affordable, path_sizes, rbf_seconds
 from taupath.estimators.useful_range import useful_range
-from taupath.fitting.method import choose_method
-from taupath.progress import share_of
+from taupath.progress import duration, share_of
 from taupath.validation import (
     UNIT_INTERVAL,
     Checked,
@@ -41,9 +47,8 @@ from taupath.validation import (
 # 0.2 % of the least among ten grids of up to 16, and a log-loss within 0.3 %.
 LINEAR_CS, OTHER_CS = (0.01, 0.1, 1.0), (1.0, 10.0)
 GAMMA_MULTIPLES = (1.0, 4.0)
-# kernel="auto" leaves the RBF kernel out from this many samples on: a path of 4000 took 8 s, and
-# cross-validation takes two dozen.
-MOST_FOR_RBF = 4000
+# What is left out of an automatic grid with approximate paths.
+NOT_APPROXIMATE = "The RBF kernel is left out: method='approximate' is for the linear kernel"
 # What to do if a kernel matrix is among several kernels.
 MATRIX_ALONE = "give kernel='precomputed' alone, not in a list"
 # Parameters that the model of each candidate takes unchanged.
@@ -69,7 +74,9 @@ class QuantileSVCCV(CombinedClassifier):
         "auto": 0.01, 0.1 and 1 for the linear kernel, 1 and 10 for others.
     kernel : str, callable or iterable of these, default="auto"
         One kernel, or several: "linear", "rbf", "poly", "sigmoid" or functions; or "precomputed",
-        alone. "auto": linear and, with fewer than 4 000 samples, RBF.
+        alone. "auto": linear and RBF. If the RBF paths would take more than five minutes of CPU
+        time, as with 5 000 samples or more, fewer of the automatic γ and C are tried with it, and
+        none if even that takes longer.
     gamma : float, str or iterable of these, default="grid"
         Coefficients of "rbf", "poly" and "sigmoid" to choose from: numbers, "scale" and "auto" as
         in scikit-learn, or "grid" for 1 and 4 times "scale".
@@ -98,7 +105,8 @@ class QuantileSVCCV(CombinedClassifier):
     n_jobs : int, default=None
         Number of paths that are walked in parallel (joblib).
     verbose : int, default=0
-        1 shows progress, with the time left, on a terminal or in a notebook.
+        1 shows progress, with the time left, on a terminal or in a notebook. Before a long search
+        it says how long the RBF paths will take, and what is left out.
 
     Attributes
     ----------
@@ -109,7 +117,7 @@ class QuantileSVCCV(CombinedClassifier):
     refit_time_ : float
         Seconds that the final fits to all samples took.
     left_out_ : list of str
-        What was not tried because it would take too long, and why.
+        What was not tried because it would take too long, how long, and why.
     C_, kernel_, gamma_ : float, str or callable, float or None
         The best candidate: the least Brier score, or the best of `scores_`; of several, the first.
     Cs_ : ndarray of shape (n_candidates,)
@@ -230,13 +238,14 @@ class QuantileSVCCV(CombinedClassifier):
         check_labels_of_classes(y)
         sample_weight = self._with_costs(y, sample_weight, cost_fp, cost_fn)
         weight = check_weight(sample_weight, X.shape[0])
-        grid, self.left_out_ = self._candidates(X, weight)
-        models = [self._model(each, X.shape[0]) for each in grid]
+        folds = check_folds(self.cv, X, y, weight)
+        sizes = path_sizes(y, [*(fold.train for fold in folds), slice(None)], self.multi_class)
+        grid, self.left_out_ = self._candidates(X, weight, sizes)
+        models = [each.model(QuantileSVC, self, OF_EACH_MODEL, X.shape[0]) for each in grid]
         score = None
         if self.scoring is not None:
             score = Score(self.scoring, models[0], sample_weight is not None)
         data = Data(scaled(self.scaler_, X), y, weight)
-        folds = check_folds(self.cv, X, y, weight)
         # Fold after fold, so that progress is even: paths of some candidates take longer, but every
         # fold takes about the same time.
         jobs = [
@@ -246,7 +255,7 @@ class QuantileSVCCV(CombinedClassifier):
         ]
         done = len(jobs) / (len(jobs) + 1.0)  # the final paths take longer, but are few
         with self._watched() as progress:
-            for line in self.left_out_ if hasattr(progress, "say") else ():
+            for line in self._announced(grid, sizes) if hasattr(progress, "say") else ():
                 progress.say(line)
             found = run_all(held_out, jobs, self.n_jobs, share_of(progress, 0.0, done))
             by_candidate = [found[c :: len(models)] for c in range(len(models))]
@@ -282,43 +291,45 @@ class QuantileSVCCV(CombinedClassifier):
                 f"combine={shown(self.combine)}"
             )
 
-    def _candidates(self, X: Checked, weight: np.ndarray) -> tuple[list[Candidate], list[str]]:
-        """Return the candidates, and what is left out and why; set `scaler_`."""
+    def _candidates(self, X: Checked, weight: np.ndarray, sizes: Sequence[int]) -> Affordable:
+        """Return the candidates, and what is left out and why; set `scaler_`.
+
+        `sizes` are the numbers of samples of all paths of a candidate.
+        """
         matrix = isinstance(self.kernel, str) and self.kernel == "precomputed"
         auto = isinstance(self.kernel, str) and self.kernel == "auto"
         standard = Standardization.of(X, weight, bool(self.standardize) and not matrix)
         self.scaler_ = standard.scaler
         gammas = check_gammas(self.gamma, standard.variance, X.shape[1], GAMMA_MULTIPLES)
-        left_out = []
         kernels: list[Any] = ["linear", "rbf"]
-        if auto and (X.shape[0] >= MOST_FOR_RBF or self.method == "approximate"):
-            kernels = ["linear"]
-            why = "method='approximate' is for the linear kernel"
-            if X.shape[0] >= MOST_FOR_RBF:
-                why = f"its two dozen paths of {X.shape[0]} samples would take minutes"
-            asked = "set kernel=['linear', 'rbf'] to use it"
-            left_out = [f"The RBF kernel is left out: {why}; {asked}"]
-        elif matrix:
+        if matrix:
             kernels = ["precomputed"]
         elif not auto:
             kernels = check_kernels(self.kernel, MATRIX_ALONE)
+        elif self.method == "approximate":
+            kernels = ["linear"]
         found: list[Candidate] = []
+        usual_Cs = isinstance(self.Cs, str) and self.Cs == "auto"
         for kernel in kernels:
-            if isinstance(self.Cs, str) and self.Cs == "auto":
+            if usual_Cs:
                 Cs: Sequence[float] = LINEAR_CS if kernel == "linear" else OTHER_CS
             else:
                 Cs = check_Cs(self.Cs, lambda number: np.logspace(-4.0, 4.0, number)).tolist()
             found += make_grid([kernel], gammas, Cs)
-        return found, left_out
+        if not auto:
+            return Affordable(found, [])
+        if self.method == "approximate":
+            return Affordable(found, [NOT_APPROXIMATE])
+        usual_gammas = isinstance(self.gamma, str) and self.gamma == "grid"
+        usual = {"gamma": usual_gammas, "C": usual_Cs}
+        return affordable(found, sizes, [name for name, given in usual.items() if given])
 
-    def _model(self, candidate: Candidate, n_samples: int) -> QuantileSVC:
-        return QuantileSVC(
-            candidate.C,
-            kernel=candidate.kernel,
-            gamma="scale" if candidate.gamma is None else candidate.gamma,
-            method=choose_method(self.method, candidate.kernel, n_samples),
-            **{name: getattr(self, name) for name in OF_EACH_MODEL},
-        )
+    def _announced(self, grid: list[Candidate], sizes: Sequence[int]) -> list[str]:
+        """Return what to say before a search: what is left out, or how long it will take."""
+        seconds = rbf_seconds(grid, sizes)
+        if self.left_out_ or seconds <= LONG:
+            return self.left_out_
+        return [f"The RBF paths will take about {duration(seconds)} of CPU time"]
 
     def _judge(
         self,
@@ -368,7 +379,8 @@ class QuantileSVCCV(CombinedClassifier):
         counts = weight > 0.0
         # weight 2 is two copies; but small weights, such as shares of 1, count as (Σ w)² / Σ w²
         # samples
-        weight = weight * max(1.0, weight.sum() / (weight @ weight))
+        as_counts = weights_as_counts(weight)
+        weight = max(weight, as_counts, key=np.sum)
         each = np.array([np.concatenate([fold.proba for fold in own]) for own in by_candidate])
         each = self._positive_last(each)
         classes = self._positive_last(self.classes_)
@@ -423,18 +435,18 @@ class QuantileSVCCV(CombinedClassifier):
             row[:] = (2.0 * (1.0 - taus) * missed + 2.0 * taus * alarms) / weight.sum()
         return losses[:, 0] if np.ndim(tau) == 0 else losses
 
-    def best_C(self, tau: Any) -> Any:
-        """Return the C of the candidate with the least loss of held-out samples at τ.
+    def best_candidate(self, tau: float) -> dict[str, Any]:
+        """Return the entry of `candidates_` with the least loss of held-out samples at τ.
 
         Parameters
         ----------
-        tau : float or array-like of shape (n_taus,)
-            One τ, or several.
+        tau : float
+            One τ.
 
         Returns
         -------
-        float or ndarray of shape (n_taus,)
-            Of several candidates that are equally good, that of the first.
+        dict
+            With its ``"kernel"``, ``"gamma"``, ``"C"`` and so on. Of several candidates that are
+            equally good, the first.
         """
-        best = self.Cs_[self.loss(tau).argmin(axis=0)]
-        return float(best) if np.ndim(tau) == 0 else best
+        return self.candidates_[int(self.loss(check_tau(tau)).argmin())]

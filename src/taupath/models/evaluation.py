@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
-from taupath.estimators.costs import check_tau_columns, costs_to_tau
+from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.costs import check_tau_columns, costs_to_tau, negative_cost, share_saved
 from taupath.estimators.pipelines import last_step
 from taupath.estimators.regressor import QuantileSVR
 from taupath.models.model import Model
@@ -163,6 +164,39 @@ def pieces_of(
     if costs is not None:
         columns["cost"] = costs[0] * fp + costs[1] * (rates.n_positive - tp)
     return columns
+
+
+def amounts_of(
+    estimator: QuantileSVC, X: Any, y: np.ndarray, cost_fp: Any, cost_fn: Any
+) -> dict[str, np.ndarray]:
+    """Return what decisions cost if each case has costs of its own: a table, as columns.
+
+    Its rows are the decisions of a classifier of two classes for these costs (without costs, if
+    they were in its training), the positive class for all, and the negative class for all.
+    ``cost`` is of all mistakes; ``saved`` is compared with the cheaper of the last two rows.
+    """
+    classes, positive = estimator.classes_, estimator.pos_label_
+    truth, n = y == positive, len(y)
+    negative = classes[1 - estimator._positive]
+    decided = np.array(
+        [
+            estimator._predict_for_costs(X, cost_fp, cost_fn),
+            *(np.full(n, label) for label in (positive, negative)),
+        ]
+    )
+    cost = np.array(
+        [-n * negative_cost(y, each, classes, positive, cost_fp, cost_fn) for each in decided]
+    )
+    alarm = decided == positive
+    return {
+        "tp": (alarm & truth).sum(axis=1),
+        "fp": (alarm & ~truth).sum(axis=1),
+        "fn": (~alarm & truth).sum(axis=1),
+        "tn": (~alarm & ~truth).sum(axis=1),
+        "cost": cost,
+        "cost_per_case": cost / n,
+        "saved": share_saved(cost, float(cost[1:].min())),
+    }
 
 
 def _measures(rates: Rates, tp: np.ndarray, fp: np.ndarray) -> dict[str, np.ndarray]:

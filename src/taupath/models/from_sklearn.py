@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from taupath.choices import names_of_unnamed
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.combined import CombinedClassifier
 from taupath.estimators.regressor import QuantileSVR
@@ -50,7 +51,7 @@ def model_of(fitted: Pipeline | QuantileSVC | QuantileSVR) -> Model:
         X = getattr(estimator._all_paths()[0].data, "X", None)
         columns = MatrixFeatures(n_columns, sp.issparse(X))
     else:
-        columns = translated(steps, names or [f"x{j}" for j in range(1, n_columns + 1)])
+        columns = translated(steps, names or names_of_unnamed(n_columns))
     if columns.n_features != estimator.n_features_in_:
         raise ValueError(
             f"{where} was trained on {estimator.n_features_in_} features, but the steps before it "

@@ -10,6 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from taupath import upward
+from taupath.choices import names_of_unnamed
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.explanation import Explanation
 from taupath.models.explaining import parts_of_columns
@@ -371,7 +372,7 @@ class Model:
         if names is None:
             return Table("the array", matrix=check_features(X), unit="row")
         array = np.asarray(X)
-        columns = {f"x{j}": column for j, column in enumerate(array.T, start=1)}
+        columns = dict(zip(names_of_unnamed(array.shape[-1]), array.T, strict=True))
         if array.ndim != 2 or not columns.keys() >= set(names):
             raise TableError(
                 f"the model takes columns by name: {listed(names)}; give a data frame, a dict of "

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from taupath.choices import names_of_unnamed
 from taupath.tables import Table, TableError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class MatrixFeatures:
     @property
     def feature_names(self) -> list[str]:
         """Features have no names but their numbers."""
-        return [f"x{j}" for j in range(1, self.n_features + 1)]
+        return names_of_unnamed(self.n_features)
 
     @classmethod
     def learn(cls, table: Table, standardize: bool) -> "MatrixFeatures":
@@ -40,7 +41,7 @@ class MatrixFeatures:
         X: Any = table.matrix
         n_features = int(X.shape[1])
         if not isinstance(X, np.ndarray):
-            scale = _largest(X) if standardize else None
+            scale = _deviations(X) if standardize else None
             return cls(n_features, True, scale=scale)
         if not standardize:
             return cls(n_features, False)
@@ -117,12 +118,25 @@ def _first_row(X: "np.ndarray | sp.csr_array", right: np.ndarray) -> int:
     return int(np.searchsorted(X.indptr, entry, side="right")) - 1
 
 
-def _largest(X: "sp.csr_array") -> np.ndarray:
-    """Return the largest absolute value of each column, 1 where there is none."""
-    largest = np.zeros(X.shape[1])
+def _deviations(X: "sp.csr_array") -> np.ndarray:
+    """Return the standard deviation of each column; of a constant one its absolute value, or 1.
+
+    Values are divided by the largest before they are squared, as in `standardizing`.
+    """
+    n, n_features = X.shape
+    largest = np.zeros(n_features)
     np.maximum.at(largest, X.indices, np.abs(X.data))
     largest[largest == 0] = 1.0
-    return largest
+
+    def sums(values: np.ndarray) -> np.ndarray:
+        return np.bincount(X.indices, values, n_features)
+
+    values, stored = X.data / largest[X.indices], sums(np.ones(len(X.data)))
+    mean = sums(values) / n
+    squares = sums((values - mean[X.indices]) ** 2) + (n - stored) * mean**2
+    deviation = np.sqrt(squares / n)
+    deviation[deviation == 0.0] = 1.0
+    return np.asarray(largest * deviation)
 
 
 def standardizing(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -146,7 +146,7 @@ class Preparation:
             What the responses are.
         standardize : bool
             Whether numeric columns get mean 0 and standard deviation 1, constant ones only mean 0.
-            Columns of a sparse matrix are divided by their largest absolute value instead.
+            Columns of a sparse matrix are not shifted.
         positive : str, int or float, optional
             Which of two classes comes last; by default 1, yes, true or positive beside their
             opposites, else the one that is later in order.

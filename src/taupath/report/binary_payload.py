@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.explanation import BY_HELD_OUT, WITH_COSTS
 from taupath.outcomes.inputs import columns_of, grid_around, positive_of
 from taupath.outcomes.rates import (
     changes_of_probabilities,
@@ -59,6 +60,7 @@ def binary_payload(
         "classes": source.class_names[:: 1 if larger else -1],
         "tau": float(model.tau),
         "rule": "sign" if by_sign else "probability",
+        **_about_decisions(model),
         **_decisions(positive, changes, proba, others, aggregate=columns is None),
         "coefficients": weights and weights.payload(aggregate=columns is None),
     }
@@ -79,9 +81,12 @@ def binary_payload(
 
 
 def outcomes_payload(
-    positive: np.ndarray, changes: Changes, class_names: list[str]
+    positive: np.ndarray, changes: Changes, class_names: list[str], with_costs: bool
 ) -> dict[str, Any]:
-    """Return the data of a page of aggregates, from the truth and the decisions alone."""
+    """Return the data of a page of aggregates, from the truth and the decisions alone.
+
+    `with_costs` says whether costs were in the training of the models that decided.
+    """
     if positive.all() or not positive.any():
         raise ValueError("a report needs cases of both classes")
     proba = probabilities_of_changes(changes)
@@ -89,9 +94,29 @@ def outcomes_payload(
         "classes": class_names,
         "tau": 0.5,
         "rule": "sign",
+        "withCosts": _costs_in_training(with_costs),
+        "constant": None,  # each fold had a model of its own
         **_decisions(positive, changes, proba, {}, aggregate=True),
         "coefficients": None,
     }
+
+
+def _about_decisions(model: QuantileSVC) -> dict[str, Any]:
+    """Return what holds for all decisions of a model.
+
+    That is what costs in training mean, and the range of τ in which cases are told apart, if it is
+    narrower because that did not pay elsewhere.
+    """
+    below, above = getattr(model, "constant_below_", 0.0), getattr(model, "constant_above_", 1.0)
+    constant = {"below": float(below), "above": float(above), "why": BY_HELD_OUT}
+    return {
+        "withCosts": _costs_in_training(model.costs_in_training_),
+        "constant": constant if below > 0.0 or above < 1.0 else None,
+    }
+
+
+def _costs_in_training(with_costs: bool) -> str | None:
+    return f"The model {WITH_COSTS}." if with_costs else None
 
 
 def _decisions(

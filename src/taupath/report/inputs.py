@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from taupath.choices import names_of_unnamed
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.pipelines import feature_names_of, last_step
 from taupath.estimators.regressor import QuantileSVR
@@ -68,7 +69,7 @@ class ModelAndData:
         n = np.shape(self.given)[1]
         if names is None:
             names = self.feature_names
-        return names if len(names) == n else [f"feature {j}" for j in range(n)]
+        return names if len(names) == n else names_of_unnamed(n)
 
     def transform(self, samples: Any) -> Any:
         """Return other samples as the model takes them."""

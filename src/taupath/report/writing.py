@@ -156,13 +156,16 @@ def write_outcomes(
     provenance: Any = None,
     certificate: Any = None,
     stored_certificate: bool = False,
+    with_costs: bool = False,
 ) -> None:
     """Write a page of aggregates from which cases are positive and the decisions at every τ.
 
     `class_names` are those of the negative and the positive class. `about` tells readers where the
-    decisions come from. The other arguments are as in `write_report`.
+    decisions come from. `with_costs` says whether costs were in training. The other arguments are
+    as in `write_report`.
     """
-    payload = outcomes_payload(np.asarray(positive, dtype=bool), changes, class_names) | {
+    truth = np.asarray(positive, dtype=bool)
+    payload = outcomes_payload(truth, changes, class_names, with_costs) | {
         "title": title,
         "target": target_name,
         "seen": None,

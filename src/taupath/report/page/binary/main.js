@@ -77,6 +77,7 @@ const control = new TauControl({
   changes: counts.when, take: setTau, step: "a decision changes", scale: SCALE,
 });
 const costNote = element("p", { class: "note", id: "cost-note" });
+const constantWhere = data.constant && element("p", { class: "note", id: "constant-where" });
 
 function sayCostRatio() {
   const { costFp, costFn } = state;
@@ -89,10 +90,11 @@ function sayCostRatio() {
 }
 
 function showCostNote() {
-  const threshold = ` The alarm is raised where the probability of ${positive} is ${data.rule === "sign" ? "about " : ""}${percent(state.decides)} or more.`;
+  const threshold = ` The alarm is raised where the ${data.withCosts ? "share of the expected cost that is due to missing" : "probability of"} ${positive} is ${data.rule === "sign" ? "about " : ""}${percent(state.decides)} or more.`;
   const adapted = state.adapt && shifted() ? ` That is τ = ${say(state.decides)}, since ${positive} is ${shift() > 1 ? "rarer" : "more common"} than among these cases.` : "";
   const coarse = data.nodes ? ` Counts are given at ${sayCount(data.nodes)} cost ratios, all with two digits; in between, the nearest is shown.` : "";
   costNote.textContent = sayCostRatio() + threshold + adapted + coarse;
+  if (constantWhere) constantWhere.textContent = sayConstant();
   resetPrevalence.hidden = adaptLabel.hidden = !shifted();
   adaptBox.checked = state.adapt;
 }
@@ -102,6 +104,19 @@ function showCostNote() {
 const headline = makeHeadline({ class: "headline live" });
 const constantNote = element("p", { class: "warning", id: "constant" });
 const worseNote = element("p", { class: "warning", id: "worse" });
+
+/** Whether the model decides the same for all cases at τ, because telling held-out ones apart did not pay. */
+const untold = (tau) => data.constant !== null && (tau < data.constant.below || tau > data.constant.above);
+
+/** The costs at which it does, in words. */
+function sayConstant() {
+  const { below, above, why } = data.constant;
+  const ends = [
+    below > 0 && `${positive} for every case where misses cost more than at ${sayRatio(state.costsOf(below))}`,
+    above < 1 && `${negative} for every case where false alarms cost more than at ${sayRatio(state.costsOf(above))}`,
+  ].filter(Boolean);
+  return `The model decides ${ends.join(", and ")} (false alarm to miss)${why}.`;
+}
 
 /** False alarms and cases found by one way to decide, at the present costs. */
 function atCosts(own) {
@@ -131,8 +146,9 @@ function showHeadline() {
   const raised = alarms + found;
   constantNote.hidden = raised > 0 && raised < n;
   constantNote.replaceChildren(
-    element("b", {}, `At these costs the model gives every case the same answer: ${className(raised > 0)}.`),
-    " That is deciding without looking.");
+    ...(untold(state.decides)
+      ? [element("b", {}, `At these costs the model decides ${className(raised > 0)} for every case`), `${data.constant.why}.`]
+      : [element("b", {}, `At these costs the model gives every case the same answer: ${className(raised > 0)}.`), " That is deciding without looking."]));
   worseNote.hidden = !constantNote.hidden || !(cost > blind.cost);
   worseNote.replaceChildren(
     element("b", {}, "At these costs the model does worse than deciding without looking:"),
@@ -315,7 +331,7 @@ startPage(headline, [
     card("controls", "What do mistakes cost you?", { class: "card controls" },
       element("div", { class: "fields" }, costFpField.node, costFnField.node,
         element("div", { class: "with-reset" }, prevalenceField.node, resetPrevalence, adaptLabel)),
-      control.node, costNote),
+      control.node, costNote, constantWhere),
     card("outcome", "What happens then", { class: "card" }, matrix, metrics.node),
     costCurves.node,
     card("beside", COMPARED, { class: "card beside" }, scoreTable, versus, hindsight)),
@@ -333,7 +349,7 @@ startPage(headline, [
   ...(others.length ? [[others.map((other) => other.name).join(", "), `Taken for ${positive} where its probability is at least τ. Brier score: ${others.map((other) => say(other.brier)).join(", ")}; of this model ${say(data.reliability.brier)}.`]] : []),
   [`Share of ${positive}`, "Costs, accuracy, precision and net benefit are those of cases among which the classes have these shares. Rates within a class, and the reliability diagram, do not change."],
   ["Net benefit", "Right alarms less false ones, the latter weighted by τ / (1 − τ), per case."],
-  ["Probability", "The part of [0, 1] of all τ at which a case is taken for positive."],
+  ["Probability", `The part of [0, 1] of all τ at which a case is taken for positive.${data.withCosts ? ` With costs in training, it is the share of the expected cost of a case that is due to missing ${positive}; Brier score and reliability compare it with shares of cases.` : ""}`],
 ]);
 
 settingsChanged = keepInAddress({

@@ -191,8 +191,9 @@ function makeHeadline(attributes = {}) {
 function startPage(headline, content, glossary) {
   const seen = data.seen ? element("p", { class: "warning", id: "in-sample" }, `${data.seen}.`) : null;
   const about = data.about ? element("p", { class: "note about", id: "about" }, data.about) : null;
+  const costs = data.withCosts ? element("p", { class: "warning", id: "with-costs" }, data.withCosts) : null;
   const reading = section("reading", "How to read this", element("dl", { class: "card words" }, ...definitions(glossary)));
-  main.append(...[spoken, headline.node, seen, about, ...content, originSection(), reading].filter((part) => part !== null));
+  main.append(...[spoken, headline.node, seen, about, costs, ...content, originSection(), reading].filter((part) => part !== null));
   document.getElementById("foot").append(element("p", {},
     "Made by taupath ", data.version, ". All numbers are computed in this page; nothing is loaded from the network. Its settings are in its address: a copied link shows what you see."));
   // the fragment is for settings: the link goes there without it
