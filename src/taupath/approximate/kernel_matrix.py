@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import daxpy, dsymv
 
 from taupath.approximate.array_libraries import Library
 from taupath.paths.blocks import slices
@@ -14,12 +15,14 @@ from taupath.paths.kernels import Kernel
 TILE_ON_HOST, TILE_ON_DEVICE = 4_000_000, 1_000_000_000
 # If more than one in so many rows are asked for, multiplying all of them is quicker than picking.
 PICKED = 3
+# Rows that are added up before their sum is added to others: rounding errors stay small.
+ROWS_ADDED = 64
 # Samples whose system is solved by a factorisation, at most; with more, by conjugate gradients.
 # Where both take the same time was measured: on the host with 2000 samples, on a GPU much later.
 FACTORED_ON_HOST, FACTORED_ON_DEVICE = 1500, 12_000
 # Conjugate gradients stop at this part of the right-hand side, or after so many iterations: the
 # step need not be more accurate than the piecewise quadratic is quadratic.
-PART_LEFT = 0.01
+PART_LEFT = 1e-3
 MAX_ITERATIONS = 300
 # Columns of the matrix in the preconditioner: they hold most of what a smooth kernel has.
 PRECONDITIONER_COLUMNS = 128
@@ -60,6 +63,8 @@ class KernelMatrix:
         return list(slices(n_rows, max(self.tile // (8 * max(n_columns, 1)), 1)))
 
     def _between(self, one: np.ndarray, other: np.ndarray) -> Any:
+        if self.kept and self._library.on_host:
+            return self._matrix()[np.ix_(one, other)]
         if self.kept:
             return self._library.take(self._library.take(self._matrix(), one, 0), other, 1)
         return self._block(one, other)
@@ -76,6 +81,11 @@ class KernelMatrix:
             return self.combine(used, np.ascontiguousarray(coef[:, used]))
         self.rows_used += self.n
         library, found = self._library, np.empty_like(coef)
+        if library.on_host:
+            # K is symmetric, and LAPACK stores by columns: half of it is read
+            for row, out in zip(coef, found, strict=True):
+                out[:] = dsymv(1.0, self._matrix().T, row)
+            return found
         right, whole = library.send(np.ascontiguousarray(coef.T)), self._matrix()
         for some in self._tiles(self.n, self.n):
             found[:, some] = library.fetch(whole[some, :] @ right).T
@@ -89,11 +99,30 @@ class KernelMatrix:
             return self.times(whole)
         self.rows_used += len(members)
         library = self._library
+        if self.kept and library.on_host:
+            return self._added_up(members, coef)
         found = library.send(np.zeros((len(coef), self.n)))
         for some in self._tiles(len(members), self.n):
             part = library.send(np.ascontiguousarray(coef[:, some]))
             found = found + part @ self._rows(members[some])
         return library.fetch(found)
+
+    def _added_up(self, members: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """Return Σ_j coef_qj K_j from rows in the memory of the host, none of which is copied."""
+        whole, found = self._matrix(), np.zeros((len(coef), self.n))
+        for row, out in zip(coef, found, strict=True):
+            used = np.flatnonzero(row)
+            for some in slices(len(used), ROWS_ADDED):
+                part = np.zeros(self.n)
+                for k in used[some]:
+                    daxpy(whole[members[k]], part, a=row[k])
+                out += part
+        return found
+
+    @property
+    def depth(self) -> int:
+        """Most roundings of a term of `combine` besides one for each ROWS_ADDED members."""
+        return ROWS_ADDED if self.kept and self._library.on_host else self.n
 
     # -- systems -------------------------------------------------------------------------------
 
@@ -123,8 +152,12 @@ class KernelMatrix:
         library, added = self._library, 0.0
         sent, m = library.send(right), len(members)
         while True:
-            matrix = self._between(members, members) + constant
-            matrix = matrix + library.send(np.diag(diagonal + added))
+            matrix = self._between(members, members)
+            matrix += constant
+            if library.on_host:
+                matrix.flat[:: m + 1] += diagonal + added
+            else:
+                matrix = matrix + library.send(np.diag(diagonal + added))
             found = library.solve_positive(matrix, sent)
             if found is not None:
                 return found

@@ -14,6 +14,7 @@ and only samples whose fractions change are when it does not.
 A node has both points: the gap between w and θ is of second order in w - Σ θ_i z_i.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,6 +46,19 @@ from taupath.paths.training_data import Responses
 
 # The part of a node's budget that the rounding of sums may take before they are computed afresh.
 DRIFT_SHARE = 1e-3
+# Fractions that differ by less than this are equal but for rounding.
+ROUNDED_FRACTION = 1e-12
+# The widest smoothing that a node begins with, after the first, in units of the largest |p|. Near
+# τ = 0 and 1 the tolerance would allow far more, but then whole classes have 0 < a < 1.
+WIDEST_BEGINNING = 0.5
+# A start is bad if ½‖w - Σ θ_i z_i‖² exceeds this part of P(0): then samples near their targets are
+# on the wrong side. Starts from which two or three steps suffice are below 0.2.
+BAD_START = 1.0
+# After a step that is shorter than this, the intercept is set anew: the sets of samples were wrong.
+SHORT_STEP = 0.7
+
+# Returns slope, curvature and length, see `flat_length`.
+Slopes = Callable[[float, tuple[float, float]], list[tuple[float, float, float]]]
 
 
 @dataclass(frozen=True)
@@ -57,7 +71,7 @@ class KernelIterate:
     fraction: np.ndarray
     sums: np.ndarray  # Σ sign weight fraction k(x_i, .) at all samples
     totals: np.ndarray  # Σ sign weight fraction
-    intercept: float  # if it is free
+    intercept: float  # a variable of its own, whether it costs something or not
     drift: float  # rounding error of the sums, at most so many ‖φ(x)‖
 
     def moved_to(self, there: "KernelIterate", s: float) -> "KernelIterate":
@@ -78,7 +92,7 @@ class KernelNode:
 
     theta: np.ndarray
     beta: np.ndarray  # w = Σ β_i z_i
-    intercept: float  # if it is free
+    intercept: float
     point: PrimalDualPoint
     gap: float
     iterate: KernelIterate
@@ -161,20 +175,25 @@ class KernelSolver:
         """
         s = (tau - one.point.t) / (other.point.t - one.point.t)
         _, box = self._boxes(tau)
-        scaled = []
-        for node in (one, other):
+        start, fraction = other.iterate, np.zeros(len(self.sign))
+        for node, part in ((one, 1.0 - s), (other, s)):
             own = np.divide(self._boxes(node.point.t)[1], box, out=np.ones(2), where=box > 0.0)
-            iterate, by_class = node.iterate, own[:, np.newaxis]
-            fraction, sums = own[self._class] * iterate.fraction, by_class * iterate.sums
-            totals, drift = own * iterate.totals, float(own.max()) * iterate.drift
-            scaled.append(KernelIterate(fraction, sums, totals, iterate.intercept, drift))
-        return scaled[0].moved_to(scaled[1], s)
+            fraction += part * own[self._class] * node.iterate.fraction
+        # at a bound of both, and of the box in between
+        same = np.abs(fraction - start.fraction) <= ROUNDED_FRACTION
+        fraction[same] = start.fraction[same]
+        moved = np.flatnonzero(~same)
+        change = fraction[moved] - start.fraction[moved]
+        start = self._with(start, fraction, moved, (self.sign * self.weight)[moved] * change)
+        intercepts = one.iterate.intercept, other.iterate.intercept
+        return replace(start, intercept=(1.0 - s) * intercepts[0] + s * intercepts[1])
 
     def solve(
         self, tau: float, iterate: KernelIterate, smoothing: Smoothing, budget: float
     ) -> KernelNode:
         """Return a node whose gap is at most `budget`, in units of P(0)."""
         first_step, tries, patience, shrink = self.steps, 0, MAX_STEPS_PER_WIDTH, MIN_SHRINK
+        iterate, smoothing = self._begun(tau, iterate, smoothing)
         last_solved: tuple[KernelIterate, Smoothing] | None = None
         while True:
             dual = self._dual(tau, iterate, smoothing)
@@ -195,11 +214,13 @@ class KernelSolver:
             if len(dual.inner) and dual.apart <= SOLVED * max(smoothing_gap, budget):
                 last_solved = iterate, smoothing
                 smoothing = self._narrowed(dual, smoothing, smoothing_gap / budget, shrink)
-                iterate, tries = self._newton(tau, dual, smoothing), 0
+                iterate, tries = self._newton(tau, dual.iterate, dual.inner, smoothing), 0
             elif tries < patience:
-                there = self._newton(tau, dual, smoothing)
+                there = self._newton(tau, dual.iterate, dual.inner, smoothing)
                 length = self._step_length(tau, iterate, there, smoothing)
                 iterate = there if length == 1.0 else iterate.moved_to(there, length)
+                if length < SHORT_STEP:
+                    iterate = self._centred(tau, iterate, smoothing)
                 tries += 1
             else:  # too many steps at this width: go back, or begin wider, or begin again at zero
                 tries = 0
@@ -207,14 +228,28 @@ class KernelSolver:
                     iterate, smoothing = last_solved
                     shrink, patience = float(np.sqrt(shrink)), patience + 1
                 elif smoothing.width < MAX_WIDTH * self._unit:
-                    width = min(WIDEN * smoothing.width, MAX_WIDTH * self._unit)
-                    smoothing = replace(smoothing, width=width)
+                    smoothing = self._widened(smoothing, WIDEN)
                 else:
                     iterate, patience = self._zero, 2 * patience
         factor = float(np.sqrt(NEXT_SMOOTHING_SHARE * budget / max(node.gap, 1e-3 * budget)))
-        width = min(min(max(factor, 0.5), 2.0) * smoothing.width, MAX_WIDTH * self._unit)
+        width = min(min(max(factor, 0.5), 2.0) * smoothing.width, WIDEST_BEGINNING * self._unit)
         centre = dual.sums.mean_fraction(otherwise=smoothing.centre)
         return replace(node, next_smoothing=Smoothing(width, centre))
+
+    def _begun(
+        self, tau: float, iterate: KernelIterate, smoothing: Smoothing
+    ) -> tuple[KernelIterate, Smoothing]:
+        """Return where and how wide to begin; from a bad start, begin wider."""
+        if self._dual(tau, iterate, smoothing).apart > BAD_START:
+            iterate = self._centred(tau, iterate, smoothing)
+            if self._dual(tau, iterate, smoothing).apart > BAD_START:
+                smoothing = self._widened(smoothing, WIDEN)
+                iterate = self._centred(tau, iterate, smoothing)
+        return iterate, smoothing
+
+    def _widened(self, smoothing: Smoothing, factor: float) -> Smoothing:
+        width = min(factor * smoothing.width, MAX_WIDTH * self._unit)
+        return replace(smoothing, width=width)
 
     def _narrowed(self, dual: _Dual, smoothing: Smoothing, gap: float, shrink: float) -> Smoothing:
         """Return a smoothing that should bring the gap, given in budgets, within the budget."""
@@ -242,14 +277,55 @@ class KernelSolver:
             total += float(lower @ self._whole.totals)
         return values, total
 
-    def _margins(self, values: np.ndarray, total: float, intercept: float) -> np.ndarray:
-        constant = intercept if self.constant.free else self.constant.bias**2 * total
-        return np.asarray(self.sign * (values + constant))
+    def _margins(self, values: np.ndarray, intercept: float) -> np.ndarray:
+        return np.asarray(self.sign * (values + intercept))
 
-    def _product(self, one: np.ndarray, values: np.ndarray, total: float, other: float) -> float:
-        """Return the inner product of two points, given Σ sign β of both."""
-        bias = 0.0 if self.constant.free else self.constant.bias
-        return float(one @ values) + bias**2 * total * other
+    @property
+    def _price(self) -> float:
+        """½ price b² is what an intercept b costs."""
+        return 0.0 if self.constant.free or not self.constant.bias else self.constant.bias**-2
+
+    def _implied(self, total: float) -> float:
+        """Return the intercept of Σ β_i z_i, given Σ sign_i β_i, if it is part of it."""
+        return 0.0 if self.constant.free else self.constant.bias**2 * total
+
+    def _centred(
+        self, tau: float, iterate: KernelIterate, smoothing: Smoothing
+    ) -> KernelIterate:
+        """Return the point with the intercept that is best for the smoothed problem.
+
+        Where many samples are near their targets, an intercept that is slightly off would put them
+        all on one side.
+        """
+        if not self.constant.bias:
+            return iterate
+        lower, box = self._boxes(tau)
+        values, _ = self._values(tau, iterate)
+        margin = self._margins(values, iterate.intercept)
+        floor = float((self.weight * lower[self._class]) @ self.sign)
+        price, samples = self._price, (self.target, self.weight, self._signs)
+
+        def slopes_up(direction: float) -> Slopes:
+            rate = direction * self.sign
+
+            def slopes(
+                x: float, within: tuple[float, float] = (0.0, np.inf)
+            ) -> list[tuple[float, float, float]]:
+                pull, curvature = _margins.slope(
+                    margin, rate, x, *samples, smoothing.centre, smoothing.width, box
+                )
+                own = price * (direction * iterate.intercept + x)
+                return [(own - direction * floor - pull, price + curvature, x)]
+
+            return slopes
+
+        for direction in (1.0, -1.0):
+            slopes = slopes_up(direction)
+            steepness = -slopes(0.0, (0.0, np.inf))[0][0]
+            if steepness > 0.0:
+                by = direction * flat_length(slopes, steepness)
+                return replace(iterate, intercept=iterate.intercept + by)
+        return iterate
 
     def _with(
         self, iterate: KernelIterate, fraction: np.ndarray, members: np.ndarray, coef: np.ndarray
@@ -266,9 +342,10 @@ class KernelSolver:
         totals = iterate.totals.copy()
         totals[: self._n_classes] += by_class.sum(axis=1)
         # by Cauchy-Schwarz, a term is at most |coef| times both lengths; one rounding for the sum
+        depth = min(self.matrix.depth, len(members)) + len(members) // self.matrix.depth
         terms = float(np.abs(coef) @ self._lengths[members])
         before = float(np.abs(iterate.fraction) @ (self.weight * self._lengths))
-        drift = iterate.drift + EPS * ((len(members) + 4) * terms + before)
+        drift = iterate.drift + EPS * ((depth + 4) * terms + before)
         return KernelIterate(fraction, sums, totals, iterate.intercept, drift)
 
     def _afresh(self, iterate: KernelIterate) -> KernelIterate:
@@ -286,8 +363,8 @@ class KernelSolver:
     def _dual(self, tau: float, iterate: KernelIterate, smoothing: Smoothing) -> _Dual:
         """Return the dual point at the margins of an iterate, and the gap of the two."""
         lower, box = self._boxes(tau)
-        values, total = self._values(tau, iterate)
-        margin = self._margins(values, total, iterate.intercept)
+        values, _ = self._values(tau, iterate)
+        margin = self._margins(values, iterate.intercept)
         fraction, scalars = iterate.fraction.copy(), np.empty((2, 5))
         n_changed, n_inner = _margins.update_fractions(
             margin,
@@ -315,8 +392,8 @@ class KernelSolver:
         floor, ceiling = self.weight * lower[self._class], self.weight * (lower + box)[self._class]
         lost = np.maximum((ceiling - theta) * slack, (floor - theta) * slack)
         new_values, new_total = self._values(tau, balanced)
-        apart, rest = new_values - values, new_total - total
-        off = self._product(self.sign * (theta - beta), apart, rest, rest)
+        off = float((self.sign * (theta - beta)) @ (new_values - values))
+        off += self._price * (self._implied(new_total) - iterate.intercept) ** 2
         unit, drift = self.gap_bound.unit, self._cost(max(balanced.drift, iterate.drift))
         gap = (0.5 * off + float(lost.sum())) / unit + drift
         unbalanced = self._theta(tau, fraction)
@@ -331,8 +408,8 @@ class KernelSolver:
                 tau,
                 margin,
                 float(_margins.inner(self.target, theta)),
-                self._pair(beta, values, total),
-                self._pair(theta, new_values, new_total),
+                self._pair(beta, values, iterate.intercept),
+                self._pair(theta, new_values, self._implied(new_total)),
             ),
             gap,
             iterate,
@@ -342,10 +419,10 @@ class KernelSolver:
         return _Dual(there, inner, sums, node, gap - smoothing_gap / unit)
 
     def _pair(
-        self, theta: np.ndarray, values: np.ndarray, total: float
+        self, theta: np.ndarray, values: np.ndarray, intercept: float
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return a point as a pair, see `paths.training_data.Points`."""
-        rest = 0.0 if self.constant.free else self.constant.bias * total
+        rest = np.sqrt(self._price) * intercept
         return np.append(self.sign * theta, rest), np.append(values, rest)
 
     def _theta(self, tau: float, fraction: np.ndarray) -> np.ndarray:
@@ -367,33 +444,39 @@ class KernelSolver:
 
     # -- steps ---------------------------------------------------------------------------------
 
-    def _newton(self, tau: float, dual: _Dual, smoothing: Smoothing) -> KernelIterate:
-        """Return where Newton's step for a smoothed problem leads."""
+    def _newton(
+        self, tau: float, iterate: KernelIterate, members: np.ndarray, smoothing: Smoothing
+    ) -> KernelIterate:
+        """Return where Newton's step for a smoothed problem leads.
+
+        Only the fractions of `members` change; those of the iterate are within [0, 1].
+        """
         _, box = self._boxes(tau)
-        members, iterate = dual.inner, dual.iterate
         self.largest_system = max(self.largest_system, len(members))
         own = self._class[members]
         room = self.weight[members] * box[own]
         fraction = iterate.fraction[members]
-        margin = self._margins(*self._values(tau, iterate), iterate.intercept)
-        beyond = self.target[members] - margin[members]
+        values, total = self._values(tau, iterate)
+        b = iterate.intercept if self.constant.free else self._implied(total)
+        beyond = self.target[members] - self.sign[members] * (values[members] + b)
         right = beyond - smoothing.width * (fraction - smoothing.centre[own])
         right *= self.sign[members]
-        free, b = self.constant.free, iterate.intercept
-        bias = 0.0 if free else self.constant.bias
+        free = self.constant.free
         columns = np.column_stack((right, np.ones(len(right)))) if free else right[:, np.newaxis]
         found = np.zeros_like(columns)
         if len(members):
-            found = self.matrix.solve(members, bias**2, smoothing.width / room, columns)
+            per_total = self._implied(1.0)
+            found = self.matrix.solve(members, per_total, smoothing.width / room, columns)
         change = found[:, 0]
         if free:
-            _, total = self._values(tau, iterate)
             curvature, whole = float(room.sum()), float(self.weight @ box[self._class])
             steep = abs(total) / (MAX_INTERCEPT_STEP * self._unit)
             ridge = max(steep - curvature / smoothing.width, INTERCEPT_RIDGE * whole)
             by = (float(change.sum()) + total) / (float(found[:, 1].sum()) + ridge)
             change = change - by * found[:, 1]
             b += by
+        else:
+            b += self._implied(float(change.sum()))
         moved = iterate.fraction.copy()
         moved[members] += self.sign[members] * change / room
         there = self._with(iterate, moved, members, change / box[own])
@@ -404,16 +487,15 @@ class KernelSolver:
     ) -> float:
         """Return the length at which the smoothed objective is about least on the way."""
         lower, box = self._boxes(tau)
-        values, total = self._values(tau, here)
-        new_values, new_total = self._values(tau, there)
-        step, step_total = new_values - values, new_total - total
+        values, new_values = (self._values(tau, each)[0] for each in (here, there))
+        step, by = new_values - values, there.intercept - here.intercept
         coef = self.sign * self.weight * box[self._class] * (there.fraction - here.fraction)
-        rate = self._margins(step, step_total, there.intercept - here.intercept)
-        margin = self._margins(values, total, here.intercept)
-        linear = self._product(coef, values, total, step_total)
+        rate = self._margins(step, by)
+        margin = self._margins(values, here.intercept)
+        linear = float(coef @ values) + self._price * here.intercept * by
         if lower.any():
             linear -= float((self.weight * lower[self._class]) @ rate)
-        squared = self._product(coef, step, step_total, step_total)
+        squared = float(coef @ step) + self._price * by**2
         samples = self.target, self.weight, self._signs
 
         def slopes(
