@@ -22,6 +22,10 @@ class Library:
     xp: Any = np
     device: Any = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as NumPy: where it is unpickled, there may be nothing else."""
+        return Library, ()
+
     @property
     def name(self) -> str:
         """The name of the library."""

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.linalg.blas import daxpy, dsymv
 
 from taupath.approximate.array_libraries import Library
+from taupath.approximate.rounding import summation_depth
 from taupath.paths.blocks import slices
 from taupath.paths.kernels import Kernel
 
@@ -119,10 +120,11 @@ class KernelMatrix:
                 out += part
         return found
 
-    @property
-    def depth(self) -> int:
-        """Most roundings of a term of `combine` besides one for each ROWS_ADDED members."""
-        return ROWS_ADDED if self.kept and self._library.on_host else self.n
+    def roundings(self, m: int) -> int:
+        """Return how many roundings a term of `combine` with m members goes through."""
+        if self.kept and self._library.on_host and PICKED * m < self.n:
+            return summation_depth(m, ROWS_ADDED)
+        return self.n  # in any order
 
     # -- systems -------------------------------------------------------------------------------
 

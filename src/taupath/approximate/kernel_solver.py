@@ -20,9 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from taupath._core import _margins
-from taupath.approximate.dual_point import balance
-from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
-from taupath.approximate.kernel_matrix import KernelMatrix
+from taupath.approximate.gap_bound import PrimalDualPoint
+from taupath.approximate.kernel_points import KernelIterate, KernelNode, KernelPoints
 from taupath.approximate.node import Smoothing
 from taupath.approximate.node_solver import (
     INTERCEPT_RIDGE,
@@ -39,10 +38,7 @@ from taupath.approximate.node_solver import (
     flat_length,
 )
 from taupath.approximate.row_sums import DualSums
-from taupath.approximate.rounding import EPS
 from taupath.exceptions import WalkFailed
-from taupath.paths.intercept import Intercept
-from taupath.paths.training_data import Responses
 
 # The part of a node's budget that the rounding of sums may take before they are computed afresh.
 DRIFT_SHARE = 1e-3
@@ -62,44 +58,6 @@ Slopes = Callable[[float, tuple[float, float]], list[tuple[float, float, float]]
 
 
 @dataclass(frozen=True)
-class KernelIterate:
-    """A primal point w = Σ β_i z_i, by fractions of boxes.
-
-    Sums are over each class, in units of its box: a row for each of the two.
-    """
-
-    fraction: np.ndarray
-    sums: np.ndarray  # Σ sign weight fraction k(x_i, .) at all samples
-    totals: np.ndarray  # Σ sign weight fraction
-    intercept: float  # a variable of its own, whether it costs something or not
-    drift: float  # rounding error of the sums, at most so many ‖φ(x)‖
-
-    def moved_to(self, there: "KernelIterate", s: float) -> "KernelIterate":
-        """Return the point at s on the line from this one to another, in the same boxes."""
-        r = 1.0 - s
-        return KernelIterate(
-            r * self.fraction + s * there.fraction,
-            r * self.sums + s * there.sums,
-            r * self.totals + s * there.totals,
-            r * self.intercept + s * there.intercept,
-            abs(r) * self.drift + abs(s) * there.drift,
-        )
-
-
-@dataclass(frozen=True)
-class KernelNode:
-    """A solution at τ; its gap is in units of P(0)."""
-
-    theta: np.ndarray
-    beta: np.ndarray  # w = Σ β_i z_i
-    intercept: float
-    point: PrimalDualPoint
-    gap: float
-    iterate: KernelIterate
-    next_smoothing: Smoothing  # to begin with at a τ nearby
-
-
-@dataclass(frozen=True)
 class _Dual:
     """The dual point that margins make with a smoothing."""
 
@@ -111,47 +69,23 @@ class _Dual:
 
 
 class KernelSolver:
-    """Solves at one τ after another, for samples seen through a kernel.
+    """Solves at one τ after another, for samples seen through a kernel."""
 
-    `gap_bound` knows the boxes, the unit, and whether the intercept is free. `lengths` are
-    ‖φ(x_i)‖.
-    """
-
-    def __init__(
-        self,
-        matrix: KernelMatrix,
-        responses: Responses,
-        constant: Intercept,
-        gap_bound: GapBound,
-        lengths: np.ndarray,
-    ) -> None:
-        self.matrix, self.gap_bound, self.constant = matrix, gap_bound, constant
-        self.sign, self.target, self.weight = responses
-        self._signs = self.sign.astype(np.int8)
-        self._class = (self.sign < 0.0).astype(np.intp)
-        self._n_classes = 1 + int(self._class.any())
-        self._lengths, self._longest = lengths, float(lengths.max(initial=0.0))
-        self._unit = float(np.abs(self.target).max(initial=0.0)) or 1.0
-        self.steps = self.halved = self.refreshed = 0
-        self.largest_system = 0
-        n = len(self.sign)
+    def __init__(self, points: KernelPoints) -> None:
+        self.points, self.gap_bound = points, points.gap_bound
+        self._unit = float(np.abs(points.target).max(initial=0.0)) or 1.0
+        self.steps = self.halved = self.largest_system = 0
+        self._signs = points.sign.astype(np.int8)
+        n = len(points.sign)
         self._changed, self._inner = np.empty((2, n + 1), dtype=np.int32)
         self._change = np.empty(n + 1)
-        zero = np.zeros((2, n))
-        self._zero = KernelIterate(np.zeros(n), zero, np.zeros(2), 0.0, 0.0)
-        # all at their upper bounds: needed where lower bounds are not zero
-        signed_weight = self.sign * self.weight
-        whole = np.array([signed_weight[self._class == k].sum() for k in (0, 1)])
-        self._whole = replace(self._zero, fraction=np.ones(n), totals=whole)
-        if gap_bound.boxes.lower(0.0).any() or gap_bound.boxes.lower(1.0).any():
-            self._whole = self._afresh(self._whole)
 
     # -- nodes ---------------------------------------------------------------------------------
 
     def solve_from_zero(self, tau: float, budget: float) -> KernelNode:
         """Solve at τ, starting from w = 0."""
         smoothing = Smoothing(MAX_WIDTH * self._unit, np.full(2, 0.5))
-        return self.solve(tau, self._zero, smoothing, budget)
+        return self.solve(tau, self.points.zero, smoothing, budget)
 
     def solve_beyond(
         self, before: KernelNode | None, here: KernelNode, tau: float, budget: float
@@ -174,17 +108,21 @@ class KernelSolver:
         classes, whose boxes change with τ.
         """
         s = (tau - one.point.t) / (other.point.t - one.point.t)
-        _, box = self._boxes(tau)
-        start, fraction = other.iterate, np.zeros(len(self.sign))
+        _, box = self.points.boxes(tau)
+        start, fraction = other.iterate, np.zeros(len(self.points.sign))
         for node, part in ((one, 1.0 - s), (other, s)):
-            own = np.divide(self._boxes(node.point.t)[1], box, out=np.ones(2), where=box > 0.0)
-            fraction += part * own[self._class] * node.iterate.fraction
+            own = np.divide(
+                self.points.boxes(node.point.t)[1], box, out=np.ones(2), where=box > 0.0
+            )
+            fraction += part * own[self.points.own_class] * node.iterate.fraction
         # at a bound of both, and of the box in between
         same = np.abs(fraction - start.fraction) <= ROUNDED_FRACTION
         fraction[same] = start.fraction[same]
         moved = np.flatnonzero(~same)
         change = fraction[moved] - start.fraction[moved]
-        start = self._with(start, fraction, moved, (self.sign * self.weight)[moved] * change)
+        start = self.points.changed(
+            start, fraction, moved, (self.points.sign * self.points.weight)[moved] * change
+        )
         intercepts = one.iterate.intercept, other.iterate.intercept
         return replace(start, intercept=(1.0 - s) * intercepts[0] + s * intercepts[1])
 
@@ -197,8 +135,8 @@ class KernelSolver:
         last_solved: tuple[KernelIterate, Smoothing] | None = None
         while True:
             dual = self._dual(tau, iterate, smoothing)
-            if self._cost(dual.iterate.drift) > DRIFT_SHARE * budget:
-                iterate = self._afresh(iterate)
+            if self.points.cost(dual.iterate.drift) > DRIFT_SHARE * budget:
+                iterate = self.points.afresh(iterate)
                 dual = self._dual(tau, iterate, smoothing)
             node = dual.node
             if node.gap <= budget:
@@ -230,7 +168,7 @@ class KernelSolver:
                 elif smoothing.width < MAX_WIDTH * self._unit:
                     smoothing = self._widened(smoothing, WIDEN)
                 else:
-                    iterate, patience = self._zero, 2 * patience
+                    iterate, patience = self.points.zero, 2 * patience
         factor = float(np.sqrt(NEXT_SMOOTHING_SHARE * budget / max(node.gap, 1e-3 * budget)))
         width = min(min(max(factor, 0.5), 2.0) * smoothing.width, WIDEST_BEGINNING * self._unit)
         centre = dual.sums.mean_fraction(otherwise=smoothing.centre)
@@ -263,50 +201,22 @@ class KernelSolver:
 
     # -- points --------------------------------------------------------------------------------
 
-    def _boxes(self, tau: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return l and h - l of each class."""
-        lower = self.gap_bound.boxes.lower(tau)
-        return lower, self.gap_bound.boxes.upper(tau) - lower
-
-    def _values(self, tau: float, iterate: KernelIterate) -> tuple[np.ndarray, float]:
-        """Return Σ sign_j β_j k(x_i, x_j) of all samples, and Σ sign_j β_j."""
-        lower, box = self._boxes(tau)
-        values, total = box @ iterate.sums, float(box @ iterate.totals)
-        if lower.any():
-            values += lower @ self._whole.sums
-            total += float(lower @ self._whole.totals)
-        return values, total
-
-    def _margins(self, values: np.ndarray, intercept: float) -> np.ndarray:
-        return np.asarray(self.sign * (values + intercept))
-
-    @property
-    def _price(self) -> float:
-        """½ price b² is what an intercept b costs."""
-        return 0.0 if self.constant.free or not self.constant.bias else self.constant.bias**-2
-
-    def _implied(self, total: float) -> float:
-        """Return the intercept of Σ β_i z_i, given Σ sign_i β_i, if it is part of it."""
-        return 0.0 if self.constant.free else self.constant.bias**2 * total
-
-    def _centred(
-        self, tau: float, iterate: KernelIterate, smoothing: Smoothing
-    ) -> KernelIterate:
+    def _centred(self, tau: float, iterate: KernelIterate, smoothing: Smoothing) -> KernelIterate:
         """Return the point with the intercept that is best for the smoothed problem.
 
         Where many samples are near their targets, an intercept that is slightly off would put them
         all on one side.
         """
-        if not self.constant.bias:
+        if not self.points.constant.bias:
             return iterate
-        lower, box = self._boxes(tau)
-        values, _ = self._values(tau, iterate)
-        margin = self._margins(values, iterate.intercept)
-        floor = float((self.weight * lower[self._class]) @ self.sign)
-        price, samples = self._price, (self.target, self.weight, self._signs)
+        lower, box = self.points.boxes(tau)
+        values, _ = self.points.values(tau, iterate)
+        margin = self.points.margins(values, iterate.intercept)
+        floor = float((self.points.weight * lower[self.points.own_class]) @ self.points.sign)
+        price, samples = self.points.price, (self.points.target, self.points.weight, self._signs)
 
         def slopes_up(direction: float) -> Slopes:
-            rate = direction * self.sign
+            rate = direction * self.points.sign
 
             def slopes(
                 x: float, within: tuple[float, float] = (0.0, np.inf)
@@ -327,49 +237,16 @@ class KernelSolver:
                 return replace(iterate, intercept=iterate.intercept + by)
         return iterate
 
-    def _with(
-        self, iterate: KernelIterate, fraction: np.ndarray, members: np.ndarray, coef: np.ndarray
-    ) -> KernelIterate:
-        """Return the iterate with other fractions: those of members, by `coef` / sign."""
-        used = np.flatnonzero(coef)
-        members, coef = members[used], coef[used]
-        if len(members) == 0:
-            return replace(iterate, fraction=fraction)
-        own = self._class[members]
-        by_class = np.array([np.where(own == k, coef, 0.0) for k in range(self._n_classes)])
-        sums = iterate.sums.copy()
-        sums[: self._n_classes] += self.matrix.combine(members, by_class)
-        totals = iterate.totals.copy()
-        totals[: self._n_classes] += by_class.sum(axis=1)
-        # by Cauchy-Schwarz, a term is at most |coef| times both lengths; one rounding for the sum
-        depth = min(self.matrix.depth, len(members)) + len(members) // self.matrix.depth
-        terms = float(np.abs(coef) @ self._lengths[members])
-        before = float(np.abs(iterate.fraction) @ (self.weight * self._lengths))
-        drift = iterate.drift + EPS * ((depth + 4) * terms + before)
-        return KernelIterate(fraction, sums, totals, iterate.intercept, drift)
-
-    def _afresh(self, iterate: KernelIterate) -> KernelIterate:
-        """Return the iterate with sums that are computed from all samples."""
-        self.refreshed += 1
-        coef = self.sign * self.weight * iterate.fraction
-        empty = replace(self._zero, intercept=iterate.intercept)
-        return self._with(empty, iterate.fraction, np.arange(len(coef)), coef)
-
-    def _cost(self, drift: float) -> float:
-        """Return what errors of sums of so many ‖φ(x)‖ can do to a gap, in units of P(0)."""
-        widest = 2.0 * self.gap_bound.boxes.widest()
-        return 2.0 * widest**2 * self.gap_bound.rounding.norm_sum * drift / self.gap_bound.unit
-
     def _dual(self, tau: float, iterate: KernelIterate, smoothing: Smoothing) -> _Dual:
         """Return the dual point at the margins of an iterate, and the gap of the two."""
-        lower, box = self._boxes(tau)
-        values, _ = self._values(tau, iterate)
-        margin = self._margins(values, iterate.intercept)
+        lower, box = self.points.boxes(tau)
+        values, _ = self.points.values(tau, iterate)
+        margin = self.points.margins(values, iterate.intercept)
         fraction, scalars = iterate.fraction.copy(), np.empty((2, 5))
         n_changed, n_inner = _margins.update_fractions(
             margin,
-            self.target,
-            self.weight,
+            self.points.target,
+            self.points.weight,
             self._signs,
             smoothing.centre,
             smoothing.width,
@@ -379,24 +256,31 @@ class KernelSolver:
             self._inner,
             scalars,
         )
-        inner, changed = (each.astype(np.intp) for each in (self._inner[:n_inner], self._changed[:n_changed]))
-        inner = inner[(self.weight[inner] > 0.0) & (box[self._class[inner]] > 0.0)]
-        closed = box[self._class[changed]] == 0.0  # their fractions do not matter
+        inner = self._inner[:n_inner].astype(np.intp)
+        changed = self._changed[:n_changed].astype(np.intp)
+        inner = inner[(self.points.weight[inner] > 0.0) & (box[self.points.own_class[inner]] > 0.0)]
+        closed = box[self.points.own_class[changed]] == 0.0  # their fractions do not matter
         fraction[changed[closed]] = iterate.fraction[changed[closed]]
-        coef = np.where(closed, 0.0, self.sign[changed] * self._change[:n_changed])
-        there = self._with(iterate, fraction, changed, coef)
+        coef = np.where(closed, 0.0, self.points.sign[changed] * self._change[:n_changed])
+        there = self.points.changed(iterate, fraction, changed, coef)
         # the gap is ½‖w - Σ θ_i z_i‖² plus what each sample loses
-        balanced = self._balanced(tau, there)
-        theta, beta = self._theta(tau, balanced.fraction), self._theta(tau, iterate.fraction)
-        slack = self.target - margin
-        floor, ceiling = self.weight * lower[self._class], self.weight * (lower + box)[self._class]
+        balanced = self.points.balanced(tau, there)
+        theta, beta = (
+            self.points.theta(tau, balanced.fraction),
+            self.points.theta(tau, iterate.fraction),
+        )
+        slack = self.points.target - margin
+        floor, ceiling = (
+            self.points.weight * lower[self.points.own_class],
+            self.points.weight * (lower + box)[self.points.own_class],
+        )
         lost = np.maximum((ceiling - theta) * slack, (floor - theta) * slack)
-        new_values, new_total = self._values(tau, balanced)
-        off = float((self.sign * (theta - beta)) @ (new_values - values))
-        off += self._price * (self._implied(new_total) - iterate.intercept) ** 2
-        unit, drift = self.gap_bound.unit, self._cost(max(balanced.drift, iterate.drift))
+        new_values, new_total = self.points.values(tau, balanced)
+        off = float((self.points.sign * (theta - beta)) @ (new_values - values))
+        off += self.points.price * (self.points.implied(new_total) - iterate.intercept) ** 2
+        unit, drift = self.gap_bound.unit, self.points.cost(max(balanced.drift, iterate.drift))
         gap = (0.5 * off + float(lost.sum())) / unit + drift
-        unbalanced = self._theta(tau, fraction)
+        unbalanced = self.points.theta(tau, fraction)
         smoothing_gap = float(
             np.maximum((ceiling - unbalanced) * slack, (floor - unbalanced) * slack).sum()
         )
@@ -407,9 +291,9 @@ class KernelSolver:
             PrimalDualPoint(
                 tau,
                 margin,
-                float(_margins.inner(self.target, theta)),
-                self._pair(beta, values, iterate.intercept),
-                self._pair(theta, new_values, self._implied(new_total)),
+                float(_margins.inner(self.points.target, theta)),
+                self.points.pair(beta, values, iterate.intercept),
+                self.points.pair(theta, new_values, self.points.implied(new_total)),
             ),
             gap,
             iterate,
@@ -417,30 +301,6 @@ class KernelSolver:
         )
         sums = DualSums(np.empty((2, 0)), scalars, n_inner)
         return _Dual(there, inner, sums, node, gap - smoothing_gap / unit)
-
-    def _pair(
-        self, theta: np.ndarray, values: np.ndarray, intercept: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return a point as a pair, see `paths.training_data.Points`."""
-        rest = np.sqrt(self._price) * intercept
-        return np.append(self.sign * theta, rest), np.append(values, rest)
-
-    def _theta(self, tau: float, fraction: np.ndarray) -> np.ndarray:
-        lower, box = self._boxes(tau)
-        return np.asarray(self.weight * (lower[self._class] + box[self._class] * fraction))
-
-    def _balanced(self, tau: float, iterate: KernelIterate) -> KernelIterate:
-        """Return a dual point with Σ sign_i θ_i = 0 if the intercept is free."""
-        if not self.constant.free:
-            return iterate
-        whole, one_class = self._whole.totals, self._n_classes == 1
-        shift, scale = balance(*self._boxes(tau), whole, iterate.totals, one_class)
-        sums = scale[:, np.newaxis] * iterate.sums
-        if shift:
-            sums += shift * self._whole.sums
-        fraction = shift + scale[self._class] * iterate.fraction
-        totals = shift * whole + scale * iterate.totals
-        return replace(iterate, fraction=fraction, sums=sums, totals=totals)
 
     # -- steps ---------------------------------------------------------------------------------
 
@@ -451,52 +311,60 @@ class KernelSolver:
 
         Only the fractions of `members` change; those of the iterate are within [0, 1].
         """
-        _, box = self._boxes(tau)
+        _, box = self.points.boxes(tau)
         self.largest_system = max(self.largest_system, len(members))
-        own = self._class[members]
-        room = self.weight[members] * box[own]
+        own = self.points.own_class[members]
+        room = self.points.weight[members] * box[own]
         fraction = iterate.fraction[members]
-        values, total = self._values(tau, iterate)
-        b = iterate.intercept if self.constant.free else self._implied(total)
-        beyond = self.target[members] - self.sign[members] * (values[members] + b)
+        values, total = self.points.values(tau, iterate)
+        b = iterate.intercept if self.points.constant.free else self.points.implied(total)
+        beyond = self.points.target[members] - self.points.sign[members] * (values[members] + b)
         right = beyond - smoothing.width * (fraction - smoothing.centre[own])
-        right *= self.sign[members]
-        free = self.constant.free
+        right *= self.points.sign[members]
+        free = self.points.constant.free
         columns = np.column_stack((right, np.ones(len(right)))) if free else right[:, np.newaxis]
         found = np.zeros_like(columns)
         if len(members):
-            per_total = self._implied(1.0)
-            found = self.matrix.solve(members, per_total, smoothing.width / room, columns)
+            per_total = self.points.implied(1.0)
+            found = self.points.matrix.solve(members, per_total, smoothing.width / room, columns)
         change = found[:, 0]
         if free:
-            curvature, whole = float(room.sum()), float(self.weight @ box[self._class])
+            curvature, whole = (
+                float(room.sum()),
+                float(self.points.weight @ box[self.points.own_class]),
+            )
             steep = abs(total) / (MAX_INTERCEPT_STEP * self._unit)
             ridge = max(steep - curvature / smoothing.width, INTERCEPT_RIDGE * whole)
             by = (float(change.sum()) + total) / (float(found[:, 1].sum()) + ridge)
             change = change - by * found[:, 1]
             b += by
         else:
-            b += self._implied(float(change.sum()))
+            b += self.points.implied(float(change.sum()))
         moved = iterate.fraction.copy()
-        moved[members] += self.sign[members] * change / room
-        there = self._with(iterate, moved, members, change / box[own])
+        moved[members] += self.points.sign[members] * change / room
+        there = self.points.changed(iterate, moved, members, change / box[own])
         return replace(there, intercept=b)
 
     def _step_length(
         self, tau: float, here: KernelIterate, there: KernelIterate, smoothing: Smoothing
     ) -> float:
         """Return the length at which the smoothed objective is about least on the way."""
-        lower, box = self._boxes(tau)
-        values, new_values = (self._values(tau, each)[0] for each in (here, there))
+        lower, box = self.points.boxes(tau)
+        values, new_values = (self.points.values(tau, each)[0] for each in (here, there))
         step, by = new_values - values, there.intercept - here.intercept
-        coef = self.sign * self.weight * box[self._class] * (there.fraction - here.fraction)
-        rate = self._margins(step, by)
-        margin = self._margins(values, here.intercept)
-        linear = float(coef @ values) + self._price * here.intercept * by
+        coef = (
+            self.points.sign
+            * self.points.weight
+            * box[self.points.own_class]
+            * (there.fraction - here.fraction)
+        )
+        rate = self.points.margins(step, by)
+        margin = self.points.margins(values, here.intercept)
+        linear = float(coef @ values) + self.points.price * here.intercept * by
         if lower.any():
-            linear -= float((self.weight * lower[self._class]) @ rate)
-        squared = float(coef @ step) + self._price * by**2
-        samples = self.target, self.weight, self._signs
+            linear -= float((self.points.weight * lower[self.points.own_class]) @ rate)
+        squared = float(coef @ step) + self.points.price * by**2
+        samples = self.points.target, self.points.weight, self._signs
 
         def slopes(
             x: float, within: tuple[float, float] = (0.0, np.inf)
