@@ -72,9 +72,9 @@ def a9a(n_samples: int = 10_000) -> tuple[Any, np.ndarray, float]:
 SETS = {"banana": banana, "a9a": a9a}
 
 
-def true_gap(X: Any, y: np.ndarray, gamma: float, path: Any, tau: float) -> float:
+def true_gap(K: np.ndarray, y: np.ndarray, path: Any, tau: float) -> float:
     """Return P - D for C = 1 and the augmented intercept, in units of P(0) at τ = ½."""
-    K, n = rbf_kernel(X, gamma=gamma), len(y)
+    n = len(y)
     sign = np.where(y > 0, 1.0, -1.0)
     cost = 2.0 * np.where(y > 0, 1.0 - tau, tau)
     b, parts = path.parts(tau)
@@ -103,6 +103,7 @@ def measure(name: str, tol: float, repeats: int, grid: bool) -> Row:
     for tau in TAUS if grid else ():
         watch.time(("grid", tau), fit, tau)
     random = np.random.default_rng(0).uniform(0.0, 1.0, N_JUDGED)
+    bound, K = path.certify().worst_gap, rbf_kernel(X, gamma=gamma)
     return Row(
         name=name,
         n_samples=X.shape[0],
@@ -115,8 +116,8 @@ def measure(name: str, tol: float, repeats: int, grid: bool) -> Row:
         nodes=path.n_kinks,
         newton_steps=path.counters["newton_steps"],
         row_visits=path.counters["row_visits"],
-        bound=path.certify().worst_gap,
-        gap=max(true_gap(X, y, gamma, path, float(tau)) for tau in random),
+        bound=bound,
+        gap=max(true_gap(K, y, path, float(tau)) for tau in random),
     )
 
 
@@ -156,7 +157,7 @@ def main() -> int:
             rows.append(measure(name, arguments.tol, arguments.repeats, arguments.grid))
         except DataNotFound as missing:
             print(f"{name} is left out: {missing}", file=sys.stderr)
-    print("\n".join(report(rows, machine(PACKAGES))))
+    print("\n".join(report(rows, machine(*PACKAGES))))
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump([asdict(row) for row in rows], file, indent=1)
