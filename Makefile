@@ -19,7 +19,7 @@ FUZZ_ARGS  ?= --minutes 10 --jobs 2
 TEST_ARGS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow test-all coverage hostile fuzz checked asan tsan double oldest lint format bench bench-growth bench-lines bench-reading bench-approximate bench-cluster figures picture docs build dist sbom clean
+.PHONY: help demo test slow test-all coverage hostile fuzz checked asan tsan double oldest lint format bench bench-growth bench-lines bench-reading bench-approximate bench-kernels bench-cluster figures picture docs build dist sbom clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -68,6 +68,9 @@ bench-reading: build $(VENV)/.peers  ## time to read from a path, in solver runs
 
 bench-approximate: build $(VENV)/.bench  ## certified approximate paths beside LIBLINEAR, one thread (needs TAUPATH_DATA)
 	@$(ONE_THREAD) $(PY) benchmarks/approximate.py $(BENCH_ARGS)
+
+bench-kernels: build  ## certified approximate paths with an RBF kernel beside SVC, one thread (a9a needs TAUPATH_DATA)
+	@$(ONE_THREAD) $(PY) benchmarks/kernels.py $(BENCH_ARGS)
 
 bench-cluster: build $(VENV)/.test  ## paths of rows on a Dask cluster beside one process: rounds, bytes, time
 	@$(ONE_THREAD) $(PY) benchmarks/cluster.py $(BENCH_ARGS)

@@ -331,13 +331,6 @@ def test_an_unknown_method_is_refused():
         classification().path(method=None)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "precomputed", lambda one, other: one @ other.T])
-@pytest.mark.parametrize("make", [classification, regression])
-def test_a_kernel_is_refused(make, kernel):
-    with pytest.raises(ValueError, match=r"method='approximate' is for kernel='linear'"):
-        make().path(method="approximate", kernel=kernel)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_features_that_are_no_numbers_are_refused(dtype):
     X, y = overlapping(20)

@@ -232,6 +232,27 @@ def test_the_report_on_approximate_paths_says_what_was_measured(module, monkeypa
     assert approximate.ratio(alone) is None
 
 
+def test_the_report_on_kernels_says_what_was_measured(module, monkeypatch):
+    kernels = module("kernels")
+    X, y, gamma = kernels.banana(300)
+    monkeypatch.setitem(kernels.SETS, "banana", lambda: (X, y, gamma))
+    row = kernels.measure("banana", 1e-2, 1, grid=True)
+    assert (row.n_samples, row.n_features, row.runs) == (300, 5, 1)
+    assert 0.0 < row.gap <= row.bound <= 1e-2
+    assert row.grid > 0.0
+    lines = "\n".join(kernels.report([row], {"processor": "any"}))
+    assert "banana" in lines and f"{row.bound:.1e}" in lines
+
+
+def test_the_benchmark_for_gpus_runs_without_one(module, monkeypatch):
+    gpu = module("gpu")
+    monkeypatch.setitem(gpu.SETS, "100k", (lambda: gpu.smooth(300), 1e-2))
+    found = gpu.measure("100k", None, "cpu", 1.0)
+    assert found["holds"] and found["library"] == "numpy"
+    assert (found["n"], found["d"], found["tol"]) == (300, 20, 1e-2)
+    assert gpu.sparse_binary(50)[0].sum() == 50 * 12
+
+
 def test_files_of_simplified_paths_are_measured(module, monkeypatch, data_dir):
     pytest.importorskip("liblinear", reason="LIBLINEAR is not installed")
     approximate = module("approximate")

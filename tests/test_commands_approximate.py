@@ -103,7 +103,7 @@ def test_an_approximate_model_of_other_data_is_not_certified(folder, tmp_path, c
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--method", "approximate", "--kernel", "rbf"), "is for kernel='linear'"),
+        (("--method", "approximate", "--kernel", "rbf"), "is for --kernel linear, got rbf"),
         (("--method", "approximate", "--tol", "0"), "tol must be finite and above 0"),
         (("--method", "approximate", "--tol", "1e-20"), "less than what doubles can certify"),
     ],

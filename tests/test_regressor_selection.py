@@ -450,7 +450,6 @@ BAD = {
     "what makes no folds": ({"cv": "five"}, "cv must be a number of folds, or .* got 'five'"),
     "a quantile of two": ({"quantile": 2.0}, "quantile must lie"),
     "no jobs": ({"n_jobs": 0}, "n_jobs must be None, -1 or a number of jobs, got 0"),
-    "an approximate kernel": ({"method": "approximate"}, "method='approximate' is for kernel="),
 }
 
 

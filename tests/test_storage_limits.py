@@ -325,7 +325,7 @@ def test_loading_computes_no_kernel_and_balances_no_node(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(RowSums, "update", never)
-        patched.setattr(KernelData, "_between", never)
+        patched.setattr(KernelData, "between", never)
         loaded, other = tp.load(tmp_path / "nodes.tau"), tp.load(tmp_path / "kernel.tau")
         with pytest.raises(AssertionError):
             loaded.certify()

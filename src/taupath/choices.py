@@ -5,6 +5,8 @@ The command line needs them before it knows what to do, so nothing heavy is impo
 
 # How a path is found.
 METHODS = ("exact", "approximate", "auto")
+# Where kernels of approximate paths are computed.
+DEVICES = ("auto", "cpu", "cuda")
 # How a search combines its candidates.
 COMBINE = ("stack", "best", "per_tau")
 # Kinds of intercepts.

@@ -10,10 +10,6 @@ from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.row_sums import DualSums, RowSummary
 
-# The mean fraction is kept this far from 0 and 1: a centre at an end of the box would leave samples
-# on their target no room to one side.
-SMALLEST_CENTRE = 0.1
-
 
 class Evaluation(NamedTuple):
     """A primal and a dual point at τ; gaps are in units of P(0)."""
@@ -32,13 +28,6 @@ class DualPoint:
     summary: RowSummary  # the sums that do not depend on it
     gap_bound: GapBound  # boxes and units
     sums: DualSums  # of the fractions a
-
-    def mean_fraction(self, otherwise: np.ndarray) -> np.ndarray:
-        """Return the mean of the fractions between 0 and 1 of each class, kept off the ends."""
-        weight = self.sums.inner_weight
-        some = weight > 0.0
-        mean = np.where(some, self.sums.inner_sum / np.where(some, weight, 1.0), otherwise)
-        return np.clip(mean, SMALLEST_CENTRE, 1.0 - SMALLEST_CENTRE)
 
     def evaluate(self, tau: float, iterate: Iterate, smoothing: Smoothing) -> Evaluation:
         """Return the gap of w and this dual point at τ."""
@@ -76,28 +65,36 @@ class DualPoint:
         return np.asarray(lower @ self.summary.class_rows + box @ self.sums.rows)
 
     def _balance(self, lower: np.ndarray, box: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return shift and scale of the fractions that make Σ sign θ zero for a free intercept.
-
-        The class, or the side of the box, that outweighs the other is scaled down.
-        """
-        shift, scale = 0.0, np.ones(2)
+        """Return shift and scale of the fractions."""
         if not self.gap_bound.free:
-            return shift, scale
-        inner = box * self.sums.rows[:, -1]
-        fixed = float(lower @ self.summary.class_rows[:, -1])
-        excess = fixed + float(inner.sum())
-        if self.summary.one_class:
-            if excess > 0.0:  # towards the lower ends
-                scale[0] = _ratio(-fixed, inner[0])
-            elif excess < 0.0:  # towards the upper ends
-                whole = float(box[0] * self.summary.class_rows[0, -1])
-                scale[0] = _ratio(fixed + whole, whole - inner[0])
-                shift = 1.0 - float(scale[0])
-        elif excess > 0.0:
-            scale[0] = _ratio(-inner[1], inner[0])
-        elif excess < 0.0:
-            scale[1] = _ratio(-inner[0], inner[1])
-        return shift, scale
+            return 0.0, np.ones(2)
+        whole, inner = self.summary.class_rows[:, -1], self.sums.rows[:, -1]
+        return balance(lower, box, whole, inner, self.summary.one_class)
+
+
+def balance(
+    lower: np.ndarray, box: np.ndarray, whole: np.ndarray, inner: np.ndarray, one_class: bool
+) -> tuple[float, np.ndarray]:
+    """Return shift and scale of the fractions a that make Σ sign θ zero for a free intercept.
+
+    `whole` and `inner` are Σ sign weight and Σ sign weight a of each class, in any unit. The class,
+    or the side of the box, that outweighs the other is scaled down.
+    """
+    shift, scale, inner = 0.0, np.ones(2), box * inner
+    fixed = float(lower @ whole)
+    excess = fixed + float(inner.sum())
+    if one_class:
+        if excess > 0.0:  # towards the lower ends
+            scale[0] = _ratio(-fixed, inner[0])
+        elif excess < 0.0:  # towards the upper ends
+            all_upper = float(box[0] * whole[0])
+            scale[0] = _ratio(fixed + all_upper, all_upper - inner[0])
+            shift = 1.0 - float(scale[0])
+    elif excess > 0.0:
+        scale[0] = _ratio(-inner[1], inner[0])
+    elif excess < 0.0:
+        scale[1] = _ratio(-inner[0], inner[1])
+    return shift, scale
 
 
 def _ratio(a: float, b: float) -> float:

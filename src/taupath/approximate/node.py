@@ -15,6 +15,10 @@ class Smoothing:
     width: float  # of the interval of margins over which a fraction goes from 0 to 1
     centre: np.ndarray  # the fraction of a sample on its target, for each of the two classes
 
+    def between(self, other: "Smoothing") -> "Smoothing":
+        """Return a smoothing for halfway between two nodes."""
+        return Smoothing(min(self.width, other.width), 0.5 * (self.centre + other.centre))
+
 
 @dataclass(frozen=True)
 class Node:

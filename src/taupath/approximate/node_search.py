@@ -1,11 +1,13 @@
 """The search for nodes: steps in τ as long as the bound on the gaps between two nodes allows."""
 
+from collections.abc import Iterator
+from typing import Protocol, TypeVar
+
 import numpy as np
 
-from taupath.approximate.gap_bound import GapBound
+from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
 from taupath.approximate.interpolation import NodeList
-from taupath.approximate.node import Smoothing
-from taupath.approximate.node_solver import NodeSolver, Solved
+from taupath.approximate.node_solver import NodeSolver
 from taupath.engine.work import along
 from taupath.progress import Tell
 
@@ -34,42 +36,84 @@ def check_tol(tol: float, gap_bound: GapBound, exact: bool = True) -> None:
         )
 
 
-def find_nodes(
-    solver: NodeSolver, begin: float, end: float, tol: float, progress: Tell | None = None
-) -> tuple[NodeList, dict[str, int]]:
-    """Return nodes between which no gap exceeds `tol`, in units of P(0), and counters of the work.
+class SolvedNode(Protocol):
+    """A solution at one τ; its gap is in units of P(0)."""
+
+    @property
+    def point(self) -> PrimalDualPoint:
+        """The primal and the dual point."""
+
+    @property
+    def gap(self) -> float:
+        """The duality gap."""
+
+
+AnyNode = TypeVar("AnyNode", bound=SolvedNode)
+
+
+class AnySolver(Protocol[AnyNode]):
+    """Solves at one τ after another; each gap is at most `budget`, in units of P(0)."""
+
+    gap_bound: GapBound
+
+    def solve_from_zero(self, tau: float, budget: float) -> AnyNode:
+        """Solve at τ, starting from w = 0."""
+
+    def solve_beyond(
+        self, before: AnyNode | None, here: AnyNode, tau: float, budget: float
+    ) -> AnyNode:
+        """Solve at τ, starting from what the last two nodes, or the last one, suggest."""
+
+    def solve_between(self, here: AnyNode, there: AnyNode, budget: float) -> AnyNode:
+        """Solve halfway between two nodes."""
+
+
+def search_nodes(
+    solver: AnySolver[AnyNode], begin: float, end: float, tol: float, progress: Tell | None = None
+) -> Iterator[AnyNode]:
+    """Yield nodes between which no gap exceeds `tol`, in units of P(0), in the order of τ.
 
     Steps from `begin` to `end` are as long as the bound of the last interval suggests. An interval
     that turns out to be too long is halved, as often as necessary.
     """
     budget, accepted = NODE_SHARE * tol, (1.0 - SUMMATION_SLACK) * tol
-    here = solver.solve_from_zero(begin, budget)
-    nodes = [here.node]
-    before: Solved | None = None
-    ahead: list[Solved] = []  # solved beyond `here`, the nearest last
-    step, halved = min(FIRST_STEP, end - begin), 0
-    while here.node.tau < end:
+    here, n_nodes = solver.solve_from_zero(begin, budget), 1
+    yield here
+    before: AnyNode | None = None
+    ahead: list[AnyNode] = []  # solved beyond `here`, the nearest last
+    step = min(FIRST_STEP, end - begin)
+    while here.point.t < end:
         if not ahead:
-            tau = here.node.tau + step
-            ahead.append(_solve_beyond(solver, before, here, tau if tau < end else end, budget))
+            tau = here.point.t + step
+            ahead.append(solver.solve_beyond(before, here, tau if tau < end else end, budget))
         there = ahead[-1]
         bound, _ = solver.gap_bound.bound(here.point, there.point)
         if len(ahead) == 1:
-            step = (there.node.tau - here.node.tau) * _growth(bound, here.gap, there.gap, tol)
+            step = (there.point.t - here.point.t) * _growth(bound, here.gap, there.gap, tol)
         if bound <= accepted:
             before, here = here, ahead.pop()
-            nodes.append(here.node)
+            n_nodes += 1
+            yield here
             if progress is not None:
-                done = (along(here.node.tau) - along(begin)) / (along(end) - along(begin))
-                progress(done, len(nodes), here.node.tau)
+                done = (along(here.point.t) - along(begin)) / (along(end) - along(begin))
+                progress(done, n_nodes, here.point.t)
         else:
-            halved += 1
-            ahead.append(_solve_between(solver, here, there, budget))
+            ahead.append(solver.solve_between(here, there, budget))
+
+
+def find_nodes(
+    solver: NodeSolver, begin: float, end: float, tol: float, progress: Tell | None = None
+) -> tuple[NodeList, dict[str, int]]:
+    """Return nodes between which no gap exceeds `tol`, in units of P(0), and counters of the work.
+
+    What is kept of a node does not grow with the number of samples.
+    """
+    nodes = [found.node for found in search_nodes(solver, begin, end, tol, progress)]
     counters = {
         "nodes": len(nodes),
         "newton_steps": solver.steps,
         "row_visits": solver.rows.visits,
-        "halved": halved,
+        "halved": solver.halved,
     }
     return NodeList(nodes, solver.bias), counters
 
@@ -82,26 +126,3 @@ def _growth(bound: float, gap: float, other_gap: float, tol: float) -> float:
     bulge = max(bound - max(gap, other_gap), 1e-6 * tol)
     factor = np.sqrt((INTERVAL_AIM - NODE_SHARE) * tol / bulge)
     return float(np.clip(factor, MAX_STEP_CUT, MAX_STEP_GROWTH))
-
-
-def _solve_beyond(
-    solver: NodeSolver, before: Solved | None, here: Solved, tau: float, budget: float
-) -> Solved:
-    """Solve at τ, starting from the extrapolated w."""
-    last, factor = None, 0.0
-    if before is not None:
-        last = before.iterate
-        factor = (tau - here.node.tau) / (here.node.tau - before.node.tau)
-    start = solver.rows.extrapolate(here.iterate, last, factor)
-    return solver.solve(tau, start, here.next_smoothing, budget)
-
-
-def _solve_between(solver: NodeSolver, here: Solved, there: Solved, budget: float) -> Solved:
-    """Solve halfway between two nodes, starting from the mean of their w."""
-    one, other = here.next_smoothing, there.next_smoothing
-    return solver.solve(
-        0.5 * (here.node.tau + there.node.tau),
-        solver.rows.midpoint(here.iterate, there.iterate),
-        Smoothing(min(one.width, other.width), 0.5 * (one.centre + other.centre)),
-        budget,
-    )

@@ -11,6 +11,7 @@ zero where they are all equal and `centre` is the mean of their a_i.
 So w and a few numbers are all that is stored of a node: θ follows from them and the data.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,6 +88,7 @@ class NodeSolver:
     def __init__(self, rows: AllRows, gap_bound: GapBound, bias: float) -> None:
         self.rows, self.gap_bound, self.bias = rows, gap_bound, bias
         self.steps = 0  # Newton steps so far
+        self.halved = 0  # intervals that were halved
         self._unit = rows.summary.largest_target or 1.0
         self._head_start = 1.0
         n_cols = rows.summary.n_cols
@@ -97,6 +99,27 @@ class NodeSolver:
         """Solve at τ, starting from w = 0."""
         smoothing = Smoothing(FIRST_WIDTH * self._unit, np.full(2, 0.5))
         return self.solve(tau, self.rows.at_zero(), smoothing, budget)
+
+    def solve_beyond(
+        self, before: Solved | None, here: Solved, tau: float, budget: float
+    ) -> Solved:
+        """Solve at τ, starting from the extrapolated w."""
+        last, factor = None, 0.0
+        if before is not None:
+            last = before.iterate
+            factor = (tau - here.node.tau) / (here.node.tau - before.node.tau)
+        start = self.rows.extrapolate(here.iterate, last, factor)
+        return self.solve(tau, start, here.next_smoothing, budget)
+
+    def solve_between(self, here: Solved, there: Solved, budget: float) -> Solved:
+        """Solve halfway between two nodes, starting from the mean of their w."""
+        self.halved += 1
+        return self.solve(
+            0.5 * (here.node.tau + there.node.tau),
+            self.rows.midpoint(here.iterate, there.iterate),
+            here.next_smoothing.between(there.next_smoothing),
+            budget,
+        )
 
     def solve(self, tau: float, iterate: Iterate, smoothing: Smoothing, budget: float) -> Solved:
         """Return a node whose gap is at most `budget`, in units of P(0).
@@ -173,7 +196,7 @@ class NodeSolver:
         `gap` is the gap with this one, in budgets. The width shrinks by `shrink` at most.
         """
         factor = float(np.sqrt(SMOOTHING_SHARE / max(gap, 1.0)))
-        mean = dual.mean_fraction(otherwise=smoothing.centre)
+        mean = dual.sums.mean_fraction(otherwise=smoothing.centre)
         # if the width changes little, so does the centre
         weight = (1.0 - shrink) / (1.0 - MIN_SHRINK)
         return Smoothing(
@@ -185,7 +208,7 @@ class NodeSolver:
         """Return the smoothing to begin with at a τ nearby; `gap` is in budgets."""
         factor = float(np.sqrt(NEXT_SMOOTHING_SHARE / max(gap, 1e-3)))
         width = min(min(max(factor, 0.5), 2.0) * smoothing.width, FIRST_WIDTH * self._unit)
-        return Smoothing(width, dual.mean_fraction(otherwise=smoothing.centre))
+        return Smoothing(width, dual.sums.mean_fraction(otherwise=smoothing.centre))
 
     # -- steps ---------------------------------------------------------------------------------
 
@@ -254,23 +277,39 @@ class NodeSolver:
         fixed = self.gap_bound.boxes.lower(tau) @ self.rows.summary.class_rows
         linear = float(iterate.w[own] @ step[own]) - float(fixed @ step)
         squared = float(step[own] @ step[own])
-        low, high, x = 0.0, np.inf, 1.0
-        for _ in range(MAX_TRIALS):
-            seen = [
+
+        def slopes(x: float, within: tuple[float, float]) -> list[tuple[float, float, float]]:
+            return [
                 (linear + at * squared - pull, squared + curvature, at)
-                for at, pull, curvature in self.rows.slopes(iterate, x, smoothing, (low, high))
+                for at, pull, curvature in self.rows.slopes(iterate, x, smoothing, within)
             ]
-            slope, bend, x = seen[0]  # where was asked for
-            if abs(slope) > FLAT_SLOPE * steepness:
-                slope, bend, x = min(seen, key=lambda one: abs(one[0]))
-            if abs(slope) <= FLAT_SLOPE * steepness:
-                break
-            low = max([at for other, _, at in seen if other <= 0.0], default=low)
-            high = min([at for other, _, at in seen if other > 0.0], default=high)
-            x = x - slope / bend if bend > 0.0 else np.inf
-            if high == np.inf:
-                x = min(x, MAX_GROWTH * low)
-            elif not low < x < high:
-                near = high < MAX_GROWTH * low
-                x = 0.5 * (low + high) if near else np.sqrt(max(low, SHORTEST_STEP) * high)
-        return float(x)
+
+        return flat_length(slopes, steepness)
+
+
+def flat_length(
+    slopes: Callable[[float, tuple[float, float]], Sequence[tuple[float, float, float]]],
+    steepness: float,
+) -> float:
+    """Return the length at which the slope of a convex function is about zero.
+
+    ``slopes(x, within)`` returns slope, curvature and length, first at x; it may add others
+    `within` an interval. `steepness` is minus the slope at 0.
+    """
+    low, high, x = 0.0, np.inf, 1.0
+    for _ in range(MAX_TRIALS):
+        seen = slopes(x, (low, high))
+        slope, bend, x = seen[0]  # where was asked for
+        if abs(slope) > FLAT_SLOPE * steepness:
+            slope, bend, x = min(seen, key=lambda one: abs(one[0]))
+        if abs(slope) <= FLAT_SLOPE * steepness:
+            break
+        low = max([at for other, _, at in seen if other <= 0.0], default=low)
+        high = min([at for other, _, at in seen if other > 0.0], default=high)
+        x = x - slope / bend if bend > 0.0 else np.inf
+        if high == np.inf:
+            x = min(x, MAX_GROWTH * low)
+        elif not low < x < high:
+            near = high < MAX_GROWTH * low
+            x = 0.5 * (low + high) if near else np.sqrt(max(low, SHORTEST_STEP) * high)
+    return float(x)

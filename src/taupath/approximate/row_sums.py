@@ -17,6 +17,10 @@ from taupath.approximate.rounding import Rounding, summation_depth
 from taupath.engine.readers import made_once
 from taupath.paths.jobs import Boxes
 
+# The mean fraction is kept this far from 0 and 1: a centre at an end of the box would leave samples
+# on their target no room to one side.
+SMALLEST_CENTRE = 0.1
+
 
 @dataclass(frozen=True)
 class RowSummary(Rounding):
@@ -62,6 +66,13 @@ class DualSums:
     def inner_sum(self) -> np.ndarray:
         """Σ weight a over 0 < a < 1."""
         return self.scalars[:, 4]
+
+    def mean_fraction(self, otherwise: np.ndarray) -> np.ndarray:
+        """Return the mean of the fractions between 0 and 1 of each class, kept off the ends."""
+        weight = self.inner_weight
+        some = weight > 0.0
+        mean = np.where(some, self.inner_sum / np.where(some, weight, 1.0), otherwise)
+        return np.clip(mean, SMALLEST_CENTRE, 1.0 - SMALLEST_CENTRE)
 
 
 class NodeSums(NamedTuple):

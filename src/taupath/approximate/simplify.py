@@ -55,7 +55,7 @@ class AtKinks(Certified):
     @made_once
     def gap_bound(self) -> GapBound:
         """The bound on gaps between nodes."""
-        return _gap_bound_with_kernel(self.job, self.data)
+        return gap_bound_with_kernel(self.job, self.data)
 
     def take(self, kept: np.ndarray, tol: float) -> "AtKinks":
         """Return the solutions at some of the nodes."""
@@ -211,7 +211,7 @@ def fewest_nodes(
     return np.array(kept)
 
 
-def _gap_bound_with_kernel(job: Job, data: TrainingData) -> GapBound:
+def gap_bound_with_kernel(job: Job, data: TrainingData) -> GapBound:
     """Return the bound on the gaps of a job on these data, with any kernel."""
     n, d = data.shape
     columns = d + 1 if data.kernel is None else n

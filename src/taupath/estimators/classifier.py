@@ -83,9 +83,9 @@ class QuantileSVC(PathClassifier):
     cache_size : float, default=1000.0
         Memory for a kernel matrix, in megabytes; `quantile_path` says what happens beyond it.
     method : {"exact", "approximate", "auto"}, default="exact"
-        "approximate", for the linear kernel and large data: a path whose duality gaps are at most
-        `tol` at every τ, certified. Features of float32 stay as they are. "auto" chooses it from
-        20 000 samples on; `method_` says what was chosen.
+        "approximate", for large data: a path whose duality gaps are at most `tol` at every τ,
+        certified. With the linear kernel, features of float32 stay as they are, and "auto" chooses
+        it from 20 000 samples on; `method_` says what was chosen.
     tol : float, default=1e-3
         Bound on the duality gap of approximate paths, as a fraction of the objective at w = 0 and
         τ = ½.

@@ -41,6 +41,7 @@ def quantile_path(
     method: str = "exact",
     tol: float = 1e-3,
     progress: Progress | None = None,
+    device: str = "cpu",
 ) -> SolutionPath:
     """Follow the exact solution of the asymmetric-cost SVM over τ.
 
@@ -82,15 +83,16 @@ def quantile_path(
     cache_size : float, default 1000
         Megabytes for the kernel matrix. If it does not fit, its rows are computed on demand, and
         the most recent ones are kept. Every step needs the rows of the samples on the margin: if
-        these do not fit, either, the cache grows for them, to 20 n_samples bytes for each.
+        these do not fit, either, the cache grows for them, to 20 n_samples bytes for each. For an
+        approximate path, what does not fit is computed in tiles whenever it is needed.
     tau_range : pair of float
         Walk only this part of [0, 1].
     n_jobs : int, optional
         2 or more, or -1: walk with two threads, which meet on the way. More do not help.
     method : {"exact", "approximate", "auto"}
-        "approximate", for the linear kernel and large data: solutions at some τ, interpolated
-        linearly between them, with duality gaps of at most `tol` at every τ, certified. Features
-        of float32 stay as they are. "auto" takes this from 20 000 samples on; ``path.method`` says
+        "approximate", for large data: solutions at some τ, interpolated linearly between them, with
+        duality gaps of at most `tol` at every τ, certified. With the linear kernel, features of
+        float32 stay as they are, and "auto" takes this from 20 000 samples on; ``path.method`` says
         which it was.
     tol : float, default 1e-3
         For approximate paths: the largest gap, relative to the objective at w = 0 and τ = ½.
@@ -99,6 +101,9 @@ def quantile_path(
         after every node, with the number of nodes. `fraction` is the share of the work that is
         done, as far as can be told: with t seconds gone, about ``t * (1 - fraction) / fraction``
         are left.
+    device : {"cpu", "cuda", "auto"}
+        Where the kernel of an approximate path is computed. "cuda" is an NVIDIA GPU, by CuPy or
+        PyTorch, and `cache_size` is then memory of the GPU; "auto" takes one if there is one.
 
     Returns
     -------
@@ -143,6 +148,7 @@ def quantile_path(
         method,
         tol,
         progress,
+        device,
     )
     return path_over_tau(X, y, sample_weight, request, True, make_job, walk_classification)
 

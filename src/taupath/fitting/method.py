@@ -3,7 +3,7 @@
 from typing import Any
 
 from taupath.choices import METHODS
-from taupath.validation import check_choice, shown
+from taupath.validation import check_choice
 
 # From this many samples on, method="auto" is approximate: with hundreds of features, the exact path
 # of twice as many samples takes minutes.
@@ -14,11 +14,6 @@ def choose_method(method: Any, kernel: Any, n_samples: int) -> str:
     """Return "exact" or "approximate", for "auto" by the number of samples."""
     chosen = check_choice(method, "method", METHODS)
     linear = isinstance(kernel, str) and kernel == "linear"
-    if chosen == "approximate" and not linear:
-        raise ValueError(
-            f"method='approximate' is for kernel='linear', got kernel={shown(kernel)}; "
-            "use method='exact' with it"
-        )
     if chosen == "auto":
         chosen = "approximate" if linear and n_samples >= MANY_SAMPLES else "exact"
     return chosen

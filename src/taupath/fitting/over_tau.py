@@ -1,11 +1,13 @@
 """Paths over τ: arguments are checked once, and the method is chosen."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from taupath.approximate.array_libraries import Library, library_for
+from taupath.approximate.kernel_solutions import solve_at_kernel_nodes
 from taupath.approximate.solutions import solve_at_nodes
 from taupath.approximate.training_data import StoredData
 from taupath.choices import METHODS
@@ -15,10 +17,12 @@ from taupath.fitting.method import choose_method
 from taupath.fitting.reach import check_reach
 from taupath.paths.intercept import make_intercept
 from taupath.paths.jobs import Job, label_responses, target_responses
+from taupath.paths.kernel_data import FEWEST_ROWS, MEGABYTE, KernelData
 from taupath.paths.options import Options, make_training_data
 from taupath.paths.path import SolutionPath
+from taupath.paths.training_data import Responses
 from taupath.paths.walked import Walked
-from taupath.progress import Progress, telling
+from taupath.progress import Progress, Tell, telling
 from taupath.validation import (
     check_choice,
     check_features,
@@ -40,15 +44,24 @@ class Request:
     method: str
     tol: float
     progress: Progress | None
+    library: Library  # for kernels of approximate paths
 
     @classmethod
     def checked(
-        cls, options: Options, tau_range: Any, n_jobs: Any, method: Any, tol: Any, progress: Any
+        cls,
+        options: Options,
+        tau_range: Any,
+        n_jobs: Any,
+        method: Any,
+        tol: Any,
+        progress: Any,
+        device: Any = "cpu",
     ) -> "Request":
         """Return the request with these arguments of a user."""
         progress, in_two_threads = check_progress(progress), check_n_jobs(n_jobs) > 1
         tol, method = check_positive(tol, "tol"), check_choice(method, "method", METHODS)
-        return cls(options, check_range(tau_range), in_two_threads, method, tol, progress)
+        tau_range, library = check_range(tau_range), library_for(device)
+        return cls(options, tau_range, in_two_threads, method, tol, progress, library)
 
 
 def path_over_tau(
@@ -75,7 +88,8 @@ def path_over_tau(
                 X, y, sample_weight, labelled, make_job, options.intercept, tau_range, tol, to_nodes
             )
         )
-    X = check_features(X, single=request.method != "exact")
+    linear = isinstance(options.kernel, str) and options.kernel == "linear"
+    X = check_features(X, single=linear and request.method != "exact")
     n_samples = X.shape[0]
     method = choose_method(request.method, options.kernel, n_samples)
     classes = None
@@ -83,6 +97,8 @@ def path_over_tau(
         classes, responses = label_responses(y, n_samples, sample_weight)
     else:
         responses = target_responses(y, n_samples, sample_weight)
+    if method == "approximate" and not linear:
+        return _with_kernel(X, responses, request, make_job(n_samples, classes), to_nodes)
     if method == "approximate":
         job = make_job(n_samples, classes)
         stored = StoredData(X, responses, make_intercept(options.intercept, X))
@@ -94,3 +110,18 @@ def path_over_tau(
     walked = walk(job, data.distinct, tau_range, to_kinks, request.in_two_threads).on(data)
     warn_of_inexact(walked)
     return SolutionPath(walked)
+
+
+def _with_kernel(
+    X: Any, responses: Responses, request: Request, job: Job, progress: Tell | None
+) -> SolutionPath:
+    """Return an approximate path with a kernel."""
+    options, library = request.options, request.library
+    budget = MEGABYTE * check_positive(options.cache_size, "cache_size")
+    if not library.on_host:  # nothing large is kept in the memory of the host
+        options = replace(options, cache_size=8.0 * FEWEST_ROWS * X.shape[0] / MEGABYTE)
+    data = make_training_data(X, responses, options, known=True)
+    assert isinstance(data, KernelData)
+    check_reach(job.C, data)
+    tau_range, tol = request.tau_range, request.tol
+    return SolutionPath(solve_at_kernel_nodes(job, data, tau_range, tol, library, budget, progress))

@@ -29,6 +29,7 @@ def quantile_regression_path(
     method: str = "exact",
     tol: float = 1e-3,
     progress: Progress | None = None,
+    device: str = "cpu",
 ) -> SolutionPath:
     """Follow the exact solution of quantile regression over τ.
 
@@ -42,7 +43,7 @@ def quantile_regression_path(
     ----------
     X, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size, tau_range
         As in `quantile_path`.
-    n_jobs, method, tol, progress
+    n_jobs, method, tol, progress, device
         As in `quantile_path`.
     y : array-like of shape (n_samples,)
         The numbers to be predicted.
@@ -70,6 +71,7 @@ def quantile_regression_path(
         method,
         tol,
         progress,
+        device,
     )
     job = QuantileRegression(check_C(C))
     return path_over_tau(X, y, sample_weight, request, False, lambda *_: job, walk_regression)

@@ -77,7 +77,7 @@ class KernelData(TrainingData):
     @made_once
     def matrix(self) -> np.ndarray:
         """k(x_i, x_j), if it is kept."""
-        return np.ascontiguousarray(self._between(slice(None), slice(None)))
+        return np.ascontiguousarray(self.between(slice(None), slice(None)))
 
     @made_once
     def diagonal(self) -> np.ndarray:
@@ -85,7 +85,7 @@ class KernelData(TrainingData):
         if self._in_memory:
             return self.matrix.diagonal().copy()
         parts = slices(self.shape[0], DIAGONAL_BLOCK)
-        return np.concatenate([self._between(some, some).diagonal() for some in parts])
+        return np.concatenate([self.between(some, some).diagonal() for some in parts])
 
     def check_symmetric(self) -> None:
         """Refuse a kernel that is not symmetric."""
@@ -110,9 +110,9 @@ class KernelData(TrainingData):
     def _some(self) -> np.ndarray:
         """Return the kernel matrix of evenly spaced samples, at most SAMPLES_LOOKED_AT."""
         few = slice(None, None, -(-self.shape[0] // SAMPLES_LOOKED_AT))
-        return self._between(few, few)
+        return self.between(few, few)
 
-    def _between(self, one: Any, other: Any) -> np.ndarray:
+    def between(self, one: Any, other: Any) -> np.ndarray:
         """Return k(x_i, x_j) for some i and some j."""
         if self.kernel.precomputed:
             return np.asarray(self.X[one][:, other])
@@ -121,7 +121,7 @@ class KernelData(TrainingData):
         return self.kernel(self.X[one], self.X[other])
 
     def _row(self, i: int) -> np.ndarray:
-        return np.asarray(self._between(slice(i, i + 1), slice(None))[0])
+        return np.asarray(self.between(slice(i, i + 1), slice(None))[0])
 
     @made_once
     def rows(self) -> Rows:
@@ -172,7 +172,7 @@ class KernelData(TrainingData):
 
     def intercept(self, solution: Solution) -> float:
         """Return the constant part of the decision function."""
-        if self.constant.free:
+        if self.constant.free or self.own_intercept:
             return solution.multiplier
         return float(self.constant.bias**2 * (self.sign @ solution.theta))
 
@@ -251,7 +251,7 @@ class KernelData(TrainingData):
             return np.asarray(self.matrix[np.ix_(members, columns)])
         if len(members) == 0 or len(columns) == 0:
             return np.zeros((len(members), len(columns)))
-        return self._between(members, columns)
+        return self.between(members, columns)
 
     def _magnitude(self, size: np.ndarray) -> np.ndarray:
         """Return an upper bound of Σ_j |k(x_i, x_j)| size_j for each i."""
@@ -261,7 +261,7 @@ class KernelData(TrainingData):
         parts = slices(self.shape[0], DIAGONAL_BLOCK)
         support = np.flatnonzero(size)
         return np.concatenate(
-            [np.abs(self._between(some, support)) @ size[support] for some in parts]
+            [np.abs(self.between(some, support)) @ size[support] for some in parts]
         )
 
     def times(self, signed: np.ndarray) -> np.ndarray:
@@ -272,4 +272,4 @@ class KernelData(TrainingData):
         if len(support) == 0:
             return np.zeros(self.shape[0])
         parts = slices(self.shape[0], DIAGONAL_BLOCK)
-        return np.concatenate([self._between(some, support) @ signed[support] for some in parts])
+        return np.concatenate([self.between(some, support) @ signed[support] for some in parts])

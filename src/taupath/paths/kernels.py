@@ -108,7 +108,9 @@ def _rbf(A: Any, B: Any, gamma: float) -> np.ndarray:
     if not (sp.issparse(A) or sp.issparse(B)):
         farthest = max(float(np.square(each, dtype=float).sum(axis=1).max()) for each in (A, B))
         if gamma * farthest > FAR:
-            return np.asarray(np.exp(-gamma * cdist(A, B, "sqeuclidean")))
+            K = cdist(A, B, "sqeuclidean")
+            K *= -gamma
+            return np.asarray(np.exp(K, out=K))  # a second large array would cost as much time
     return np.asarray(rbf_kernel(A, B, gamma=gamma))
 
 

@@ -111,10 +111,10 @@ class RepeatedKernelData(_Repeated, KernelData):
         super().__init__(X, responses, distinct, copies)
         self._in_memory = False  # the kernel matrix of all samples is not kept
 
-    def _between(self, one: Any, other: Any) -> np.ndarray:
+    def between(self, one: Any, other: Any) -> np.ndarray:
         """Return k(x_i, x_j) for some i and some j."""
         group = self._copies.group
-        return self._distinct._between(group[one], group[other])
+        return self._distinct.between(group[one], group[other])
 
     @property
     def indefinite(self) -> bool:

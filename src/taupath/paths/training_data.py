@@ -74,6 +74,8 @@ class TrainingData:
 
     kernel: Kernel | None = None  # the linear one
     budget = 0.0  # bytes for a kernel matrix
+    # whether solutions have an intercept of their own although it is not free: only with a kernel
+    own_intercept = False
     centred = False  # whether the walk centres x and y: only with a free intercept
     shift: np.ndarray | None = None  # subtracted from each x_i for the walk
 
@@ -262,7 +264,8 @@ class TrainingData:
         bias = self.constant.bias
         if theta is not None:
             coef = self.sign * theta
-            constant = multiplier if self.constant.free else bias**2 * coef.sum(axis=1)
+            given = self.constant.free or self.own_intercept
+            constant = multiplier if given else bias**2 * coef.sum(axis=1)
             return Functions(coef, constant, travel)
         assert w is not None
         if not bias:

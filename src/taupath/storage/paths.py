@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from taupath.approximate.kernel_solutions import AtKernelNodes
 from taupath.approximate.simplify import AtKinks
 from taupath.approximate.solutions import AtNodes
 from taupath.cluster.solutions import OnCluster
@@ -80,11 +81,21 @@ def _pack_kinks(solutions: AtKinks, arrays: ArraysToWrite, data: bool | None) ->
     return _pack_exact(solutions.source, arrays, record) | nodes
 
 
+def _refuse_kernel_nodes(
+    solutions: AtKernelNodes, arrays: ArraysToWrite, data: bool | None
+) -> NoReturn:
+    raise ValueError(
+        "an approximate path with a kernel cannot be stored in a model file yet: use "
+        "method='exact', store what `QuantileSVC.at` returns for one τ, or pickle the model"
+    )
+
+
 # How each kind of solutions is stored.
 PACK: dict[type[Solutions], Callable[[Any, ArraysToWrite, bool | None], dict[str, Any]]] = {
     Walked: _pack_walked,
     AtKinks: _pack_kinks,
     AtNodes: pack_nodes,
+    AtKernelNodes: _refuse_kernel_nodes,
     FunctionsOnly: pack_detached,
     OnCluster: pack_on_cluster,
 }

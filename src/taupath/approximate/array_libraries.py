@@ -1,0 +1,120 @@
+"""Array libraries on any device: NumPy, CuPy, PyTorch, or another that follows the array API.
+
+The few operations that the libraries spell differently are here. All else is written with what
+they have in common.
+"""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+
+from taupath.choices import DEVICES
+from taupath.validation import check_choice
+
+
+@dataclass(frozen=True)
+class Library:
+    """An array library `xp`, and the device on which its arrays lie; None for its default."""
+
+    xp: Any = np
+    device: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as NumPy: where it is unpickled, there may be nothing else."""
+        return Library, ()
+
+    @property
+    def name(self) -> str:
+        """The name of the library."""
+        return str(self.xp.__name__).partition(".")[0]
+
+    @property
+    def on_host(self) -> bool:
+        """Whether its arrays are those of NumPy."""
+        return self.name == "numpy"
+
+    def send(self, array: np.ndarray) -> Any:
+        """Return an array of NumPy as one of this library."""
+        if self.on_host:
+            return array
+        if self.device is None:
+            return self.xp.asarray(array)
+        return self.xp.asarray(array, device=self.device)
+
+    def fetch(self, array: Any) -> np.ndarray:
+        """Return an array of this library as one of NumPy."""
+        if self.name == "cupy":
+            return np.asarray(self.xp.asnumpy(array))
+        if self.name == "torch":
+            return np.asarray(array.cpu().numpy())
+        return np.asarray(array)
+
+    def take(self, array: Any, members: np.ndarray, axis: int) -> Any:
+        """Return some rows (axis 0) or columns (axis 1) of a matrix."""
+        if self.name == "torch":
+            return self.xp.index_select(array, axis, self.send(members))
+        return self.xp.take(array, self.send(members), axis=axis)
+
+    def empty(self, shape: tuple[int, int]) -> Any:
+        """Return a matrix of doubles that is not filled yet."""
+        if self.device is None:
+            return self.xp.empty(shape, dtype=self.xp.float64)
+        return self.xp.empty(shape, dtype=self.xp.float64, device=self.device)
+
+    def solve_positive(self, matrix: Any, right: Any) -> np.ndarray | None:
+        """Solve with a symmetric matrix, which may be overwritten; None if it is not positive."""
+        if self.on_host:
+            # LAPACK stores by columns: the transpose is what it takes without a copy
+            _, solution, failed = dposv(matrix.T, right, lower=1, overwrite_a=1)
+            return None if failed else np.asarray(solution)
+        try:
+            solution = self.fetch(self._solve(matrix, right))
+        except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's error is a RuntimeError
+            return None
+        return solution if np.isfinite(solution).all() else None
+
+    def _solve(self, matrix: Any, right: Any) -> Any:
+        xp = self.xp
+        if self.name not in ("cupy", "torch"):  # the array API has no triangular solves
+            xp.linalg.cholesky(matrix)  # raises unless positive
+            return xp.linalg.solve(matrix, right)
+        factor = xp.linalg.cholesky(matrix)
+        if self.name == "torch":
+            return xp.cholesky_solve(right, factor)
+        from cupyx.scipy.linalg import solve_triangular
+
+        half = solve_triangular(factor, right, lower=True)
+        return solve_triangular(factor, half, lower=True, trans="T")
+
+
+def library_for(device: Any) -> Library:
+    """Return the library for ``device="cpu"``, ``"cuda"``, or ``"auto"``: a GPU if there is one."""
+    device = check_choice(device, "device", DEVICES)
+    if device == "cpu":
+        return Library()
+    if find_spec("cupy") is not None:
+        import cupy
+
+        if _has_gpu(cupy):
+            return Library(cupy)
+    if find_spec("torch") is not None:
+        import torch
+
+        if torch.cuda.is_available():
+            return Library(torch, torch.device("cuda"))
+    if device == "auto":
+        return Library()
+    raise ValueError(
+        "device='cuda' needs an NVIDIA GPU and either CuPy or PyTorch with CUDA, and found none: "
+        "pip install 'taupath[gpu]' on a machine with a GPU, or use device='cpu'"
+    )
+
+
+def _has_gpu(cupy: Any) -> bool:
+    try:
+        return bool(cupy.cuda.runtime.getDeviceCount() > 0)
+    except cupy.cuda.runtime.CUDARuntimeError:  # no driver
+        return False

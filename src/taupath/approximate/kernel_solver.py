@@ -1,0 +1,377 @@
+"""The solution at one τ with a kernel, by Newton's method on a smoothed loss in dual coordinates.
+
+As in `node_solver`, θ_i = l_i + a_i (h_i - l_i) with a_i = clip(centre + (p_i - m_i) / width, 0, 1)
+is optimal for the smoothed problem if w = Σ θ_i z_i. Here w is Σ β_i z_i, with β written as
+fractions of the boxes that may lie outside [0, 1]. With A the samples where 0 < a_i < 1, a Newton
+step solves
+
+    (Q_AA + diag(width / box_A)) Δ_A = p_A - m_A - width (a_A - centre),
+
+where m are the margins of Σ θ_i z_i, and sets all other fractions to 0 or 1. Sums of kernel rows
+are kept for each class, in units of its box, so that nothing has to be multiplied when τ changes,
+and only samples whose fractions change are when it does not.
+
+A node has both points: the gap between w and θ is of second order in w - Σ θ_i z_i.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from taupath._core import _margins
+from taupath.approximate.gap_bound import PrimalDualPoint
+from taupath.approximate.kernel_points import KernelIterate, KernelNode, KernelPoints
+from taupath.approximate.node import Smoothing
+from taupath.approximate.node_solver import (
+    INTERCEPT_RIDGE,
+    MAX_INTERCEPT_STEP,
+    MAX_SHRINK,
+    MAX_STEPS,
+    MAX_STEPS_PER_WIDTH,
+    MAX_WIDTH,
+    MIN_SHRINK,
+    NEXT_SMOOTHING_SHARE,
+    SMOOTHING_SHARE,
+    SOLVED,
+    WIDEN,
+    flat_length,
+)
+from taupath.approximate.row_sums import DualSums
+from taupath.exceptions import WalkFailed
+
+# The part of a node's budget that the rounding of sums may take before they are computed afresh.
+DRIFT_SHARE = 1e-3
+# Fractions that differ by less than this are equal but for rounding.
+ROUNDED_FRACTION = 1e-12
+# The widest smoothing that a node begins with, after the first, in units of the largest |p|. Near
+# τ = 0 and 1 the tolerance would allow far more, but then whole classes have 0 < a < 1.
+WIDEST_BEGINNING = 0.5
+# A start is bad if ½‖w - Σ θ_i z_i‖² exceeds this part of P(0): then samples near their targets are
+# on the wrong side. Starts from which two or three steps suffice are below 0.2.
+BAD_START = 1.0
+# After a step that is shorter than this, the intercept is set anew: the sets of samples were wrong.
+SHORT_STEP = 0.7
+
+# Returns slope, curvature and length, see `flat_length`.
+Slopes = Callable[[float, tuple[float, float]], list[tuple[float, float, float]]]
+
+
+@dataclass(frozen=True)
+class _Dual:
+    """The dual point that margins make with a smoothing."""
+
+    iterate: KernelIterate  # Σ θ_i z_i as a primal point, before balancing
+    inner: np.ndarray  # samples with 0 < a < 1 and a box
+    sums: DualSums
+    node: KernelNode  # w and θ, balanced
+    apart: float  # the part of the gap that is not due to smoothing
+
+
+class KernelSolver:
+    """Solves at one τ after another, for samples seen through a kernel."""
+
+    def __init__(self, points: KernelPoints) -> None:
+        self.points, self.gap_bound = points, points.gap_bound
+        self._unit = float(np.abs(points.target).max(initial=0.0)) or 1.0
+        self.steps = self.halved = self.largest_system = 0
+        self._signs = points.sign.astype(np.int8)
+        n = len(points.sign)
+        self._changed, self._inner = np.empty((2, n + 1), dtype=np.int32)
+        self._change = np.empty(n + 1)
+
+    # -- nodes ---------------------------------------------------------------------------------
+
+    def solve_from_zero(self, tau: float, budget: float) -> KernelNode:
+        """Solve at τ, starting from w = 0."""
+        smoothing = Smoothing(MAX_WIDTH * self._unit, np.full(2, 0.5))
+        return self.solve(tau, self.points.zero, smoothing, budget)
+
+    def solve_beyond(
+        self, before: KernelNode | None, here: KernelNode, tau: float, budget: float
+    ) -> KernelNode:
+        """Solve at τ, starting from the extrapolated w."""
+        start = here.iterate if before is None else self._on_line(before, here, tau)
+        return self.solve(tau, start, here.next_smoothing, budget)
+
+    def solve_between(self, here: KernelNode, there: KernelNode, budget: float) -> KernelNode:
+        """Solve halfway between two nodes, starting from the mean of their w."""
+        self.halved += 1
+        tau = 0.5 * (here.point.t + there.point.t)
+        smoothing = here.next_smoothing.between(there.next_smoothing)
+        return self.solve(tau, self._on_line(here, there, tau), smoothing, budget)
+
+    def _on_line(self, one: KernelNode, other: KernelNode, tau: float) -> KernelIterate:
+        """Return w at τ on the line through two nodes.
+
+        w is extrapolated, not the fractions: it is a small difference of large sums over the
+        classes, whose boxes change with τ.
+        """
+        s = (tau - one.point.t) / (other.point.t - one.point.t)
+        _, box = self.points.boxes(tau)
+        start, fraction = other.iterate, np.zeros(len(self.points.sign))
+        for node, part in ((one, 1.0 - s), (other, s)):
+            own = np.divide(
+                self.points.boxes(node.point.t)[1], box, out=np.ones(2), where=box > 0.0
+            )
+            fraction += part * own[self.points.own_class] * node.iterate.fraction
+        # at a bound of both, and of the box in between
+        same = np.abs(fraction - start.fraction) <= ROUNDED_FRACTION
+        fraction[same] = start.fraction[same]
+        moved = np.flatnonzero(~same)
+        change = fraction[moved] - start.fraction[moved]
+        start = self.points.changed(
+            start, fraction, moved, (self.points.sign * self.points.weight)[moved] * change
+        )
+        intercepts = one.iterate.intercept, other.iterate.intercept
+        return replace(start, intercept=(1.0 - s) * intercepts[0] + s * intercepts[1])
+
+    def solve(
+        self, tau: float, iterate: KernelIterate, smoothing: Smoothing, budget: float
+    ) -> KernelNode:
+        """Return a node whose gap is at most `budget`, in units of P(0)."""
+        first_step, tries, patience, shrink = self.steps, 0, MAX_STEPS_PER_WIDTH, MIN_SHRINK
+        iterate, smoothing = self._begun(tau, iterate, smoothing)
+        last_solved: tuple[KernelIterate, Smoothing] | None = None
+        while True:
+            dual = self._dual(tau, iterate, smoothing)
+            if self.points.cost(dual.iterate.drift) > DRIFT_SHARE * budget:
+                iterate = self.points.afresh(iterate)
+                dual = self._dual(tau, iterate, smoothing)
+            node = dual.node
+            if node.gap <= budget:
+                break
+            if self.steps - first_step >= MAX_STEPS:
+                raise WalkFailed(
+                    f"the duality gap stays at {node.gap:.2g} of the objective at w = 0 where "
+                    f"{budget:.2g} is wanted (try a smaller C, a larger tol, or method='exact')",
+                    tau,
+                )
+            self.steps += 1
+            smoothing_gap = node.gap - dual.apart
+            if len(dual.inner) and dual.apart <= SOLVED * max(smoothing_gap, budget):
+                last_solved = iterate, smoothing
+                smoothing = self._narrowed(dual, smoothing, smoothing_gap / budget, shrink)
+                iterate, tries = self._newton(tau, dual.iterate, dual.inner, smoothing), 0
+            elif tries < patience:
+                there = self._newton(tau, dual.iterate, dual.inner, smoothing)
+                length = self._step_length(tau, iterate, there, smoothing)
+                iterate = there if length == 1.0 else iterate.moved_to(there, length)
+                if length < SHORT_STEP:
+                    iterate = self._centred(tau, iterate, smoothing)
+                tries += 1
+            else:  # too many steps at this width: go back, or begin wider, or begin again at zero
+                tries = 0
+                if last_solved is not None:
+                    iterate, smoothing = last_solved
+                    shrink, patience = float(np.sqrt(shrink)), patience + 1
+                elif smoothing.width < MAX_WIDTH * self._unit:
+                    smoothing = self._widened(smoothing, WIDEN)
+                else:
+                    iterate, patience = self.points.zero, 2 * patience
+        factor = float(np.sqrt(NEXT_SMOOTHING_SHARE * budget / max(node.gap, 1e-3 * budget)))
+        width = min(min(max(factor, 0.5), 2.0) * smoothing.width, WIDEST_BEGINNING * self._unit)
+        centre = dual.sums.mean_fraction(otherwise=smoothing.centre)
+        return replace(node, next_smoothing=Smoothing(width, centre))
+
+    def _begun(
+        self, tau: float, iterate: KernelIterate, smoothing: Smoothing
+    ) -> tuple[KernelIterate, Smoothing]:
+        """Return where and how wide to begin; from a bad start, begin wider."""
+        if self._dual(tau, iterate, smoothing).apart > BAD_START:
+            iterate = self._centred(tau, iterate, smoothing)
+            if self._dual(tau, iterate, smoothing).apart > BAD_START:
+                smoothing = self._widened(smoothing, WIDEN)
+                iterate = self._centred(tau, iterate, smoothing)
+        return iterate, smoothing
+
+    def _widened(self, smoothing: Smoothing, factor: float) -> Smoothing:
+        width = min(factor * smoothing.width, MAX_WIDTH * self._unit)
+        return replace(smoothing, width=width)
+
+    def _narrowed(self, dual: _Dual, smoothing: Smoothing, gap: float, shrink: float) -> Smoothing:
+        """Return a smoothing that should bring the gap, given in budgets, within the budget."""
+        factor = float(np.sqrt(SMOOTHING_SHARE / max(gap, 1.0)))
+        mean = dual.sums.mean_fraction(otherwise=smoothing.centre)
+        weight = (1.0 - shrink) / (1.0 - MIN_SHRINK)
+        return Smoothing(
+            smoothing.width * max(min(factor, MAX_SHRINK), shrink),
+            smoothing.centre + weight * (mean - smoothing.centre),
+        )
+
+    # -- points --------------------------------------------------------------------------------
+
+    def _centred(self, tau: float, iterate: KernelIterate, smoothing: Smoothing) -> KernelIterate:
+        """Return the point with the intercept that is best for the smoothed problem.
+
+        Where many samples are near their targets, an intercept that is slightly off would put them
+        all on one side.
+        """
+        if not self.points.constant.bias:
+            return iterate
+        lower, box = self.points.boxes(tau)
+        values, _ = self.points.values(tau, iterate)
+        margin = self.points.margins(values, iterate.intercept)
+        floor = float((self.points.weight * lower[self.points.own_class]) @ self.points.sign)
+        price, samples = self.points.price, (self.points.target, self.points.weight, self._signs)
+
+        def slopes_up(direction: float) -> Slopes:
+            rate = direction * self.points.sign
+
+            def slopes(
+                x: float, within: tuple[float, float] = (0.0, np.inf)
+            ) -> list[tuple[float, float, float]]:
+                pull, curvature = _margins.slope(
+                    margin, rate, x, *samples, smoothing.centre, smoothing.width, box
+                )
+                own = price * (direction * iterate.intercept + x)
+                return [(own - direction * floor - pull, price + curvature, x)]
+
+            return slopes
+
+        for direction in (1.0, -1.0):
+            slopes = slopes_up(direction)
+            steepness = -slopes(0.0, (0.0, np.inf))[0][0]
+            if steepness > 0.0:
+                by = direction * flat_length(slopes, steepness)
+                return replace(iterate, intercept=iterate.intercept + by)
+        return iterate
+
+    def _dual(self, tau: float, iterate: KernelIterate, smoothing: Smoothing) -> _Dual:
+        """Return the dual point at the margins of an iterate, and the gap of the two."""
+        lower, box = self.points.boxes(tau)
+        values, _ = self.points.values(tau, iterate)
+        margin = self.points.margins(values, iterate.intercept)
+        fraction, scalars = iterate.fraction.copy(), np.empty((2, 5))
+        n_changed, n_inner = _margins.update_fractions(
+            margin,
+            self.points.target,
+            self.points.weight,
+            self._signs,
+            smoothing.centre,
+            smoothing.width,
+            fraction,
+            self._changed,
+            self._change,
+            self._inner,
+            scalars,
+        )
+        inner = self._inner[:n_inner].astype(np.intp)
+        changed = self._changed[:n_changed].astype(np.intp)
+        inner = inner[(self.points.weight[inner] > 0.0) & (box[self.points.own_class[inner]] > 0.0)]
+        closed = box[self.points.own_class[changed]] == 0.0  # their fractions do not matter
+        fraction[changed[closed]] = iterate.fraction[changed[closed]]
+        coef = np.where(closed, 0.0, self.points.sign[changed] * self._change[:n_changed])
+        there = self.points.changed(iterate, fraction, changed, coef)
+        # the gap is ½‖w - Σ θ_i z_i‖² plus what each sample loses
+        balanced = self.points.balanced(tau, there)
+        theta, beta = (
+            self.points.theta(tau, balanced.fraction),
+            self.points.theta(tau, iterate.fraction),
+        )
+        slack = self.points.target - margin
+        floor, ceiling = (
+            self.points.weight * lower[self.points.own_class],
+            self.points.weight * (lower + box)[self.points.own_class],
+        )
+        lost = np.maximum((ceiling - theta) * slack, (floor - theta) * slack)
+        new_values, new_total = self.points.values(tau, balanced)
+        off = float((self.points.sign * (theta - beta)) @ (new_values - values))
+        off += self.points.price * (self.points.implied(new_total) - iterate.intercept) ** 2
+        unit, drift = self.gap_bound.unit, self.points.cost(max(balanced.drift, iterate.drift))
+        gap = (0.5 * off + float(lost.sum())) / unit + drift
+        unbalanced = self.points.theta(tau, fraction)
+        smoothing_gap = float(
+            np.maximum((ceiling - unbalanced) * slack, (floor - unbalanced) * slack).sum()
+        )
+        node = KernelNode(
+            theta,
+            beta,
+            iterate.intercept,
+            PrimalDualPoint(
+                tau,
+                margin,
+                float(_margins.inner(self.points.target, theta)),
+                self.points.pair(beta, values, iterate.intercept),
+                self.points.pair(theta, new_values, self.points.implied(new_total)),
+            ),
+            gap,
+            iterate,
+            smoothing,
+        )
+        sums = DualSums(np.empty((2, 0)), scalars, n_inner)
+        return _Dual(there, inner, sums, node, gap - smoothing_gap / unit)
+
+    # -- steps ---------------------------------------------------------------------------------
+
+    def _newton(
+        self, tau: float, iterate: KernelIterate, members: np.ndarray, smoothing: Smoothing
+    ) -> KernelIterate:
+        """Return where Newton's step for a smoothed problem leads.
+
+        Only the fractions of `members` change; those of the iterate are within [0, 1].
+        """
+        _, box = self.points.boxes(tau)
+        self.largest_system = max(self.largest_system, len(members))
+        own = self.points.own_class[members]
+        room = self.points.weight[members] * box[own]
+        fraction = iterate.fraction[members]
+        values, total = self.points.values(tau, iterate)
+        b = iterate.intercept if self.points.constant.free else self.points.implied(total)
+        beyond = self.points.target[members] - self.points.sign[members] * (values[members] + b)
+        right = beyond - smoothing.width * (fraction - smoothing.centre[own])
+        right *= self.points.sign[members]
+        free = self.points.constant.free
+        columns = np.column_stack((right, np.ones(len(right)))) if free else right[:, np.newaxis]
+        found = np.zeros_like(columns)
+        if len(members):
+            per_total = self.points.implied(1.0)
+            found = self.points.matrix.solve(members, per_total, smoothing.width / room, columns)
+        change = found[:, 0]
+        if free:
+            curvature, whole = (
+                float(room.sum()),
+                float(self.points.weight @ box[self.points.own_class]),
+            )
+            steep = abs(total) / (MAX_INTERCEPT_STEP * self._unit)
+            ridge = max(steep - curvature / smoothing.width, INTERCEPT_RIDGE * whole)
+            by = (float(change.sum()) + total) / (float(found[:, 1].sum()) + ridge)
+            change = change - by * found[:, 1]
+            b += by
+        else:
+            b += self.points.implied(float(change.sum()))
+        moved = iterate.fraction.copy()
+        moved[members] += self.points.sign[members] * change / room
+        there = self.points.changed(iterate, moved, members, change / box[own])
+        return replace(there, intercept=b)
+
+    def _step_length(
+        self, tau: float, here: KernelIterate, there: KernelIterate, smoothing: Smoothing
+    ) -> float:
+        """Return the length at which the smoothed objective is about least on the way."""
+        lower, box = self.points.boxes(tau)
+        values, new_values = (self.points.values(tau, each)[0] for each in (here, there))
+        step, by = new_values - values, there.intercept - here.intercept
+        coef = (
+            self.points.sign
+            * self.points.weight
+            * box[self.points.own_class]
+            * (there.fraction - here.fraction)
+        )
+        rate = self.points.margins(step, by)
+        margin = self.points.margins(values, here.intercept)
+        linear = float(coef @ values) + self.points.price * here.intercept * by
+        if lower.any():
+            linear -= float((self.points.weight * lower[self.points.own_class]) @ rate)
+        squared = float(coef @ step) + self.points.price * by**2
+        samples = self.points.target, self.points.weight, self._signs
+
+        def slopes(
+            x: float, within: tuple[float, float] = (0.0, np.inf)
+        ) -> list[tuple[float, float, float]]:
+            pull, curvature = _margins.slope(
+                margin, rate, x, *samples, smoothing.centre, smoothing.width, box
+            )
+            return [(linear + x * squared - pull, squared + curvature, x)]
+
+        return flat_length(slopes, max(-slopes(0.0)[0][0], 0.0))

@@ -1,0 +1,451 @@
+"""Approximate paths with kernels: certified for every τ, within memory, on any array library."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import array_api_strict
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+
+import approximation
+import taupath as tp
+from approximation import assert_bounded
+from taupath.approximate import kernel_matrix as km
+from taupath.approximate.array_libraries import Library
+from taupath.approximate.kernel_matrix import KernelMatrix, device_block
+from taupath.approximate.kernel_solutions import solve_at_kernel_nodes
+from taupath.paths.jobs import QuantileClassification, label_responses
+from taupath.paths.kernels import Kernel
+from taupath.paths.options import Options, make_training_data
+from taupath.paths.path import SolutionPath
+
+INTERCEPTS = ["augmented", "none", "free"]
+WIDE = np.longdouble
+
+
+@dataclass(frozen=True)
+class KernelJob(approximation.Job):
+    """The judge for kernels: objectives in extended precision from α, decisions and K alone.
+
+    ½|w|² follows from the decisions: w is the shortest function with these values at the samples.
+    """
+
+    gamma: float = 0.5
+
+    def kernel(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        A, B = A.astype(WIDE), B.astype(WIDE)
+        squares = ((A[:, None, :] - B[None, :, :]) ** 2).sum(axis=2)
+        return np.exp(-WIDE(self.gamma) * squares)
+
+    def path(self, X: Any = None, **kw: Any) -> tp.SolutionPath:
+        return super().path(X, **{"kernel": "rbf", "gamma": self.gamma, **kw})
+
+    def rest(self) -> float:
+        lower, upper = self.boxes(0.5)
+        return float(np.maximum(upper * self.target, lower * self.target).sum())
+
+    def parts(self, path: tp.SolutionPath, tau: float) -> tuple[np.ndarray, np.ndarray, WIDE]:
+        """Return coefficients of w, margins and intercept, from what the path makes public."""
+        b, found = path.parts(tau)
+        coef = np.zeros(len(self.y), dtype=WIDE)
+        coef[found["support"]] = found["dual_coef"]
+        return coef, self.K() @ coef, WIDE(b)
+
+    def K(self) -> np.ndarray:
+        found = self.__dict__.get("_K")
+        if found is None:
+            found = self.kernel(self.X, self.X)
+            object.__setattr__(self, "_K", found)
+        return found
+
+    def gap(self, path: tp.SolutionPath, tau: float) -> float:
+        lower, upper = (bound.astype(WIDE) for bound in self.boxes(tau))
+        coef, values, b = self.parts(path, tau)
+        slack = self.target - self.sign * (values + b)
+        regular = self.intercept == "augmented"
+        primal = coef @ values / 2 + regular * b**2 / 2
+        primal += np.maximum(upper * slack, lower * slack).sum()
+        scale = 1.0 if self.regression else len(self.y) * self.C
+        theta = WIDE(scale) * path.alpha(tau)
+        widest = float((upper - lower).max())
+        assert (theta >= lower - approximation.ROUNDING * widest).all()
+        assert (theta <= upper + approximation.ROUNDING * widest).all()
+        signed = self.sign * theta
+        if self.intercept == "free":
+            assert abs(signed.sum()) <= approximation.ROUNDING * len(theta) * widest
+        dual = self.target @ theta - signed @ (self.K() @ signed) / 2
+        dual -= regular * signed.sum() ** 2 / 2
+        return float(primal - dual) / self.rest()
+
+
+def moons(n: int = 150, d: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    f = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2]
+    return X, np.where(f + 0.7 * rng.standard_normal(n) > 0.0, 1, -1)
+
+
+def classification(intercept: str = "augmented", **kw: Any) -> KernelJob:
+    return KernelJob(*moons(), intercept=intercept, **kw)
+
+
+def regression(intercept: str = "augmented", **kw: Any) -> KernelJob:
+    X, _ = moons(seed=1)
+    noise = np.random.default_rng(2).standard_normal(len(X))
+    y = np.sin(2.0 * X[:, 0]) + (0.3 + np.abs(X[:, 1])) * noise
+    return KernelJob(X, y, intercept=intercept, regression=True, **kw)
+
+
+# --- the certificate -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("tol", [1e-2, 1e-3])
+@pytest.mark.parametrize("make", [classification, regression])
+def test_no_gap_exceeds_the_certificate_nor_that_the_tolerance(make, tol, intercept):
+    job = make(intercept)
+    path = job.path(method="approximate", tol=tol)
+    worst = assert_bounded(job, path)
+    assert path.certify().worst_gap <= tol
+    assert worst >= 0.1 * tol  # nodes are not wasted
+
+
+def hard(name: str, intercept: str) -> KernelJob:
+    X, y = moons()
+    rng = np.random.default_rng(3)
+    if name == "duplicates":
+        again = rng.integers(0, 40, 150)
+        return KernelJob(X[again], y[again], intercept=intercept)
+    if name == "contradictory":
+        return KernelJob(np.repeat(X[:70], 2, axis=0), np.tile([1, -1], 70), intercept=intercept)
+    if name == "weights with zeros":
+        weight = rng.choice([0.0, 0.3, 5.0], len(y))
+        return KernelJob(X, y, weight=weight, intercept=intercept)
+    if name == "few positive":
+        y = np.where(np.arange(len(y)) < 5, 1, -1)
+        return KernelJob(X, y, intercept=intercept)
+    gamma, C = {"large gamma": (1e3, 1.0), "small gamma": (1e-4, 1.0), "large C": (0.5, 1e4)}[name]
+    return KernelJob(X, y, C=C, gamma=gamma, intercept=intercept)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "duplicates",
+        "contradictory",
+        "weights with zeros",
+        "few positive",
+        "large gamma",
+        "small gamma",
+        "large C",
+    ],
+)
+def test_the_certificate_holds_in_hard_cases(name, intercept):
+    job = hard(name, intercept)
+    path = job.path(method="approximate", tol=1e-2)
+    assert_bounded(job, path, n=100)
+    assert path.certify().holds()
+
+
+def test_the_gap_at_one_tau_is_bounded_by_the_one_that_is_measured():
+    job = classification()
+    path = job.path(method="approximate", tol=1e-2)
+    for tau in (0.0, 0.123, 0.5, float(path.taus[3]), 1.0):
+        measured = path.duality_gap(tau)
+        assert job.gap(path, tau) <= measured <= 1e-2
+        assert measured <= job.gap(path, tau) + 1e-9
+        assert path.kkt_violation(tau) >= 0.0
+
+
+def test_a_tolerance_below_rounding_is_refused_with_the_least():
+    with pytest.raises(ValueError, match="the least is"):
+        classification().path(method="approximate", tol=1e-15)
+
+
+# --- the same as the exact path ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("make", [classification, regression])
+def test_functions_are_as_near_to_the_exact_ones_as_the_gap_allows(make, intercept):
+    job = make(intercept)
+    exact, path = job.path(), job.path(method="approximate", tol=1e-4)
+    far = np.sqrt(2.0 * path.certify().worst_gap * job.rest())
+    for tau in (0.05, 0.3, 0.5, 0.77, 0.95):
+        one, other = (each.decision_function(job.X, tau) for each in (exact, path))
+        if intercept == "free":  # the bound is on w: constants may differ
+            one, other = (f - each.intercept(tau) for f, each in ((one, exact), (other, path)))
+        assert np.abs(one - other).max() <= np.sqrt(2.0) * far
+
+
+@pytest.mark.parametrize("kind", ["callable", "precomputed", "poly", "sparse"])
+def test_all_kinds_of_kernels_are_taken(kind):
+    X, y = moons()
+    K = rbf_kernel(X, gamma=0.5)
+    how: dict[str, Any] = {"method": "approximate", "tol": 1e-3}
+    reference = tp.quantile_path(X, y, kernel="rbf", gamma=0.5, **how)
+    new = X[:20] + 0.1
+    if kind == "callable":
+        path = tp.quantile_path(X, y, kernel=lambda A, B: rbf_kernel(A, B, gamma=0.5), **how)
+    elif kind == "precomputed":
+        path, new = tp.quantile_path(K, y, kernel="precomputed", **how), rbf_kernel(new, X, 0.5)
+    elif kind == "sparse":
+        path = tp.quantile_path(sparse.csr_array(X), y, kernel="rbf", gamma=0.5, **how)
+    else:
+        path = tp.quantile_path(X, y, kernel="poly", degree=2, coef0=1.0, **how)
+        assert path.certify().holds()
+        return
+    expected = reference.decision_function(X[:20] + 0.1, 0.4)
+    assert path.certify().holds()
+    assert_allclose(path.decision_function(new, 0.4), expected, atol=1e-6)
+
+
+def test_copies_are_weights():
+    X, y = moons(80)
+    how: dict[str, Any] = {"kernel": "rbf", "method": "approximate", "tol": 1e-3, "gamma": 0.5}
+    twice = tp.quantile_path(np.tile(X, (2, 1)), np.tile(y, 2), C=0.5, **how)
+    once = tp.quantile_path(X, y, C=1.0, **how)
+    new = X[:10] + 0.2
+    assert_allclose(twice.decision_function(new, 0.3), once.decision_function(new, 0.3), atol=1e-8)
+    assert twice.alpha(0.3).shape == (160,)
+    assert twice.certify().holds()
+
+
+# --- estimators ----------------------------------------------------------------------------------
+
+
+def test_the_classifier_predicts_and_its_probabilities_are_near_the_exact_ones():
+    X, y = moons(300)
+    exact, other = (
+        tp.QuantileSVC(kernel="rbf", gamma=0.5, method=method, tol=1e-4).fit(X, y)
+        for method in ("exact", "approximate")
+    )
+    assert other.method_ == "approximate"
+    assert (exact.predict(X) != other.predict(X)).mean() < 0.02
+    assert np.abs(exact.predict_proba(X) - other.predict_proba(X)).mean() < 0.01
+    # probabilities are lengths of {τ : f ≥ 0}: compare with a fine grid of decisions
+    taus = np.linspace(0.0, 1.0, 2001)
+    share = (other.path_.decision_function(X[:30], taus) >= 0.0).mean(axis=1)
+    assert_allclose(other.path_.crossings(X[:30]).length, share, atol=2e-3)
+    restored = pickle.loads(pickle.dumps(other))
+    assert_array_equal(restored.predict(X), other.predict(X))
+    assert restored.path_.certify().holds()
+
+
+def test_the_regressor_predicts_quantiles():
+    job = regression()
+    model = tp.QuantileSVR(kernel="rbf", gamma=0.5, method="approximate", tol=1e-3)
+    model.fit(job.X, job.y)
+    found = model.predict(job.X, quantile=[0.1, 0.5, 0.9])
+    assert (np.diff(found, axis=1) >= 0.0).all()
+    assert abs((job.y <= found[:, 2]).mean() - 0.9) < 0.06
+
+
+def test_one_tau_keeps_only_its_support_vectors():
+    X, y = moons(300)
+    model = tp.QuantileSVC(kernel="rbf", method="approximate", tol=1e-3).fit(X, y)
+    frozen = model.at(0.5)
+    _, parts = model.path_.parts(0.5)
+    assert 0 < len(parts["support"]) < len(X)
+    assert_allclose(frozen.decision_function(X), model.decision_function(X, tau=0.5), atol=1e-12)
+
+
+def test_a_simplified_path_has_fewer_nodes_and_holds():
+    job = classification()
+    path = job.path(method="approximate", tol=1e-4)
+    fewer = path.simplify(1e-2)
+    assert fewer.n_kinks < path.n_kinks
+    assert_bounded(job, fewer, n=100)
+    assert fewer.certify().worst_gap <= 1e-2
+
+
+def test_a_model_file_is_refused_with_what_to_do_instead(tmp_path):
+    path = classification().path(method="approximate", tol=1e-2)
+    with pytest.raises(ValueError, match=r"cannot be stored.*method='exact'.*pickle"):
+        path.save(tmp_path / "model.tau")
+
+
+# --- work and memory -----------------------------------------------------------------------------
+
+
+def test_a_node_takes_few_newton_steps():
+    X, y = moons(500)
+    path = tp.quantile_path(X, y, kernel="rbf", method="approximate", tol=1e-3)
+    counters = path.counters
+    assert counters["nodes"] == path.n_kinks
+    assert counters["newton_steps"] <= 5 * counters["nodes"]
+
+
+def test_a_matrix_that_does_not_fit_is_never_larger_than_the_budget(monkeypatch):
+    X, y = moons(900)
+    budget = 8 * 900 * 120  # bytes: 120 rows of 900
+    largest = 0
+
+    def counted(self: Kernel, A: Any, B: Any) -> np.ndarray:
+        nonlocal largest
+        largest = max(largest, 8 * A.shape[0] * B.shape[0])
+        return np.exp(-0.5 * ((A[:, None, :] - B[None, :, :]) ** 2).sum(axis=2))
+
+    monkeypatch.setattr(Kernel, "__call__", counted)
+    how: dict[str, Any] = {"kernel": "rbf", "gamma": 0.5, "method": "approximate", "tol": 1e-2}
+    path = tp.quantile_path(X, y, cache_size=budget / 1e6, **how)
+    assert path.certify().holds()
+    assert 0 < largest <= budget
+    kept = tp.quantile_path(X, y, **how)
+    one, other = (each.decision_function(X, 0.5) for each in (path, kept))
+    far = 2.0 * np.sqrt(2.0 * 1e-2 * 900)  # from the optimum: ½‖w - w*‖² is at most the gap
+    assert np.abs(one - other).max() <= np.sqrt(2.0) * far
+
+
+def test_conjugate_gradients_solve_as_the_factorisation_does(monkeypatch):
+    X, _ = moons(400)
+    K, rng = rbf_kernel(X, gamma=0.5), np.random.default_rng(0)
+    members, diagonal = np.arange(0, 400, 2), rng.uniform(0.1, 0.3, 200)
+    right = rng.standard_normal((200, 2))
+    monkeypatch.setattr(km, "PART_LEFT", 1e-10)
+    found = []
+    for most in (1000, 10):
+        monkeypatch.setattr(km, "FACTORED_ON_HOST", most)
+        matrix = KernelMatrix(400, lambda i, j: K[i][:, j], 1e9, Library())
+        found.append(matrix.solve(members, 1.0, diagonal, right))
+    system = K[np.ix_(members, members)] + 1.0 + np.diag(diagonal)
+    for each in found:
+        assert_allclose(system @ each, right, atol=1e-7)
+
+
+def test_many_inner_samples_are_solved_by_conjugate_gradients(monkeypatch):
+    monkeypatch.setattr(km, "FACTORED_ON_HOST", 20)
+    job = classification()
+    path = job.path(method="approximate", tol=1e-3)
+    assert path.counters["largest_system"] > 20
+    assert_bounded(job, path, n=50)
+
+
+# --- other array libraries -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("function", ["rbf", "poly", "sigmoid", "precomputed", laplacian_kernel])
+def test_blocks_and_products_are_the_same_with_any_array_library(function, kept):
+    X, _ = moons(60)
+    kernel = Kernel(function, 0.5, 2, 1.0)
+    K = kernel(X, X) if function != "precomputed" else rbf_kernel(X)
+    given = K if function == "precomputed" else X
+    library = Library(array_api_strict)
+    budget = 1e9 if kept else 8.0 * 60 * 20
+    matrix = KernelMatrix(60, device_block(kernel, given, library), budget, library)
+    rng = np.random.default_rng(0)
+    coef, members = rng.standard_normal((2, 60)), np.array([3, 10, 40])
+    assert_allclose(matrix.times(coef), coef @ K, atol=1e-12)
+    assert_allclose(matrix.combine(members, coef[:, :3]), coef[:, :3] @ K[members], atol=1e-12)
+    if function in ("rbf", "precomputed"):
+        solved = matrix.solve(members, 1.0, np.full(3, 0.5), coef[:1, :3].T)
+        system = K[np.ix_(members, members)] + 1.0 + 0.5 * np.eye(3)
+        assert_allclose(system @ solved, coef[:1, :3].T, atol=1e-12)
+
+
+@pytest.mark.parametrize("budget", [1e9, 8.0 * 150 * 100])
+def test_a_path_is_the_same_with_any_array_library(budget):
+    job = classification()
+    classes, responses = label_responses(job.y, len(job.y), None)
+    options = Options("rbf", gamma=job.gamma, cache_size=1.0)
+    paths = [
+        SolutionPath(
+            solve_at_kernel_nodes(
+                QuantileClassification(1.0, classes),
+                make_training_data(job.X, responses, options),
+                (0.0, 1.0),
+                1e-3,
+                library,
+                budget,
+                None,
+            )
+        )
+        for library in (Library(), Library(array_api_strict))
+    ]
+    assert_bounded(job, paths[1], n=50)
+    assert paths[0].n_kinks == paths[1].n_kinks  # rounding moves nodes only a little
+    taus = np.linspace(0.0, 1.0, 11)
+    one, other = (path.decision_function(job.X, taus) for path in paths)
+    far = sum(np.sqrt(2.0 * path.certify().worst_gap * job.rest()) for path in paths)
+    assert np.abs(one - other).max() <= np.sqrt(2.0) * far
+
+
+# --- bad input -----------------------------------------------------------------------------------
+
+
+def test_an_indefinite_kernel_is_refused_with_what_to_do():
+    X, y = moons()
+    with pytest.raises(ValueError, match=r"not positive semidefinite.*method='exact'"):
+        tp.quantile_path(X, y, kernel="sigmoid", gamma=2.0, coef0=-1.0, method="approximate")
+
+
+def test_a_callable_that_returns_the_wrong_shape_is_refused():
+    X, y = moons()
+    with pytest.raises(ValueError, match=r"kernel returned shape \(150, 3\)"):
+        tp.quantile_path(X, y, kernel=lambda A, B: A, method="approximate")
+
+
+def test_half_precision_is_converted_or_refused_as_for_exact_paths():
+    X, y = moons()
+    found = []
+    for method in ("exact", "approximate"):
+        try:
+            path = tp.quantile_path(X.astype(np.float16), y, kernel="rbf", method=method)
+            found.append(bool(path.certify().worst_gap <= 1e-3))
+        except (TypeError, ValueError) as error:
+            found.append(str(error))
+    assert found[0] == found[1]
+
+
+def test_an_unknown_device_is_refused_with_the_known_ones():
+    X, y = moons()
+    with pytest.raises(ValueError, match=r"device.*'cpu'.*'cuda'"):
+        tp.quantile_path(X, y, kernel="rbf", method="approximate", device="gpu")
+
+
+def test_a_gpu_that_is_not_there_is_refused_with_what_to_do():
+    X, y = moons()
+    try:
+        path = tp.quantile_path(X, y, kernel="rbf", method="approximate", device="cuda")
+    except ValueError as error:
+        assert "taupath[gpu]" in str(error) and "device='cpu'" in str(error)
+    else:  # there is one
+        assert path.certify().holds()
+    assert tp.quantile_path(X, y, kernel="rbf", method="approximate", device="auto").tol == 1e-3
+
+
+def test_progress_can_be_interrupted():
+    X, y = moons(400)
+    asked = []
+
+    def interrupt(fraction: float, n_nodes: int) -> None:
+        asked.append(fraction)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tp.quantile_path(X, y, kernel="rbf", method="approximate", progress=interrupt)
+    assert asked == sorted(asked)
+
+
+def test_ctrl_c_ends_a_fit():
+    X, y = moons(1200)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            while True:  # each fit takes a fraction of a second
+                tp.quantile_path(X, y, kernel="rbf", method="approximate", tol=1e-4)
+    finally:
+        timer.cancel()
