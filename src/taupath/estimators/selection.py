@@ -48,7 +48,9 @@ from taupath.validation import (
 LINEAR_CS, OTHER_CS = (0.01, 0.1, 1.0), (1.0, 10.0)
 GAMMA_MULTIPLES = (1.0, 4.0)
 # What is left out of an automatic grid with approximate paths.
-NOT_APPROXIMATE = "The RBF kernel is left out: method='approximate' is for the linear kernel"
+NOT_APPROXIMATE = (
+    "The RBF kernel is left out with method='approximate'; set kernel=['linear', 'rbf'] to use it"
+)
 # What to do if a kernel matrix is among several kernels.
 MATRIX_ALONE = "give kernel='precomputed' alone, not in a list"
 # Parameters that the model of each candidate takes unchanged.
