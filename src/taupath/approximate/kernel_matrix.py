@@ -159,7 +159,7 @@ class KernelMatrix:
             if library.on_host:
                 matrix.flat[:: m + 1] += diagonal + added
             else:
-                matrix = matrix + library.send(np.diag(diagonal + added))
+                matrix = matrix + library.diagonal(diagonal + added)
             found = library.solve_positive(matrix, sent)
             if found is not None:
                 return found
