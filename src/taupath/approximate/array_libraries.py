@@ -64,6 +64,11 @@ class Library:
             return self.xp.empty(shape, dtype=self.xp.float64)
         return self.xp.empty(shape, dtype=self.xp.float64, device=self.device)
 
+    def diagonal(self, entries: np.ndarray) -> Any:
+        """Return a diagonal matrix, of which only the entries are sent."""
+        where = {} if self.device is None else {"device": self.device}
+        return self.xp.eye(len(entries), dtype=self.xp.float64, **where) * self.send(entries)
+
     def solve_positive(self, matrix: Any, right: Any) -> np.ndarray | None:
         """Solve with a symmetric matrix, which may be overwritten; None if it is not positive."""
         if self.on_host:
