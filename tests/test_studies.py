@@ -248,6 +248,40 @@ def test_a_win_takes_more_than_chance(module):
     assert verdict(worse, better) == -1
 
 
+def test_the_page_on_thresholds_says_what_the_results_say(module):
+    decisions = module("questions.decisions")
+    file = Path(__file__).parents[1] / "docs" / "benchmarks" / "decisions.json"
+    rows = module("results").Results.read(file).rows
+    tasks = list(dict.fromkeys(row["task"] for row in rows))
+    assert {row["split"] for row in rows} == set(range(10)) and len(tasks) == 11
+
+    def mean(method, name):
+        return np.mean([decisions.of(rows, method, task, name).mean() for task in tasks])
+
+    def won_by(method, name):
+        def verdict(task):
+            both = (decisions.of(rows, who, task, name) for who in ("stack", method))
+            return decisions.verdict(*both)
+
+        return {task for task in tasks if verdict(task) < 0}
+
+    others = [method for method in decisions.METHODS if method != "stack"]
+    for name in ("cost", "extreme"):
+        assert all(mean("stack", name) < mean(method, name) for method in others)
+    for name in ("brier", "log-loss"):
+        with_proba = [method for method in others if method != "refitted"]
+        assert all(mean("stack", name) < mean(method, name) for method in with_proba)
+    for method in ("boosting", "lightgbm"):
+        off, error = decisions.difference(rows, method, "cost")
+        assert 0.0 < off < error
+    assert abs(mean("stack, linear", "cost") - mean("logistic", "cost")) < 0.01
+    assert 0.99 < mean("plain", "cost") < 1.0 and mean("plain", "extreme") > 1.4
+    assert won_by("boosting", "cost") == {"dna.scale", "rings"}
+    assert won_by("lightgbm", "cost") == {"dna.scale", "rings", "australian"}
+    assert won_by("logistic", "extreme") == {"heart_scale"}
+    assert max(decisions.of(rows, "stack", task, "extreme").mean() for task in tasks) < 1.005
+
+
 # -- coverage --------------------------------------------------------------------------------------
 
 
