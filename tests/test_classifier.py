@@ -163,7 +163,7 @@ def test_probabilities_are_lengths(kernel):
     assert interval.shape == (60, 2)
     assert np.all(interval[:, 0] <= proba[:, 1] + 1e-12)
     assert np.all(proba[:, 1] <= interval[:, 1] + 1e-12)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore"):  # log 0
         assert_array_equal(model.predict_log_proba(NEW), np.log(proba))
 
 

@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -263,7 +264,7 @@ def saved(model, folder):
 
 @pytest.mark.parametrize("pos_label", ["yes", "no"])
 def test_a_pipeline_with_a_combined_model_comes_back(pos_label, tmp_path):
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     frame = pandas.DataFrame(X, columns=list("abcd"))
     pipe = make_pipeline(StandardScaler(), tp.QuantileSVCCV(cv=3, pos_label=pos_label))
     pipe.fit(frame, Y)
@@ -366,13 +367,12 @@ def test_candidates_are_kernels_times_gammas_times_Cs():
 
 
 def test_constant_features_and_sparse_ones_are_fine():
-    sparse = pytest.importorskip("scipy.sparse")
     Z = np.column_stack((X, np.full(len(X), 3.0)))
     with_constant = tp.QuantileSVCCV([1.0], kernel="linear", cv=3).fit(Z, Y)
     without = tp.QuantileSVCCV([1.0], kernel="linear", cv=3).fit(X, Y)
     assert_allclose(with_constant.predict_proba(Z), without.predict_proba(X), atol=1e-6)
-    model = tp.QuantileSVCCV(cv=3).fit(sparse.csr_array(X), Y)
-    assert model.predict_proba(sparse.csr_array(X_NEW)).shape == (60, 2)
+    model = tp.QuantileSVCCV(cv=3).fit(sp.csr_array(X), Y)
+    assert model.predict_proba(sp.csr_array(X_NEW)).shape == (60, 2)
     nothing = tp.QuantileSVCCV(cv=3).fit(np.ones((60, 2)), np.arange(60) % 2)
     assert_allclose(nothing.predict_proba(np.ones((3, 2))), 0.5, atol=0.05)
 

@@ -266,7 +266,7 @@ def test_a_cost_matrix_of_other_classes_is_refused(tmp_path):
 
 
 @pytest.mark.filterwarnings("always::taupath.IndefiniteKernelWarning")  # both are asked for below
-@pytest.mark.filterwarnings("always:the certificate does not hold")
+@pytest.mark.filterwarnings("always:the certificate does not hold")  # this one, too
 def test_a_certificate_that_does_not_hold_is_an_error(folder, tmp_path, capsys):
     model, data = tmp_path / "m.tau", folder / "cancer.svm"
     kernel = ("--kernel", "sigmoid", "--coef0", "-3", "--C", "10")

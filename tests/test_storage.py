@@ -286,7 +286,7 @@ def test_numbers_altered_with_their_checksum_never_crash(stored, tmp_path, seed)
             refused += 1
             continue
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"):  # damaged numbers
                 model.predict(X, tau=0.3)
                 model.predict_proba(X)
         except (ValueError, RuntimeError):

@@ -380,7 +380,7 @@ def test_a_record_with_all_points_free_is_read_safely(kernel, intercept, tmp_pat
     path.solutions.pieces[0].record = all_free(path)
     path.save(tmp_path / "path.tau")
     other = tp.load(tmp_path / "path.tau")
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # damaged numbers
         for tau in (0.2, 0.9, 0.5):
             other.alpha(tau)
         other.crossings(X)

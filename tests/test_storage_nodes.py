@@ -360,7 +360,7 @@ def test_numbers_altered_with_their_checksum_never_crash(kind, tmp_path):
             continue
         loaded += 1
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"):  # damaged numbers
                 other.crossings(X[:5])
                 if data or kind == "kernel":
                     other.certify()

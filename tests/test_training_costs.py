@@ -222,7 +222,7 @@ COSTS = ("--cost-fp", 4, "--cost-fn", "amount")
 LABELS = ("malignant", "benign")
 
 
-@pytest.mark.filterwarnings("default:.*was trained with costs:UserWarning")
+@pytest.mark.filterwarnings("default:.*was trained with costs:UserWarning")  # is printed
 @pytest.mark.parametrize("method", ["exact", "approximate"])
 def test_the_command_trains_with_a_column_of_costs(payments, tmp_path, capsys, method):
     command = in_process(capsys)
@@ -330,7 +330,7 @@ def test_an_evaluation_adds_up_the_costs_of_each_row(payments, tmp_path, capsys,
     assert "tau_from" in (tmp_path / "steps.csv").read_text()
 
 
-@pytest.mark.filterwarnings("default:.*missing costs left out:UserWarning")
+@pytest.mark.filterwarnings("default:.*missing costs left out:UserWarning")  # is printed
 def test_an_evaluation_says_what_is_wrong_with_costs(payments, tmp_path, capsys):
     command, file, test = in_process(capsys), tmp_path / "model.tau", payments / "test.csv"
     options = ("--target", "tumour", "--drop", "amount", "--missing", "drop", *COSTS)
@@ -348,7 +348,7 @@ def test_an_evaluation_says_what_is_wrong_with_costs(payments, tmp_path, capsys)
     assert found.partition("\n")[2] == command("evaluate", file, rest).partition("\n")[2]
 
 
-@pytest.mark.filterwarnings("default:.*was trained with costs:UserWarning")
+@pytest.mark.filterwarnings("default:.*was trained with costs:UserWarning")  # is printed
 def test_held_out_figures_have_no_amounts(payments, tmp_path, capsys):
     command, file, train = in_process(capsys), tmp_path / "model.tau", payments / "train.csv"
     how = ("--target", "tumour", "--drop", "amount", *COSTS, "--folds", 3)

@@ -131,7 +131,7 @@ def _replace_closed_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):  # then it stays closed
                 os.open(os.devnull, os.O_RDWR)
     if sys.stderr is None:  # print would take standard output instead
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  # until the process ends
@@ -144,7 +144,7 @@ def _flush() -> None:
             if stream is not None:
                 stream.flush()
         except (OSError, ValueError):  # a stream that is closed is a ValueError
-            with contextlib.suppress(OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError):  # then there is nothing left to do
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 

@@ -20,7 +20,7 @@ PICKED = 3
 ROWS_ADDED = 64
 # Samples whose system is solved by a factorisation, at most; with more, by conjugate gradients.
 # A factorisation of 1500 takes about 0.1 s on the host; a GPU is some hundred times faster. Neither
-# limit was tuned, and that of GPUs was never run.
+# limit was tuned.
 FACTORED_ON_HOST, FACTORED_ON_DEVICE = 1500, 12_000
 # Conjugate gradients stop at this part of the right-hand side, or after so many iterations: the
 # step need not be more accurate than the piecewise quadratic is quadratic.

@@ -22,19 +22,13 @@ import numpy as np
 from taupath._core import _margins
 from taupath.approximate.gap_bound import PrimalDualPoint
 from taupath.approximate.kernel_points import KernelIterate, KernelNode, KernelPoints
-from taupath.approximate.node import Smoothing
+from taupath.approximate.node import MAX_WIDTH, MIN_SHRINK, WIDEN, Smoothing
 from taupath.approximate.node_solver import (
     INTERCEPT_RIDGE,
     MAX_INTERCEPT_STEP,
-    MAX_SHRINK,
     MAX_STEPS,
     MAX_STEPS_PER_WIDTH,
-    MAX_WIDTH,
-    MIN_SHRINK,
-    NEXT_SMOOTHING_SHARE,
-    SMOOTHING_SHARE,
     SOLVED,
-    WIDEN,
     flat_length,
 )
 from taupath.approximate.row_sums import DualSums
@@ -131,10 +125,9 @@ class KernelSolver:
     ) -> KernelNode:
         """Return a node whose gap is at most `budget`, in units of P(0)."""
         first_step, tries, patience, shrink = self.steps, 0, MAX_STEPS_PER_WIDTH, MIN_SHRINK
-        iterate, smoothing = self._begun(tau, iterate, smoothing)
+        iterate, smoothing, dual = self._begun(tau, iterate, smoothing)
         last_solved: tuple[KernelIterate, Smoothing] | None = None
         while True:
-            dual = self._dual(tau, iterate, smoothing)
             if self.points.cost(dual.iterate.drift) > DRIFT_SHARE * budget:
                 iterate = self.points.afresh(iterate)
                 dual = self._dual(tau, iterate, smoothing)
@@ -151,7 +144,8 @@ class KernelSolver:
             smoothing_gap = node.gap - dual.apart
             if len(dual.inner) and dual.apart <= SOLVED * max(smoothing_gap, budget):
                 last_solved = iterate, smoothing
-                smoothing = self._narrowed(dual, smoothing, smoothing_gap / budget, shrink)
+                mean = dual.sums.mean_fraction(otherwise=smoothing.centre)
+                smoothing = smoothing.narrowed(mean, smoothing_gap / budget, shrink)
                 iterate, tries = self._newton(tau, dual.iterate, dual.inner, smoothing), 0
             elif tries < patience:
                 there = self._newton(tau, dual.iterate, dual.inner, smoothing)
@@ -166,38 +160,26 @@ class KernelSolver:
                     iterate, smoothing = last_solved
                     shrink, patience = float(np.sqrt(shrink)), patience + 1
                 elif smoothing.width < MAX_WIDTH * self._unit:
-                    smoothing = self._widened(smoothing, WIDEN)
+                    smoothing = smoothing.widened(WIDEN, self._unit)
                 else:
                     iterate, patience = self.points.zero, 2 * patience
-        factor = float(np.sqrt(NEXT_SMOOTHING_SHARE * budget / max(node.gap, 1e-3 * budget)))
-        width = min(min(max(factor, 0.5), 2.0) * smoothing.width, WIDEST_BEGINNING * self._unit)
-        centre = dual.sums.mean_fraction(otherwise=smoothing.centre)
-        return replace(node, next_smoothing=Smoothing(width, centre))
+            dual = self._dual(tau, iterate, smoothing)
+        mean = dual.sums.mean_fraction(otherwise=smoothing.centre)
+        at_next = smoothing.at_next(mean, node.gap / budget, WIDEST_BEGINNING * self._unit)
+        return replace(node, next_smoothing=at_next)
 
     def _begun(
         self, tau: float, iterate: KernelIterate, smoothing: Smoothing
-    ) -> tuple[KernelIterate, Smoothing]:
-        """Return where and how wide to begin; from a bad start, begin wider."""
-        if self._dual(tau, iterate, smoothing).apart > BAD_START:
+    ) -> tuple[KernelIterate, Smoothing, _Dual]:
+        """Return where and how wide to begin, and the dual point there; from a bad start, wider."""
+        dual = self._dual(tau, iterate, smoothing)
+        for factor in (1.0, WIDEN):
+            if dual.apart <= BAD_START:
+                break
+            smoothing = smoothing.widened(factor, self._unit)
             iterate = self._centred(tau, iterate, smoothing)
-            if self._dual(tau, iterate, smoothing).apart > BAD_START:
-                smoothing = self._widened(smoothing, WIDEN)
-                iterate = self._centred(tau, iterate, smoothing)
-        return iterate, smoothing
-
-    def _widened(self, smoothing: Smoothing, factor: float) -> Smoothing:
-        width = min(factor * smoothing.width, MAX_WIDTH * self._unit)
-        return replace(smoothing, width=width)
-
-    def _narrowed(self, dual: _Dual, smoothing: Smoothing, gap: float, shrink: float) -> Smoothing:
-        """Return a smoothing that should bring the gap, given in budgets, within the budget."""
-        factor = float(np.sqrt(SMOOTHING_SHARE / max(gap, 1.0)))
-        mean = dual.sums.mean_fraction(otherwise=smoothing.centre)
-        weight = (1.0 - shrink) / (1.0 - MIN_SHRINK)
-        return Smoothing(
-            smoothing.width * max(min(factor, MAX_SHRINK), shrink),
-            smoothing.centre + weight * (mean - smoothing.centre),
-        )
+            dual = self._dual(tau, iterate, smoothing)
+        return iterate, smoothing, dual
 
     # -- points --------------------------------------------------------------------------------
 

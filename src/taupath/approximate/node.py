@@ -4,6 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+# The largest width of a smoothing, in units of the largest |p|: with it, all samples have 0 < a < 1
+# at w = 0.
+MAX_WIDTH = 4.0
+# The factor by which the width grows if its problem takes too many steps.
+WIDEN = 4.0
+# Limits on the factor by which the width shrinks once its problem is solved. If the smaller one
+# turns out to be too small, it is replaced by its square root.
+MIN_SHRINK, MAX_SHRINK = 0.25, 0.7
+# The part of the budget that smoothing should leave at a narrower width, and at the next node. The
+# rest allows for the estimate of the gap, which assumes that margins are spread.
+SMOOTHING_SHARE, NEXT_SMOOTHING_SHARE = 0.5, 0.8
+
 
 @dataclass(frozen=True)
 class Smoothing:
@@ -18,6 +30,29 @@ class Smoothing:
     def between(self, other: "Smoothing") -> "Smoothing":
         """Return a smoothing for halfway between two nodes."""
         return Smoothing(min(self.width, other.width), 0.5 * (self.centre + other.centre))
+
+    def widened(self, factor: float, unit: float) -> "Smoothing":
+        """Return a wider smoothing; `unit` is the largest |p|."""
+        return Smoothing(min(factor * self.width, MAX_WIDTH * unit), self.centre)
+
+    def narrowed(self, mean: np.ndarray, gap: float, shrink: float) -> "Smoothing":
+        """Return a smoothing that should bring the gap within the budget.
+
+        `gap` is the gap with this one, in budgets, and `mean` the mean fraction of each class. The
+        width shrinks by `shrink` at most.
+        """
+        factor = float(np.sqrt(SMOOTHING_SHARE / max(gap, 1.0)))
+        # if the width changes little, so does the centre
+        weight = (1.0 - shrink) / (1.0 - MIN_SHRINK)
+        return Smoothing(
+            self.width * max(min(factor, MAX_SHRINK), shrink),
+            self.centre + weight * (mean - self.centre),
+        )
+
+    def at_next(self, mean: np.ndarray, gap: float, widest: float) -> "Smoothing":
+        """Return the smoothing to begin with at a τ nearby; `gap` is in budgets."""
+        factor = float(np.sqrt(NEXT_SMOOTHING_SHARE / max(gap, 1e-3)))
+        return Smoothing(min(min(max(factor, 0.5), 2.0) * self.width, widest), mean)
 
 
 @dataclass(frozen=True)

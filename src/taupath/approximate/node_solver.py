@@ -20,7 +20,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from taupath.approximate.all_rows import AllRows, Iterate
 from taupath.approximate.dual_point import DualPoint
 from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
-from taupath.approximate.node import Node, Smoothing
+from taupath.approximate.node import MAX_WIDTH, MIN_SHRINK, WIDEN, Node, Smoothing
 from taupath.approximate.rounding import EPS
 from taupath.exceptions import WalkFailed
 
@@ -46,19 +46,11 @@ MAX_TRIALS = 60
 # number count as zero.
 MAX_GROWTH, SHORTEST_STEP = 8.0, 1e-12
 
-# -- the width of the smoothing, in units of the largest |p| --
-# The width to begin with, and the largest: with the latter, all samples have 0 < a < 1 at w = 0.
-FIRST_WIDTH, MAX_WIDTH = 1.0, 4.0
-# The factor by which the width grows if its problem takes too many steps.
-WIDEN = 4.0
-# Limits on the factor by which the width shrinks once its problem is solved. If the smaller one
-# turns out to be too small, it is replaced by its square root.
-MIN_SHRINK, MAX_SHRINK = 0.25, 0.7
+# -- the smoothing --
+# The width to begin with, in units of the largest |p|.
+FIRST_WIDTH = 1.0
 # A smoothed problem is solved if at most this part of the gap is not due to smoothing.
 SOLVED = 0.1
-# The part of the budget that smoothing should leave at a narrower width, and at the next node. The
-# rest allows for the estimate of the gap, which assumes that margins are spread.
-SMOOTHING_SHARE, NEXT_SMOOTHING_SHARE = 0.5, 0.8
 
 # -- giving up --
 # Newton steps at one width before another is tried, and in all before the solver gives up.
@@ -128,7 +120,7 @@ class NodeSolver:
         """
         rows, first_step = self.rows, self.steps
         box = np.asarray(self.gap_bound.boxes.upper(tau) - self.gap_bound.boxes.lower(tau))
-        smoothing = self._widened(smoothing, self._head_start)
+        smoothing = smoothing.widened(self._head_start, self._unit)
         tries, patience, shrink = 0, MAX_STEPS_PER_WIDTH, MIN_SHRINK
         last_solved: tuple[Iterate, Smoothing] | None = None
         recomputed = False  # whether margins and sums are free of the rounding of earlier steps
@@ -152,7 +144,8 @@ class NodeSolver:
             residual = dual.residual(tau, iterate.w)
             if sums.n_inner and gap - smoothing_gap <= SOLVED * max(smoothing_gap, budget):
                 last_solved = rows.copy(iterate), smoothing
-                narrower = self._narrowed(dual, smoothing, smoothing_gap / budget, shrink)
+                mean = dual.sums.mean_fraction(otherwise=smoothing.centre)
+                narrower = smoothing.narrowed(mean, smoothing_gap / budget, shrink)
                 # the new fractions at the old margins would be far outside (0, 1)
                 rows.add_change(iterate, smoothing, narrower, residual)
                 step = self._newton_step(box, residual, narrower.width)
@@ -170,7 +163,7 @@ class NodeSolver:
                     iterate, smoothing = rows.copy(last_solved[0]), last_solved[1]
                     shrink, patience = float(np.sqrt(shrink)), patience + 1
                 elif smoothing.width < MAX_WIDTH * self._unit:
-                    smoothing = self._widened(smoothing, WIDEN)
+                    smoothing = smoothing.widened(WIDEN, self._unit)
                 else:
                     iterate, patience = rows.at_zero(), 2 * patience
                 continue
@@ -180,35 +173,9 @@ class NodeSolver:
             self._head_start = WIDEN
         elif self.steps - first_step < EASY_NODE:
             self._head_start = 1.0
-        next_smoothing = self._next_smoothing(dual, smoothing, gap / budget)
-        return Solved(node, iterate, point, gap, next_smoothing)
-
-    # -- the smoothing -------------------------------------------------------------------------
-
-    def _widened(self, smoothing: Smoothing, factor: float) -> Smoothing:
-        return Smoothing(min(factor * smoothing.width, MAX_WIDTH * self._unit), smoothing.centre)
-
-    def _narrowed(
-        self, dual: DualPoint, smoothing: Smoothing, gap: float, shrink: float
-    ) -> Smoothing:
-        """Return a smoothing that should bring the gap within the budget.
-
-        `gap` is the gap with this one, in budgets. The width shrinks by `shrink` at most.
-        """
-        factor = float(np.sqrt(SMOOTHING_SHARE / max(gap, 1.0)))
         mean = dual.sums.mean_fraction(otherwise=smoothing.centre)
-        # if the width changes little, so does the centre
-        weight = (1.0 - shrink) / (1.0 - MIN_SHRINK)
-        return Smoothing(
-            smoothing.width * max(min(factor, MAX_SHRINK), shrink),
-            smoothing.centre + weight * (mean - smoothing.centre),
-        )
-
-    def _next_smoothing(self, dual: DualPoint, smoothing: Smoothing, gap: float) -> Smoothing:
-        """Return the smoothing to begin with at a τ nearby; `gap` is in budgets."""
-        factor = float(np.sqrt(NEXT_SMOOTHING_SHARE / max(gap, 1e-3)))
-        width = min(min(max(factor, 0.5), 2.0) * smoothing.width, FIRST_WIDTH * self._unit)
-        return Smoothing(width, dual.sums.mean_fraction(otherwise=smoothing.centre))
+        next_smoothing = smoothing.at_next(mean, gap / budget, FIRST_WIDTH * self._unit)
+        return Solved(node, iterate, point, gap, next_smoothing)
 
     # -- steps ---------------------------------------------------------------------------------
 

@@ -423,7 +423,7 @@ def paths_in_words(trained: dict[str, Any]) -> str:
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of the estimator that were given."""
     gamma: Any = arguments.gamma
-    with contextlib.suppress(TypeError, ValueError):
+    with contextlib.suppress(TypeError, ValueError):  # "scale", "auto" or nothing
         gamma = float(gamma)
     given = {name: getattr(arguments, name) for name in OF_ESTIMATOR} | {
         "gamma": gamma,

@@ -346,7 +346,7 @@ class _Descent:
             return None
         at = self.theta[members]
         goal = np.where(direction < 0.0, self.lower[members], self.upper[members])
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):  # where it rests, unused
             room = np.where(direction == 0.0, np.inf, (goal - at) / direction)
         first = room.min()
         if first <= 0.0:

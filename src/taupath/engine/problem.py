@@ -159,7 +159,7 @@ def largest_violation(
 def nearly_nothing(width: np.ndarray, length: np.ndarray) -> np.ndarray:
     """Return how far θ may be from a bound that it is as good as at, with rows of these lengths."""
     most = length * max(float(length.max(initial=0.0)), TINY)
-    with np.errstate(divide="ignore", over="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):  # INVISIBLE / 0 is no limit
         return np.minimum(AT_BOUND * width, INVISIBLE / most)
 
 

@@ -109,6 +109,7 @@ class Stepper:
             rate = np.where(upper, self.line.upper_rate, self.line.lower_rate)
             slack_rate, rate = self.solver.rates(np.flatnonzero(free), rate)
             slack_rate, rate = direction * slack_rate, direction * rate
+            # what never gets there is not finite, or negative, and not due
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 to_lower = (box.lower - theta) / (rate - direction * self.line.lower_rate)
                 to_upper = (box.upper - theta) / (rate - direction * self.line.upper_rate)
@@ -173,7 +174,7 @@ def _largest_products(
     """Return the largest room × short⁺ between two ends, where both are affine and room ≥ 0."""
     room_change, short_change = room1 - room0, short1 - short0
     ends = np.maximum(room0 * np.maximum(short0, 0.0), room1 * np.maximum(short1, 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # replaced below
         at = -(room0 * short_change + short0 * room_change) / (2.0 * room_change * short_change)
     at = np.where(np.isfinite(at), np.clip(at, 0.0, 1.0), 0.0)
     inner = (room0 + at * room_change) * np.maximum(short0 + at * short_change, 0.0)

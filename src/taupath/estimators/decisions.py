@@ -289,7 +289,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of `predict_proba`."""
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore"):  # log 0 is -inf, as in scikit-learn
             return np.asarray(np.log(self.predict_proba(X)))
 
     def predict_proba_interval(self, X: Any) -> np.ndarray:

@@ -105,7 +105,7 @@ def fingerprints(X: Any, salt: int) -> np.ndarray:
 
 def _hashes(values: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """Return a hash for each value, given the key of its column; 0 for 0."""
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(over="ignore", under="ignore"):  # float32 tells rows apart well enough
         bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
     bits = np.where(bits == np.uint32(1 << 31), np.uint32(0), bits)  # a negative zero is zero
     mixed = _mixed(bits.astype(np.uint64) ^ keys)

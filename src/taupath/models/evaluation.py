@@ -201,7 +201,7 @@ def amounts_of(
 
 def _measures(rates: Rates, tp: np.ndarray, fp: np.ndarray) -> dict[str, np.ndarray]:
     fn, tn = rates.n_positive - tp, rates.n_negative - fp
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # 0 / 0 is not used
         precision = np.where(tp + fp > 0.0, tp / (tp + fp), np.nan)
     return {
         "tp": tp,

@@ -213,7 +213,7 @@ def measure(point: Evaluation, line: Line, t: float, units: Units, least: float)
     where l = 0, the pinball loss of quantile regression where l < 0 < h. The gap is relative to it,
     or to `least` if that is larger.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # seen in the gap
         return _measure(point, line, t, units, least)
 
 

@@ -196,7 +196,7 @@ class ColumnFeatures:
 
     def _scaled(self, table: Table, feature: Feature, values: np.ndarray) -> np.ndarray:
         """Return a feature of numbers, which must be finite."""
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # checked below
             scaled = np.asarray(feature.of(values))
         finite = np.isfinite(scaled)
         if not finite.all():

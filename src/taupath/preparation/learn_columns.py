@@ -122,7 +122,7 @@ def _check_identifiers(table: Table, names: Sequence[str]) -> None:
 
 
 def _median(table: Table, name: str, values: np.ndarray) -> float:
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # checked below
         median = float(np.median(values))
     if not np.isfinite(median):
         raise TableError(

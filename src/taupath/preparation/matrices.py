@@ -69,7 +69,7 @@ class MatrixFeatures:
                 X = sp.csr_array(X)
         else:
             X = self._fitted(table, X)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # refused below
             if isinstance(X, np.ndarray):
                 X = X if self.shift is None else X - self.shift
                 X = np.ascontiguousarray(X if self.scale is None else X / self.scale)
@@ -146,7 +146,7 @@ def standardizing(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     they are squared, which avoids overflow and underflow; where they are too large even so, the
     result is not finite.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # as said above
         shift = X.mean(axis=0)
         constant = X.min(axis=0) == X.max(axis=0)
         shift[constant] = X[0, constant]

@@ -117,7 +117,7 @@ class StoredArrays:
 
 def _narrowed(array: np.ndarray) -> np.ndarray:
     for dtype in _NARROW:
-        with np.errstate(invalid="ignore", over="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):  # what does not fit is not kept
             narrow = array.astype(dtype)
         # bit for bit: a negative zero is kept
         if (narrow.astype(np.float64).view(np.int64) == array.view(np.int64)).all():
