@@ -19,7 +19,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 import approximation
 import taupath as tp
 from approximation import assert_bounded
-from taupath.approximate import kernel_matrix as km
+from taupath.approximate import kernel_systems as ks
 from taupath.approximate.array_libraries import Library
 from taupath.approximate.kernel_matrix import KernelMatrix, device_block
 from taupath.approximate.kernel_solutions import solve_at_kernel_nodes
@@ -312,19 +312,20 @@ def test_conjugate_gradients_solve_as_the_factorisation_does(monkeypatch):
     K, rng = rbf_kernel(X, gamma=0.5), np.random.default_rng(0)
     members, diagonal = np.arange(0, 400, 2), rng.uniform(0.1, 0.3, 200)
     right = rng.standard_normal((200, 2))
-    monkeypatch.setattr(km, "PART_LEFT", 1e-10)
+    monkeypatch.setattr(ks, "PART_LEFT", 1e-10)
+    monkeypatch.setattr(ks, "SINGLE_FROM", np.inf)
     found = []
     for most in (1000, 10):
-        monkeypatch.setattr(km, "FACTORED_ON_HOST", most)
+        monkeypatch.setattr(ks, "FACTORED_ON_HOST", most)
         matrix = KernelMatrix(400, lambda i, j: K[i][:, j], 1e9, Library())
-        found.append(matrix.solve(members, 1.0, diagonal, right))
+        found.append(ks.KernelSystems(matrix).solve(members, 1.0, diagonal, right))
     system = K[np.ix_(members, members)] + 1.0 + np.diag(diagonal)
     for each in found:
         assert_allclose(system @ each, right, atol=1e-7)
 
 
 def test_many_inner_samples_are_solved_by_conjugate_gradients(monkeypatch):
-    monkeypatch.setattr(km, "FACTORED_ON_HOST", 20)
+    monkeypatch.setattr(ks, "FACTORED_ON_HOST", 20)
     job = classification()
     path = job.path(method="approximate", tol=1e-3)
     assert path.counters["largest_system"] > 20
@@ -349,7 +350,7 @@ def test_blocks_and_products_are_the_same_with_any_array_library(function, kept)
     assert_allclose(matrix.times(coef), coef @ K, atol=1e-12)
     assert_allclose(matrix.combine(members, coef[:, :3]), coef[:, :3] @ K[members], atol=1e-12)
     if function in ("rbf", "precomputed"):
-        solved = matrix.solve(members, 1.0, np.full(3, 0.5), coef[:1, :3].T)
+        solved = ks.KernelSystems(matrix).solve(members, 1.0, np.full(3, 0.5), coef[:1, :3].T)
         system = K[np.ix_(members, members)] + 1.0 + 0.5 * np.eye(3)
         assert_allclose(system @ solved, coef[:1, :3].T, atol=1e-12)
 

@@ -4,7 +4,9 @@ The few operations that the libraries spell differently are here. All else is wr
 they have in common.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -58,11 +60,47 @@ class Library:
             return self.xp.index_select(array, axis, self.send(members))
         return self.xp.take(array, self.send(members), axis=axis)
 
-    def empty(self, shape: tuple[int, int]) -> Any:
-        """Return a matrix of doubles that is not filled yet."""
-        if self.device is None:
-            return self.xp.empty(shape, dtype=self.xp.float64)
-        return self.xp.empty(shape, dtype=self.xp.float64, device=self.device)
+    def submatrix(self, matrix: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
+        """Return some rows and columns of a symmetric matrix."""
+        if self.name in ("numpy", "cupy", "torch"):
+            return matrix[self.send(rows)[:, None], self.send(columns)[None, :]]
+        return self.take(self.take(matrix, rows, 0), columns, 1)
+
+    def empty(self, shape: tuple[int, int], single: bool = False) -> Any:
+        """Return a matrix that is not filled yet, of doubles unless `single`."""
+        dtype = self.xp.float32 if single else self.xp.float64
+        where = {} if self.device is None else {"device": self.device}
+        return self.xp.empty(shape, dtype=dtype, **where)
+
+    def single(self, array: Any) -> Any:
+        """Return an array in single precision."""
+        return self._as(array, self.xp.float32)
+
+    def double(self, array: Any) -> Any:
+        """Return an array in double precision."""
+        return self._as(array, self.xp.float64)
+
+    def _as(self, array: Any, dtype: Any) -> Any:
+        if array.dtype == dtype:
+            return array
+        if self.name == "torch":
+            return array.to(dtype)
+        return array.astype(dtype) if hasattr(array, "astype") else self.xp.astype(array, dtype)
+
+    def concat(self, arrays: Sequence[Any], axis: int = 0) -> Any:
+        """Return arrays one after the other."""
+        if len(arrays) == 1:
+            return arrays[0]
+        join = getattr(self.xp, "concat", None) or self.xp.concatenate  # before NumPy 2
+        return join(tuple(arrays), axis=axis)
+
+    def exp_of_negative(self, array: Any) -> Any:
+        """Return exp of an array, positive entries of which are rounding errors of 0."""
+        if self.name == "torch":
+            return array.clamp_(max=0.0).exp_()
+        if self.name == "cupy":
+            return _cupy_exp_of_negative(self.xp)(array, array)
+        return self.xp.exp(self.xp.clip(array, None, 0.0))
 
     def diagonal(self, entries: np.ndarray) -> Any:
         """Return a diagonal matrix, of which only the entries are sent."""
@@ -93,6 +131,12 @@ class Library:
 
         half = solve_triangular(factor, right, lower=True)
         return solve_triangular(factor, half, lower=True, trans="T")
+
+
+@cache
+def _cupy_exp_of_negative(cupy: Any) -> Any:
+    """Return a function of CuPy that reads and writes an array once."""
+    return cupy.ElementwiseKernel("T x", "T y", "y = exp(min(x, (T)0))", "exp_of_negative")
 
 
 def library_for(device: Any) -> Library:

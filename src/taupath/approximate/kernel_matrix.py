@@ -7,27 +7,19 @@ import numpy as np
 from scipy.linalg.blas import daxpy, dsymv
 
 from taupath.approximate.array_libraries import Library
-from taupath.approximate.rounding import summation_depth
+from taupath.approximate.rounding import EPS, EPS_SINGLE, summation_depth
 from taupath.paths.blocks import slices
 from taupath.paths.kernels import Kernel
 
 # Bytes of a tile: on the host it stays in the cache between being computed and being used; a GPU
 # needs large ones to be busy.
 TILE_ON_HOST, TILE_ON_DEVICE = 4_000_000, 1_000_000_000
+# A matrix is kept if this many times its size is within the budget: the rest is for Newton systems.
+WITH_SYSTEMS = 1.25
 # If more than one in so many rows are asked for, multiplying all of them is quicker than picking.
 PICKED = 3
 # Rows that are added up before their sum is added to others: rounding errors stay small.
 ROWS_ADDED = 64
-# Samples whose system is solved by a factorisation, at most; with more, by conjugate gradients.
-# A factorisation of 1500 takes about 0.1 s on the host; a GPU is some hundred times faster. Neither
-# limit was tuned.
-FACTORED_ON_HOST, FACTORED_ON_DEVICE = 1500, 12_000
-# Conjugate gradients stop at this part of the right-hand side, or after so many iterations: the
-# step need not be more accurate than the piecewise quadratic is quadratic.
-PART_LEFT = 1e-3
-MAX_ITERATIONS = 300
-# Columns of the matrix in the preconditioner: they hold most of what a smooth kernel has.
-PRECONDITIONER_COLUMNS = 128
 
 # Returns k(x_i, x_j) for some i and some j, as an array of the library.
 Block = Callable[[Any, Any], Any]
@@ -36,81 +28,103 @@ Block = Callable[[Any, Any], Any]
 class KernelMatrix:
     """K, with k(x_i, x_j) for all pairs of n samples, on the device of a library.
 
-    It is kept if it takes at most `budget` bytes. `rows_used` counts the rows that products
+    It is kept if it fits into `budget` bytes: in double precision, or on a device in single
+    precision, in which case `times` computes it again. `rows_used` counts the rows that products
     and systems have used.
     """
 
     def __init__(self, n: int, block: Block, budget: float, library: Library) -> None:
-        self.n, self._block, self._budget, self._library = n, block, budget, library
-        self.kept = 8.0 * n * n <= budget
+        self.n, self.block, self.library = n, block, library
+        self.entry = 0  # bytes of a kept entry
+        for size in (8,) if library.on_host else (8, 4):
+            if WITH_SYSTEMS * size * n * n <= budget:
+                self.entry = size
+                break
+        self.room = budget - self.entry * n * n  # bytes for systems
         self.rows_used = 0
         self.tile = TILE_ON_HOST if library.on_host else TILE_ON_DEVICE
-        if not self.kept:
+        if not self.entry:
             self.tile = int(min(self.tile, max(0.25 * budget, 8 * n)))
         self._all: Any = None
+
+    @property
+    def kept(self) -> bool:
+        """Whether the matrix is in memory."""
+        return self.entry > 0
 
     def _matrix(self) -> Any:
         """Return all of K, computed once."""
         if self._all is None:
-            whole = self._block(slice(None), slice(None)) if self._library.on_host else None
-            if whole is None:
-                whole = self._library.empty((self.n, self.n))
-                for some in self._tiles(self.n, self.n):
-                    whole[some, :] = self._block(some, slice(None))
-            self._all = whole
+            if self.library.on_host:
+                self._all = self.block(slice(None), slice(None))
+            else:
+                whole = self.library.empty((self.n, self.n), single=self.entry == 4)
+                for some in self.tiles(self.n, self.n):
+                    whole[some, :] = self._rounded(self.block(some, slice(None)))
+                self._all = whole
         return self._all
 
-    def _tiles(self, n_rows: int, n_columns: int) -> list[slice]:
+    def _rounded(self, block: Any) -> Any:
+        return self.library.single(block) if self.entry == 4 else block
+
+    def tiles(self, n_rows: int, n_columns: int) -> list[slice]:
         """Return the rows of each tile."""
         return list(slices(n_rows, max(self.tile // (8 * max(n_columns, 1)), 1)))
 
-    def _between(self, one: np.ndarray, other: np.ndarray) -> Any:
-        if self.kept and self._library.on_host:
-            return self._matrix()[np.ix_(one, other)]
+    def between(self, one: np.ndarray, other: np.ndarray) -> Any:
+        """Return k(x_i, x_j) for some i and j, in the precision that the matrix is kept in."""
         if self.kept:
-            return self._library.take(self._library.take(self._matrix(), one, 0), other, 1)
-        return self._block(one, other)
+            return self.library.submatrix(self._matrix(), one, other)
+        return self.block(one, other)
 
-    def _rows(self, members: np.ndarray) -> Any:
-        if self.kept:
-            return self._library.take(self._matrix(), members, 0)
-        return self._block(members, slice(None))
+    # -- products ------------------------------------------------------------------------------
 
     def times(self, coef: np.ndarray) -> np.ndarray:
-        """Return K times each row of `coef`, shape (q, n)."""
+        """Return K times each row of `coef`, shape (q, n), in double precision."""
         used = np.flatnonzero(coef.any(axis=0))
-        if PICKED * len(used) < self.n or not self.kept:
-            return self.combine(used, np.ascontiguousarray(coef[:, used]))
-        self.rows_used += self.n
-        library, found = self._library, np.empty_like(coef)
-        if library.on_host:
+        if self.library.on_host and self.kept and PICKED * len(used) >= self.n:
+            self.rows_used += self.n
             # K is symmetric, and LAPACK stores by columns: half of it is read
-            for row, out in zip(coef, found, strict=True):
-                out[:] = dsymv(1.0, self._matrix().T, row)
-            return found
-        right, whole = library.send(np.ascontiguousarray(coef.T)), self._matrix()
-        for some in self._tiles(self.n, self.n):
-            found[:, some] = library.fetch(whole[some, :] @ right).T
-        return found
+            return np.array([dsymv(1.0, self._matrix().T, row) for row in coef])
+        return self._added_up(used, np.ascontiguousarray(coef[:, used]), self.entry == 8)
 
     def combine(self, members: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """Return Σ_j coef_qj K_j over the members j, shape (q, n), for coef of shape (q, m)."""
-        if self.kept and PICKED * len(members) >= self.n:
+        """Return Σ_j coef_qj K_j over the members j, shape (q, n), for coef of shape (q, m).
+
+        In the precision that the matrix is kept in.
+        """
+        if self.library.on_host and self.kept and PICKED * len(members) >= self.n:
             whole = np.zeros((len(coef), self.n))
             whole[:, members] = coef
             return self.times(whole)
+        return self._added_up(members, coef, self.kept)
+
+    def _added_up(self, members: np.ndarray, coef: np.ndarray, kept: bool) -> np.ndarray:
+        """Return sums of rows, which are `kept` or computed."""
+        library = self.library
         self.rows_used += len(members)
-        library = self._library
-        if self.kept and library.on_host:
-            return self._added_up(members, coef)
-        found = library.send(np.zeros((len(coef), self.n)))
-        for some in self._tiles(len(members), self.n):
-            part = library.send(np.ascontiguousarray(coef[:, some]))
-            found = found + part @ self._rows(members[some])
+        if kept and library.on_host:
+            return self._added_up_on_host(members, coef)
+        every = kept and PICKED * len(members) >= self.n
+        if every:
+            whole = np.zeros((len(coef), self.n))
+            whole[:, members] = coef
+            coef = whole
+        sent, found = library.send(coef), library.send(np.zeros((len(coef), self.n)))
+        if kept and self.entry == 4:
+            sent = library.single(sent)
+        for some in self.tiles(coef.shape[1], self.n):
+            if every:
+                rows = self._matrix()[some, :]
+            elif kept:
+                rows = library.take(self._matrix(), members[some], 0)
+            else:
+                rows = self.block(members[some], slice(None))
+            found = found + library.double(sent[:, some] @ rows)
         return library.fetch(found)
 
-    def _added_up(self, members: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """Return Σ_j coef_qj K_j from rows in the memory of the host, none of which is copied."""
+    def _added_up_on_host(self, members: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """Return sums of rows in the memory of the host, none of which is copied."""
         whole, found = self._matrix(), np.zeros((len(coef), self.n))
         for row, out in zip(coef, found, strict=True):
             used = np.flatnonzero(row)
@@ -121,114 +135,16 @@ class KernelMatrix:
                 out += part
         return found
 
-    def roundings(self, m: int) -> int:
-        """Return how many roundings a term of `combine` with m members goes through."""
-        if self.kept and self._library.on_host and PICKED * m < self.n:
-            return summation_depth(m, ROWS_ADDED)
-        return self.n  # in any order
-
-    # -- systems -------------------------------------------------------------------------------
-
-    def solve(
-        self, members: np.ndarray, constant: float, diagonal: np.ndarray, right: np.ndarray
-    ) -> np.ndarray:
-        """Solve (K_AA + constant + diag) X = right, shape (m, q), for the members A.
-
-        By a factorisation, or with many members by conjugate gradients, up to PART_LEFT.
-        """
-        self.rows_used += len(members)
-        most = FACTORED_ON_HOST if self._library.on_host else FACTORED_ON_DEVICE
-        if not self.kept:
-            most = min(most, int(np.sqrt(self._budget / 32.0)))  # the matrix, and room to work
-        if len(members) <= most:
-            return self._factored(members, constant, diagonal, right)
-        return self._by_conjugate_gradients(members, constant, diagonal, right)
-
-    def _factored(
-        self, members: np.ndarray, constant: float, diagonal: np.ndarray, right: np.ndarray
-    ) -> np.ndarray:
-        """Solve by a Cholesky factorisation.
-
-        If rounding has left the matrix indefinite, a multiple of the identity is added: the step
-        is then not Newton's, but still downhill.
-        """
-        library, added = self._library, 0.0
-        sent, m = library.send(right), len(members)
-        while True:
-            matrix = self._between(members, members)
-            matrix += constant
-            if library.on_host:
-                matrix.flat[:: m + 1] += diagonal + added
-            else:
-                matrix = matrix + library.diagonal(diagonal + added)
-            found = library.solve_positive(matrix, sent)
-            if found is not None:
-                return found
-            added = 10.0 * added or 1e-15 * m * (float(np.abs(diagonal).max()) + m)
-
-    def _by_conjugate_gradients(
-        self, members: np.ndarray, constant: float, diagonal: np.ndarray, right: np.ndarray
-    ) -> np.ndarray:
-        """Solve for each column of `right`, preconditioned by some columns of the matrix."""
-        apply = self._operator(members, constant, diagonal)
-        precondition = self._preconditioner(members, constant, diagonal)
-        found = np.zeros_like(right)
-        for k in range(right.shape[1]):
-            x, r = np.zeros(len(right)), right[:, k].copy()
-            enough = PART_LEFT * float(np.linalg.norm(r))
-            z = precondition(r)
-            p, size = z.copy(), float(r @ z)
-            for _ in range(MAX_ITERATIONS):
-                if float(np.linalg.norm(r)) <= enough:
-                    break
-                image = apply(p)
-                length = size / float(p @ image)
-                x += length * p
-                r -= length * image
-                z = precondition(r)
-                before, size = size, float(r @ z)
-                p = z + size / before * p
-            found[:, k] = x
-        return found
-
-    def _operator(
-        self, members: np.ndarray, constant: float, diagonal: np.ndarray
-    ) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the function v ↦ (K_AA + constant + diag) v."""
-        library, m = self._library, len(members)
-        tiles = self._tiles(m, m)
-        fits = self.kept or 16.0 * m * m <= self._budget
-        parts = [self._between(members[some], members) for some in tiles] if fits else None
-
-        def apply(v: np.ndarray) -> np.ndarray:
-            sent = library.send(v)
-            rows = parts or (self._between(members[some], members) for some in tiles)
-            found = np.concatenate([library.fetch(part @ sent) for part in rows])
-            return np.asarray(found + constant * float(v.sum()) + diagonal * v)
-
-        return apply
-
-    def _preconditioner(
-        self, members: np.ndarray, constant: float, diagonal: np.ndarray
-    ) -> Callable[[np.ndarray], np.ndarray]:
-        """Return an approximate inverse: that of Nyström's matrix of some columns, + diag."""
-        m = len(members)
-        most = PRECONDITIONER_COLUMNS
-        if not self.kept:
-            most = max(min(most, int(self._budget / (16.0 * m))), 1)
-        chosen = np.unique(np.linspace(0, m - 1, most).astype(np.intp))
-        columns = self._library.fetch(self._between(members, members[chosen])) + constant
-        corner = columns[chosen]
-        values, vectors = np.linalg.eigh(0.5 * (corner + corner.T))
-        good = values > 1e-10 * values[-1]
-        half = columns @ (vectors[:, good] / np.sqrt(values[good]))  # half halfᵀ is Nyström's
-        scaled = half / diagonal[:, np.newaxis]
-        inner = np.linalg.inv(np.eye(half.shape[1]) + half.T @ scaled)
-
-        def precondition(r: np.ndarray) -> np.ndarray:
-            return np.asarray(r / diagonal - scaled @ (inner @ (scaled.T @ r)))
-
-        return precondition
+    def rounding(self, m: int, exactly: bool = False) -> float:
+        """Return the largest relative error of a term of `combine`, or of `times`, of m rows."""
+        if self.library.on_host:
+            quick = self.kept and PICKED * m < self.n
+            return EPS * (summation_depth(m, ROWS_ADDED) if quick else self.n)  # or in any order
+        at_a_time = max(self.tile // (8 * self.n), 1)
+        depth = summation_depth(self.n, at_a_time)
+        if exactly or self.entry != 4:
+            return EPS * depth
+        return EPS_SINGLE * (2 + min(at_a_time, self.n)) + EPS * depth
 
 
 def device_block(kernel: Kernel, X: Any, library: Library) -> Block:
@@ -257,7 +173,6 @@ def device_block(kernel: Kernel, X: Any, library: Library) -> Block:
 
 def _rbf_block(gamma: float, X: np.ndarray, library: Library) -> Block:
     """Return blocks of exp(-γ ‖a - b‖²): one product with two more columns gives the exponents."""
-    xp = library.xp
     X = np.sqrt(2.0 * gamma) * (X - X.mean(axis=0))  # less to round
     half, ones = -0.5 * np.square(X).sum(axis=1), np.ones(len(X))
     left = library.send(np.column_stack((X, half, ones)))
@@ -265,7 +180,7 @@ def _rbf_block(gamma: float, X: np.ndarray, library: Library) -> Block:
 
     def block(one: Any, other: Any) -> Any:
         exponent = _picked(library, left, one) @ _picked(library, right, other).T
-        return xp.exp(xp.clip(exponent, None, 0.0))
+        return library.exp_of_negative(exponent)
 
     return block
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from taupath._core._margins import inner
 from taupath.approximate.dual_point import balance
 from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
 from taupath.approximate.kernel_matrix import KernelMatrix
@@ -47,7 +48,9 @@ class KernelNode:
     intercept: float
     point: PrimalDualPoint
     gap: float
-    iterate: KernelIterate
+    primal: KernelIterate
+    dual: KernelIterate  # before balancing
+    inner: np.ndarray  # samples between their bounds
     next_smoothing: Smoothing  # to begin with at a τ nearby
 
 
@@ -78,7 +81,7 @@ class KernelPoints:
         self.whole = replace(self.zero, fraction=np.ones(n), totals=whole)
         # its sums are needed only if lower bounds are not zero
         if gap_bound.boxes.lower(0.0).any() or gap_bound.boxes.lower(1.0).any():
-            self.whole = self.afresh(self.whole)
+            (self.whole,) = self.afresh(self.whole)
 
     def boxes(self, tau: float) -> tuple[np.ndarray, np.ndarray]:
         """Return l and h - l of each class."""
@@ -122,18 +125,26 @@ class KernelPoints:
         totals = iterate.totals.copy()
         totals[: self.n_classes] += by_class.sum(axis=1)
         # by Cauchy-Schwarz, a term is at most |coef| times both lengths; one rounding for the sum
-        depth = self.matrix.roundings(len(members))
         terms = float(np.abs(coef) @ self.lengths[members])
         before = float(np.abs(iterate.fraction) @ (self.weight * self.lengths))
-        drift = iterate.drift + EPS * ((depth + 4) * terms + before)
-        return KernelIterate(fraction, sums, totals, iterate.intercept, drift)
+        drift = (self.matrix.rounding(len(members)) + 4.0 * EPS) * terms + EPS * before
+        return KernelIterate(fraction, sums, totals, iterate.intercept, iterate.drift + drift)
 
-    def afresh(self, iterate: KernelIterate) -> KernelIterate:
-        """Return the iterate with sums that are computed from all samples."""
+    def afresh(self, *iterates: KernelIterate) -> list[KernelIterate]:
+        """Return iterates with sums that are computed from all samples, in double precision."""
         self.refreshed += 1
-        coef = self.sign * self.weight * iterate.fraction
-        empty = replace(self.zero, intercept=iterate.intercept)
-        return self.changed(empty, iterate.fraction, np.arange(len(coef)), coef)
+        own = self.sign * self.weight * np.eye(2)[self.own_class].T  # of each class
+        coef = np.concatenate([own[: self.n_classes] * each.fraction for each in iterates])
+        products = self.matrix.times(coef).reshape(len(iterates), self.n_classes, -1)
+        relative = self.matrix.rounding(len(self.sign), exactly=True) + 4.0 * EPS
+        found = []
+        for each, sums in zip(iterates, products, strict=True):
+            whole, totals = np.zeros((2, len(self.sign))), np.zeros(2)
+            whole[: self.n_classes] = sums
+            totals[: self.n_classes] = own[: self.n_classes] @ each.fraction
+            drift = relative * float(np.abs(each.fraction) @ (self.weight * self.lengths))
+            found.append(KernelIterate(each.fraction, whole, totals, each.intercept, drift))
+        return found
 
     def cost(self, drift: float) -> float:
         """Return what errors of sums of so many ‖φ(x)‖ can do to a gap, in units of P(0)."""
@@ -144,6 +155,30 @@ class KernelPoints:
             * self.gap_bound.rounding.norm_sum
             * (drift + self.whole.drift)
             / self.gap_bound.unit
+        )
+
+    def node(
+        self,
+        tau: float,
+        primal: KernelIterate,
+        dual: KernelIterate,
+        between_bounds: np.ndarray,
+        gap: float,
+        next_smoothing: Smoothing,
+    ) -> KernelNode:
+        """Return a node with these points."""
+        balanced = self.balanced(tau, dual)
+        theta, beta = (self.theta(tau, each.fraction) for each in (balanced, primal))
+        (values, _), (new_values, total) = (self.values(tau, each) for each in (primal, balanced))
+        point = PrimalDualPoint(
+            tau,
+            self.margins(values, primal.intercept),
+            float(inner(self.target, theta)),
+            self.pair(beta, values, primal.intercept),
+            self.pair(theta, new_values, self.implied(total)),
+        )
+        return KernelNode(
+            theta, beta, primal.intercept, point, gap, primal, dual, between_bounds, next_smoothing
         )
 
     def pair(

@@ -277,7 +277,7 @@ def solve_at_kernel_nodes(
         "row_visits": matrix.rows_used,
         "halved": solver.halved,
         "refreshed": points.refreshed,
-        "largest_system": solver.largest_system,
+        "largest_system": solver.systems.largest,
     }
     found = AtKernelNodes(job, data, kept, counters, tol, library, budget)
     found.__dict__["matrix"] = matrix  # so that it is not computed again

@@ -6,6 +6,7 @@ import numpy as np
 
 # Twice the unit roundoff: k EPS bounds the error of k roundings, terms of higher order included.
 EPS = float(np.finfo(np.float64).eps)
+EPS_SINGLE = float(np.finfo(np.float32).eps)
 # Roundings besides those of the long sums: weights, boxes, interpolation, the maximum of a
 # quadratic. They are fewer, and do not grow with the data.
 OTHER_ROUNDINGS = 64
