@@ -356,7 +356,8 @@ def test_blocks_and_products_are_the_same_with_any_array_library(function, kept)
 
 
 @pytest.mark.parametrize("budget", [1e9, 8.0 * 150 * 100])
-def test_a_path_is_the_same_with_any_array_library(budget):
+def test_a_path_is_the_same_with_any_array_library(budget, monkeypatch):
+    monkeypatch.setattr(ks, "SINGLE_FROM", np.inf)  # so that only the order of sums differs
     job = classification()
     classes, responses = label_responses(job.y, len(job.y), None)
     options = Options("rbf", gamma=job.gamma, cache_size=1.0)
@@ -380,6 +381,56 @@ def test_a_path_is_the_same_with_any_array_library(budget):
     one, other = (path.decision_function(job.X, taus) for path in paths)
     far = sum(np.sqrt(2.0 * path.certify().worst_gap * job.rest()) for path in paths)
     assert np.abs(one - other).max() <= np.sqrt(2.0) * far
+
+
+@pytest.mark.parametrize("failures", [1, 2])
+def test_a_device_without_enough_memory_gets_tiles_once(failures, monkeypatch):
+    job, left = classification(), failures
+    _, responses = label_responses(job.y, len(job.y), None)
+    data = make_training_data(job.X, responses, Options("rbf", gamma=job.gamma, cache_size=1.0))
+
+    def full(*_: Any) -> None:
+        nonlocal left
+        left -= 1
+        raise MemoryError
+
+    def solve() -> Any:
+        library = Library(array_api_strict)
+        how = QuantileClassification(1.0, np.array([-1, 1]))
+        return solve_at_kernel_nodes(how, data, (0.0, 1.0), 1e-2, library, 1e6, None)
+
+    original = KernelMatrix.combine
+    monkeypatch.setattr(
+        KernelMatrix, "combine", lambda *given: full() if left else original(*given)
+    )
+    if failures == 2:
+        with pytest.raises(MemoryError, match=r"cache_size=1 \(MB\), and again with 0\.1"):
+            solve()
+    else:
+        found = solve()
+        assert not found.matrix.kept
+        assert_bounded(job, SolutionPath(found), n=20)
+
+
+def test_a_matrix_in_single_precision_is_certified_in_double_precision():
+    job = classification()
+    classes, responses = label_responses(job.y, len(job.y), None)
+    data = make_training_data(job.X, responses, Options("rbf", gamma=job.gamma, cache_size=1.0))
+    n = len(job.y)
+    found = solve_at_kernel_nodes(
+        QuantileClassification(1.0, classes),
+        data,
+        (0.0, 1.0),
+        1e-3,
+        Library(array_api_strict),
+        6.0 * n * n,  # too little for double precision
+        None,
+    )
+    assert found.matrix.entry == 4
+    assert found.counters["refreshed"] >= found.counters["nodes"]
+    path = SolutionPath(found)
+    assert path.certify().holds()
+    assert_bounded(job, path, n=50)
 
 
 # --- bad input -----------------------------------------------------------------------------------

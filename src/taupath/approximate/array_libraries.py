@@ -38,6 +38,20 @@ class Library:
         """Whether its arrays are those of NumPy."""
         return self.name == "numpy"
 
+    @property
+    def out_of_memory(self) -> type[Exception]:
+        """What is raised when the memory of the device is not enough."""
+        if self.name == "cupy":
+            return self.xp.cuda.memory.OutOfMemoryError
+        return self.xp.cuda.OutOfMemoryError if self.name == "torch" else MemoryError
+
+    def free(self) -> None:
+        """Give back memory of the device that is kept for later arrays."""
+        if self.name == "cupy":
+            self.xp.get_default_memory_pool().free_all_blocks()
+        elif self.name == "torch":
+            self.xp.cuda.empty_cache()
+
     def send(self, array: np.ndarray) -> Any:
         """Return an array of NumPy as one of this library."""
         if self.on_host:
@@ -59,6 +73,13 @@ class Library:
         if self.name == "torch":
             return self.xp.index_select(array, axis, self.send(members))
         return self.xp.take(array, self.send(members), axis=axis)
+
+    def weighted_rows(self, matrix: Any, rows: np.ndarray, coef: np.ndarray) -> Any:
+        """Return the sum of some rows of a matrix with these coefficients, in double precision."""
+        sent = self.send(coef)
+        if self.name == "cupy":
+            return _cupy_weighted_rows(self.xp, matrix, self.send(rows), sent)
+        return self.double(self._as(sent, matrix.dtype) @ self.take(matrix, rows, 0))
 
     def submatrix(self, matrix: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
         """Return some rows and columns of a symmetric matrix."""
@@ -137,6 +158,44 @@ class Library:
 def _cupy_exp_of_negative(cupy: Any) -> Any:
     """Return a function of CuPy that reads and writes an array once."""
     return cupy.ElementwiseKernel("T x", "T y", "y = exp(min(x, (T)0))", "exp_of_negative")
+
+
+# Threads that share a column of a matrix when its rows are added up, so that all processors work.
+SHARING = 16
+# One thread adds up a part of the rows of one column. Neighbours read neighbours.
+WEIGHTED_ROWS = """
+template <typename T>
+__global__ void weighted_rows(const T* matrix, const long long* rows, const double* coef,
+                              double* parts, long long n_rows, long long n)
+{
+    long long column = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (column >= n) return;
+    long long share = (n_rows + gridDim.y - 1) / gridDim.y;
+    long long first = blockIdx.y * share;
+    long long last = first + share < n_rows ? first + share : n_rows;
+    double sum = 0.0;
+    #pragma unroll 8
+    for (long long i = first; i < last; ++i)
+        sum += coef[i] * (double)matrix[rows[i] * n + column];
+    parts[blockIdx.y * n + column] = sum;
+}
+"""
+
+
+@cache
+def _cupy_module(cupy: Any) -> Any:
+    names = ("weighted_rows<float>", "weighted_rows<double>")
+    return cupy.RawModule(code=WEIGHTED_ROWS, name_expressions=names)
+
+
+def _cupy_weighted_rows(cupy: Any, matrix: Any, rows: Any, coef: Any) -> Any:
+    """Add up rows without copying them, which would take three times as long."""
+    n = matrix.shape[1]
+    kind = "float" if matrix.dtype == cupy.float32 else "double"
+    add = _cupy_module(cupy).get_function(f"weighted_rows<{kind}>")
+    parts = cupy.empty((SHARING, n))
+    add((-(-n // 256), SHARING), (256,), (matrix, rows, coef, parts, len(rows), n))
+    return parts.sum(axis=0)
 
 
 def library_for(device: Any) -> Library:

@@ -36,8 +36,8 @@ class KernelMatrix:
     def __init__(self, n: int, block: Block, budget: float, library: Library) -> None:
         self.n, self.block, self.library = n, block, library
         self.entry = 0  # bytes of a kept entry
-        for size in (8,) if library.on_host else (8, 4):
-            if WITH_SYSTEMS * size * n * n <= budget:
+        for size in _entries(library):
+            if WITH_SYSTEMS * size * n * n < budget:
                 self.entry = size
                 break
         self.room = budget - self.entry * n * n  # bytes for systems
@@ -105,22 +105,20 @@ class KernelMatrix:
         self.rows_used += len(members)
         if kept and library.on_host:
             return self._added_up_on_host(members, coef)
-        every = kept and PICKED * len(members) >= self.n
-        if every:
-            whole = np.zeros((len(coef), self.n))
-            whole[:, members] = coef
-            coef = whole
+        if kept:
+            return np.array([self._kept_rows_added_up(members, row) for row in coef])
         sent, found = library.send(coef), library.send(np.zeros((len(coef), self.n)))
-        if kept and self.entry == 4:
-            sent = library.single(sent)
-        for some in self.tiles(coef.shape[1], self.n):
-            if every:
-                rows = self._matrix()[some, :]
-            elif kept:
-                rows = library.take(self._matrix(), members[some], 0)
-            else:
-                rows = self.block(members[some], slice(None))
-            found = found + library.double(sent[:, some] @ rows)
+        for some in self.tiles(len(members), self.n):
+            found = found + sent[:, some] @ self.block(members[some], slice(None))
+        return library.fetch(found)
+
+    def _kept_rows_added_up(self, members: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """Return the sum of kept rows on a device."""
+        library, used = self.library, np.flatnonzero(coef)
+        found = library.send(np.zeros(self.n))
+        for some in self.tiles(len(used), self.n):
+            members_here = members[used[some]]
+            found = found + library.weighted_rows(self._matrix(), members_here, coef[used[some]])
         return library.fetch(found)
 
     def _added_up_on_host(self, members: np.ndarray, coef: np.ndarray) -> np.ndarray:
@@ -145,6 +143,16 @@ class KernelMatrix:
         if exactly or self.entry != 4:
             return EPS * depth
         return EPS_SINGLE * (2 + min(at_a_time, self.n)) + EPS * depth
+
+
+def _entries(library: Library) -> tuple[int, ...]:
+    """Return the sizes of entries that a matrix may be kept with, the best first."""
+    return (8,) if library.on_host else (8, 4)
+
+
+def least_budget(n: int, library: Library) -> float:
+    """Return the bytes below which the kernel matrix of n samples is not kept."""
+    return WITH_SYSTEMS * min(_entries(library)) * n * n
 
 
 def device_block(kernel: Kernel, X: Any, library: Library) -> Block:

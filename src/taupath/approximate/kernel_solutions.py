@@ -11,7 +11,7 @@ from taupath._core._margins import inner
 from taupath.approximate.array_libraries import Library
 from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
 from taupath.approximate.interpolation import index_sets, interpolate, interval_of
-from taupath.approximate.kernel_matrix import KernelMatrix, device_block
+from taupath.approximate.kernel_matrix import KernelMatrix, device_block, least_budget
 from taupath.approximate.kernel_points import KernelNode, KernelPoints
 from taupath.approximate.kernel_solver import KernelSolver
 from taupath.approximate.node_search import check_tol, search_nodes
@@ -22,12 +22,14 @@ from taupath.engine.record import Solution
 from taupath.engine.status import FREE
 from taupath.paths.certificate import Measure, relative_violation
 from taupath.paths.jobs import Job
-from taupath.paths.kernel_data import KernelData
+from taupath.paths.kernel_data import MEGABYTE, KernelData
 from taupath.paths.training_data import Sweep
 from taupath.progress import Tell
 
 # θ is at a bound if it is no further from it than this part of the largest |bound|: rounding.
 AT_THE_BOUND = 1e-14
+# The part of the budget that is tried after the memory of a device was not enough.
+IN_TILES = 0.1
 # Travelled distances are differences of large sums: this part of ‖w‖² is added to their squares.
 TRAVEL_ROUNDING = 1e-10
 
@@ -265,20 +267,37 @@ def solve_at_kernel_nodes(
     data.own_intercept = distinct.own_intercept = True
     gap_bound = gap_bound_with_kernel(job, distinct)
     check_tol(tol, gap_bound)
-    matrix = kernel_matrix(distinct, library, budget)
-    points = KernelPoints(
-        matrix, distinct.responses, distinct.constant, gap_bound, distinct.lengths
-    )
-    solver = KernelSolver(points)
-    kept = KernelNodes.of(search_nodes(solver, *tau_range, tol, progress))
-    counters = {
-        "nodes": len(kept.taus),
-        "newton_steps": solver.steps,
-        "row_visits": matrix.rows_used,
-        "halved": solver.halved,
-        "refreshed": points.refreshed,
-        "largest_system": solver.systems.largest,
-    }
-    found = AtKernelNodes(job, data, kept, counters, tol, library, budget)
-    found.__dict__["matrix"] = matrix  # so that it is not computed again
-    return found
+
+    def solve(budget: float) -> AtKernelNodes:
+        matrix = kernel_matrix(distinct, library, budget)
+        points = KernelPoints(
+            matrix, distinct.responses, distinct.constant, gap_bound, distinct.lengths
+        )
+        solver = KernelSolver(points)
+        kept = KernelNodes.of(search_nodes(solver, *tau_range, tol, progress))
+        counters = {
+            "nodes": len(kept.taus),
+            "newton_steps": solver.steps,
+            "row_visits": matrix.rows_used,
+            "halved": solver.halved,
+            "refreshed": points.refreshed,
+            "largest_system": solver.systems.largest,
+        }
+        found = AtKernelNodes(job, data, kept, counters, tol, library, budget)
+        found.__dict__["matrix"] = matrix  # so that it is not computed again
+        return found
+
+    try:
+        return solve(budget)
+    except library.out_of_memory:
+        library.free()
+    try:  # again with so little that the matrix is computed in tiles
+        less = min(IN_TILES * budget, least_budget(distinct.shape[0], library))
+        return solve(less)
+    except library.out_of_memory:
+        library.free()
+        raise MemoryError(
+            f"out of memory with cache_size={budget / MEGABYTE:g} (MB), and again with "
+            f"{less / MEGABYTE:.3g}: use a device with more free memory, fewer samples, or "
+            "device='cpu'"
+        ) from None

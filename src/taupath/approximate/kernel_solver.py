@@ -142,8 +142,8 @@ class KernelSolver:
         while True:
             if pair.gap <= budget < pair.gap + pair.rounding:
                 # in single precision nearly always, else when much has been added up
-                points = self.points.afresh(pair.primal, pair.dual)
-                pair = self._judged(tau, *points, pair.inner, pair.sums)
+                primal, dual = self.points.afresh(pair.primal, pair.dual)
+                pair = self._judged(tau, primal, dual, pair.inner, pair.sums)
             gap = pair.gap + pair.rounding
             if gap <= budget:
                 break
