@@ -41,9 +41,12 @@ class Library:
     @property
     def out_of_memory(self) -> type[Exception]:
         """What is raised when the memory of the device is not enough."""
+        found: type[Exception] = MemoryError
         if self.name == "cupy":
-            return self.xp.cuda.memory.OutOfMemoryError
-        return self.xp.cuda.OutOfMemoryError if self.name == "torch" else MemoryError
+            found = self.xp.cuda.memory.OutOfMemoryError
+        elif self.name == "torch":
+            found = self.xp.cuda.OutOfMemoryError
+        return found
 
     def free(self) -> None:
         """Give back memory of the device that is kept for later arrays."""

@@ -37,7 +37,7 @@ class KernelMatrix:
         self.n, self.block, self.library = n, block, library
         self.entry = 0  # bytes of a kept entry
         for size in _entries(library):
-            if WITH_SYSTEMS * size * n * n < budget:
+            if WITH_SYSTEMS * size * n * n <= budget:
                 self.entry = size
                 break
         self.room = budget - self.entry * n * n  # bytes for systems
@@ -151,7 +151,7 @@ def _entries(library: Library) -> tuple[int, ...]:
 
 
 def least_budget(n: int, library: Library) -> float:
-    """Return the bytes below which the kernel matrix of n samples is not kept."""
+    """Return the bytes from which on the kernel matrix of n samples is kept."""
     return WITH_SYSTEMS * min(_entries(library)) * n * n
 
 

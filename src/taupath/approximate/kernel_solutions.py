@@ -292,7 +292,7 @@ def solve_at_kernel_nodes(
     except library.out_of_memory:
         library.free()
     try:  # again with so little that the matrix is computed in tiles
-        less = min(IN_TILES * budget, least_budget(distinct.shape[0], library))
+        less = min(IN_TILES * budget, 0.9 * least_budget(distinct.shape[0], library))
         return solve(less)
     except library.out_of_memory:
         library.free()
