@@ -24,6 +24,7 @@ from trial import Settings
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "taupath", "liblinear-official", "statsmodels")
 PACKAGES += ("piqp", "clarabel", "daqp", "ppopt", "quantile-forest", "venn-abers", "lightgbm")
+PACKAGES += ("mapie",)
 FOLDER = Path(__file__).parents[1] / "docs" / "benchmarks"
 QUICK = Settings(longest=0.3, enough=0.0, most_runs=1, quick=True)
 

@@ -391,6 +391,10 @@ def test_lam_is_another_way_to_say_C():
 BAD_COSTS = {
     "both zero": ({"cost_fp": 0, "cost_fn": 0.0}, "both 0"),
     "one of each zero": ({"cost_fp": np.zeros(60), "cost_fn": np.zeros(60)}, "both 0"),
+    "zero for one": (
+        {"cost_fp": 1.0 * (np.arange(60) != 7), "cost_fn": 2.0 * (np.arange(60) != 7)},
+        r"both 0 \(first at \[7\]\): .* leave such samples out",
+    ),
     "negative": ({"cost_fp": -1.0, "cost_fn": 2.0}, "cost_fp must not be negative, got -1.0"),
     "negative for one": ({"cost_fp": 1.0, "cost_fn": np.arange(-1.0, 59.0)}, "cost_fn .* -1.0"),
     "not a number": ({"cost_fp": np.nan, "cost_fn": 2.0}, "cost_fp must be finite"),

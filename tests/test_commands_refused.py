@@ -80,6 +80,14 @@ def test_more_folds_than_rows(folder, tmp_path, capsys):
         assert "must be between 2 and the number of rows, 150; got 999" in said
 
 
+def test_more_folds_than_rows_of_a_class_are_refused_by_the_name_of_the_class(tmp_path, capsys):
+    rare = tmp_path / "rare.csv"
+    rare.write_text("x,label\n" + "".join(f"{k},{'fraud' if k < 3 else 'ok'}\n" for k in range(40)))
+    how = ("-o", tmp_path / "m", "--target", "label", "--positive", "fraud", "--cv")
+    said = refusal(capsys, "fit", rare, *how)
+    assert "class 'fraud' has 3 rows, too few for 5 folds" in said
+
+
 def test_wrong_usage_ends_with_status_2(folder, capsys):
     for arguments in (
         (),

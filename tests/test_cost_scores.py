@@ -78,6 +78,14 @@ def test_decisions_for_these_costs_cost_less_than_those_for_others():
     assert apt > -cost_of(model.predict(X), Y, 1, 10)
 
 
+def test_the_largest_costs_do_not_overflow():
+    model = QuantileSVC().fit(X, Y)
+    wrong = np.mean(model.predict(X) != Y)
+    assert model.score(X, Y, cost_fp=1e308, cost_fn=1e308) == pytest.approx(-1e308 * wrong)
+    usual = make_cost_scorer(1, 1, savings=True)(model, X, Y)
+    assert make_cost_scorer(1e308, 1e308, savings=True)(model, X, Y) == pytest.approx(usual)
+
+
 def test_costs_that_make_no_sense_are_refused():
     model = QuantileSVC().fit(X, Y)
     for ask in (model.score, model.at(0.5).score):

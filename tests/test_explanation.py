@@ -257,6 +257,9 @@ def test_it_says_so_where_all_training_samples_get_the_same_decision():
     found = model.explain(features[:1], 0.05)[0]
     assert found.constant == "yes"
     assert "decides yes for every case that it was trained on" in str(found)
+    # where a mistake costs nothing, the same decision for all is right
+    for tau in (0.0, 1.0):
+        assert model.explain(features[:1], tau)[0].constant is None
     other = made("linear")[0].explain(X_NEW, 0.4)[0]
     assert other.constant is None and "every case" not in str(other)
 

@@ -185,6 +185,10 @@ def test_what_is_not_for_operating_points_is_refused(cancer):
     several = tp.QuantileSVC().fit(flowers.data, flowers.target)
     with pytest.raises(ValueError, match="Got 3 classes"):
         several.operate(flowers.data, flowers.target, max_fpr=0.1)
+    with pytest.raises(ValueError, match="Got NoneType"):
+        tp.operate(None, X_new, y_new, max_fpr=0.1)
+    with pytest.raises(ValueError, match="cost_fp and cost_fn are for two classes, not 3"):
+        several.predict(flowers.data, cost_fp=1, cost_fn=2)
     numbers = tp.QuantileSVR().fit(X[:50], X[:50, 0])
     assert not hasattr(numbers, "operate")
     with pytest.raises(ValueError, match="Got QuantileSVR"):
@@ -320,6 +324,18 @@ def test_a_smaller_model_has_no_operating_point_of_another(folder, tmp_path, cap
         assert ("the operating point is left out" in capsys.readouterr().out) == said
         assert tp.load(small).operating_point is None
         assert run("operate", file, folder / "test.csv", "--max-fpr", "0.1", "--save") == 0
+
+
+def test_it_is_said_where_the_model_decides_the_same_for_every_case(cancer):
+    X, y, X_new, y_new = (part[:, :2] if part.ndim > 1 else part for part in cancer)
+    model = tp.QuantileSVCCV([0.1], cv=3, kernel="linear", pos_label="malignant").fit(X, y)
+    model.constant_above_ = 0.6
+    point = model.operate(X_new, y_new, max_alarms_per=0.02)
+    assert point.tau > 0.6 and point.counts["tp"] + point.counts["fp"] == 0
+    assert "the model decides benign for every case: for those held out" in point.promise
+    point = model.operate(X_new, y_new, max_fpr=0.3)
+    assert point.tau < 0.6 and "every case" not in point.promise
+    assert "every case" in model.operate(max_alarms_per=0.02).promise
 
 
 def test_rows_that_were_held_out_several_times_promise_nothing(cancer):

@@ -131,7 +131,7 @@ def test_ties_are_resolved_on_the_safe_side():
 
 def test_a_rate_of_alarms_is_about_all_rows():
     scores = np.arange(1, 21) / 100.0
-    for given in (0.3, (30, 100), [3, 10]):
+    for given in (0.3, (30, 100), np.array([30, 100]), [3, 10]):
         point = point_of(scores, np.arange(20) % 2, max_alarms_per=given)
         assert point.counts["tp"] + point.counts["fp"] == 2
     assert "at most 3 in 10 new rows are flagged" in point.promise

@@ -318,7 +318,7 @@ def test_the_runner_measures_and_writes(module, tmp_path):
 
 @pytest.mark.slow
 def test_the_runner_measures_all_other_questions(module, tmp_path):
-    names = ["path", "grid", "accuracy", "memory", "quality", "threshold"]
+    names = ["path", "grid", "accuracy", "memory", "quality", "decisions", "operating"]
     done = run("--quick", "--question", *names, "-o", str(tmp_path))
     assert done.returncode == 0, done.stderr
     check_results(module, tmp_path, names)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
 from taupath import QuantileSVC, QuantileSVCCV
 
@@ -168,3 +168,40 @@ def test_a_second_fit_forgets_the_first():
     model = QuantileSVCCV([0.1], cv=3, **ONE).fit(X, Y)
     model.fit(*load_iris(return_X_y=True))
     assert not hasattr(model, "probabilities_")
+
+
+# -- folds that cannot be used ---------------------------------------------------------------------
+
+GROUPS = np.arange(len(Y)) % 6
+ALL = np.arange(len(Y))
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        (GroupKFold(3), r"GroupKFold needs groups.*cv=list\(splitter.split\(X, y, groups\)\)"),
+        ([(ALL, ALL)], "cv trains on samples that the same fold holds out, such as sample 0"),
+        ([(ALL[:90], ALL[80:])], "such as sample 80"),
+        ([(ALL, ALL[:0])], "cv has a fold that holds out no samples of a weight above 0"),
+    ],
+)
+@pytest.mark.parametrize("combine", ["stack", "best", "per_tau"])
+def test_folds_that_cannot_be_used_are_refused_with_advice(cv, message, combine):
+    with pytest.raises(ValueError, match=message):
+        QuantileSVCCV([0.1], kernel="linear", combine=combine, cv=cv).fit(X, Y)
+
+
+def test_folds_of_groups_are_given_as_a_list_and_must_not_split_a_class():
+    folds = list(GroupKFold(3).split(X, Y, GROUPS))
+    model = QuantileSVCCV([0.1], kernel="linear", cv=folds).fit(X, Y)
+    assert model.brier_.shape == (1, 3)
+    order = np.argsort(Y, kind="stable")  # each class is a group of its own
+    with pytest.raises(ValueError, match="cv leaves a training fold no samples of class 'a'"):
+        half = KFold(2).split(X)
+        QuantileSVCCV([0.1], kernel="linear", cv=half).fit(X[order], np.repeat(["a", "b"], 60))
+
+
+def test_a_class_with_one_sample_needs_more_of_them_not_fewer_folds():
+    rare = np.where(np.arange(len(Y)) == 7, "b", "a")
+    with pytest.raises(ValueError, match="than cv has folds, 2: use more samples of this class"):
+        QuantileSVCCV(cv=2).fit(X, rare)

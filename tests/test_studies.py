@@ -395,8 +395,8 @@ def test_coverage_of_made_up_data(study, monkeypatch):
 # -- operating points ------------------------------------------------------------------------------
 
 
-def test_rows_that_are_drawn_keep_all_their_changes(study):
-    operating = study("operating")
+def test_rows_that_are_drawn_keep_all_their_changes(module):
+    operating = module("questions.operating")
     begin = np.array([True, False, True])
     who, when, change = np.array([0, 2, 2, 2]), np.array([0.3, 0.2, 0.5, 0.7]), [-1, -1, 1, -1]
     changes = operating.Changes(begin, who, when, np.array(change))
@@ -410,8 +410,8 @@ def test_rows_that_are_drawn_keep_all_their_changes(study):
     assert_allclose(drawing.of(np.arange(3)).rates().at(np.array([0.1, 0.6])), [[1, 0], [1, 1]])
 
 
-def test_the_rival_keeps_a_promise_on_the_rows_that_it_sees(study):
-    operating = study("operating")
+def test_the_rival_keeps_a_promise_on_the_rows_that_it_sees(module):
+    operating = module("questions.operating")
     rng = np.random.default_rng(9)
     truth = rng.uniform(size=400) < 0.5
     proba = np.clip(0.25 + 0.5 * truth + rng.normal(scale=0.2, size=400), 0.0, 1.0)
@@ -420,12 +420,61 @@ def test_the_rival_keeps_a_promise_on_the_rows_that_it_sees(study):
         assert operating.kept(promise, found) and operating.gained(promise, found) > 0.3
 
 
-def test_promises_on_simulated_data(study, monkeypatch):
-    operating = study("operating")
+def test_promises_on_simulated_data(module, monkeypatch):
+    operating = module("questions.operating")
+    rows = []
+    monkeypatch.setattr(operating, "RIVALS", {"tuned": operating.tuned_threshold})
+    monkeypatch.setattr(operating, "find_spec", lambda name: True)
     monkeypatch.setattr(operating, "MET_LATER", 300)
-    rows = operating.measure("logistic", 1, 20, 200, 0.2)
-    assert [row.promise for row in rows] == list(operating.PROMISES)
-    assert all(row.draws == 20 and row.broken["operate"] <= 0.5 for row in rows)
-    assert 0.2 < rows[0].gain["operate"] < 0.9
-    assert any("logistic" in line for line in operating.report(rows, 0.2, {}))
-    assert len(json.loads(operating.as_json(rows, {}))["rows"]) == 3
+    operating.measure(module("run").QUICK, rows.append)
+    assert {(row["task"], row["splits"]) for row in rows} == {("logistic", 3)}
+    assert {row["promise"] for row in rows} == set(operating.PROMISES) and len(rows) == 9
+    assert all(0 <= row["broken"] + row["none"] <= 3 for row in rows)
+    assert 0.2 < operating.of(rows, "operate", "max_fpr", "gain")[0] < 0.9
+    assert len(operating.tables(rows)["means"].columns[0][1]) == 9
+
+
+def test_splits_are_counted_by_what_was_found(module):
+    operating = module("questions.operating")
+    kept, broken = ({"max_fpr": fpr, "min_recall": 0.6} for fpr in (0.1, 0.11))
+    found = operating.judged("max_fpr", [kept, None, broken, broken])
+    assert found == {"splits": 4, "none": 1, "broken": 2, "gain": pytest.approx(0.45)}
+    assert binom.sf(1000 * operating.by_chance(1000), 1000, operating.DELTA) <= 0.01
+
+
+def test_the_page_on_promises_says_what_the_results_say(module):
+    operating = module("questions.operating")
+    file = Path(__file__).parents[1] / "docs" / "benchmarks" / "operating.json"
+    rows = module("results").Results.read(file).rows
+    assert len({row["task"] for row in rows}) == 10 and {row["splits"] for row in rows} == {1000}
+    tasks = [row["task"] for row in rows if row["solver"] == "operate"][::3]
+
+    def share(method, promise, name="broken"):
+        return operating.of(rows, method, promise, name)
+
+    def gain(method, promise):
+        return dict(zip(tasks, operating.of(rows, method, promise, "gain"), strict=True))
+
+    def mean_gain(method, promise):
+        return np.mean(list(gain(method, promise).values()))
+
+    for promise in operating.PROMISES:
+        for ours in ("operate", "monotone"):
+            assert share(ours, promise).max() < operating.DELTA
+        assert 0.29 < share("tuned", promise).mean() < 0.41
+        assert share("mapie", promise).max() < 0.005
+        assert mean_gain("monotone", promise) > mean_gain("operate", promise)
+        lost = {
+            task
+            for task, own in gain("monotone", promise).items()
+            if own < max(gain(each, promise)[task] for each in ("mapie", "mapie, fixed"))
+        }
+        assert lost == ({"rings"} if promise == "min_precision" else set())
+    fixed, own = gain("mapie, fixed", "max_fpr"), gain("operate", "max_fpr")
+    assert {task for task in tasks if fixed[task] > own[task]} == {"australian", "heart_scale"}
+    assert 0.06 < gain("monotone", "max_fpr")["heart_scale"] - own["heart_scale"] < 0.07
+    assert 0.3 < 1.0 - mean_gain("mapie", "max_fpr") / mean_gain("operate", "max_fpr") < 0.34
+    for promise in ("max_fpr", "min_recall"):
+        assert 0.0 < mean_gain("operate", promise) - mean_gain("mapie, fixed", promise) < 0.02
+    assert share("mapie, fixed", "min_precision", "none").mean() > 0.5
+    assert share("operate", "min_precision", "none")[tasks.index("rings")] > 0.95

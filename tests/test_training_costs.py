@@ -164,10 +164,10 @@ def test_savings_are_shares_of_the_cheaper_constant_decision():
     [
         (1, None, "cost_fp and cost_fn go together, cost_fn is missing"),
         (None, FN, "cost_fp and cost_fn go together, cost_fp is missing"),
-        (1, -FN, "cost_fn must not be negative"),
+        (1, -FN, r"cost_fn must not be negative, got -[\d.]+ \(first at \[0\]\)"),
         (-1, 1, "cost_fp must not be negative"),
         (1, HOLED, r"cost_fn must be finite, got nan \(first at \[5\]\)"),
-        (np.inf, FN, "cost_fp must be finite, got inf"),
+        (np.inf, FN, "cost_fp must be finite, got inf; if .* never be made, give cost_fn=0"),
         (1, FN[:-1], r"cost_fn must be a number or have shape \(120,\)"),
         (FP[:, np.newaxis], 1, r"cost_fp must be a number or have shape \(120,\)"),
         (0, FN, "cost_fp is 0 for every negative sample"),
@@ -262,6 +262,15 @@ def test_the_command_refuses_costs_by_their_name(payments, tmp_path, capsys):
         said = refusal(capsys, "fit", train, "-o", file, "--target", "tumour", *options)
         assert message in said
     assert not file.exists()
+    header, first, second, *rest = train.read_text().split()
+    negative = tmp_path / "negative.csv"
+    negative.write_text("\n".join([header, first, f"{second.rpartition(',')[0]},-3", *rest]))
+    assert header.endswith(",amount")
+    place = "negative.csv, line 3, column 'amount': a cost must not be negative, got -3"
+    assert place in refusal(capsys, "fit", negative, "-o", file, "--target", "tumour", *COSTS)
+    assert run("fit", train, "-o", file, "--target", "tumour") == 0
+    capsys.readouterr()
+    assert place in refusal(capsys, "predict", file, negative, *COSTS)
 
 
 def with_holes(file, holes, to):

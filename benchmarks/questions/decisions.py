@@ -212,6 +212,8 @@ def verdict(ours: np.ndarray, theirs: np.ndarray) -> int:
     """
     difference = theirs - ours
     n = len(difference)
+    if n < 2:
+        return 0
     spread = difference.std(ddof=1) * np.sqrt(1.0 / n + TEST_SHARE / (1.0 - TEST_SHARE))
     return int(np.sign(difference.mean())) if abs(difference.mean()) > 2.0 * spread else 0
 

@@ -167,7 +167,11 @@ def with_costs(table: "Table", costs: dict[str, Any] | None) -> "Table":
 def _number_or_column(text: str, option: str, table: "Table | None") -> Any:
     """Return a number, or those of a column."""
     found = _number_or_name(text, option, table)
-    return found if table is None or isinstance(found, float) else table.numbers(found)
+    if table is None or isinstance(found, float):
+        return found
+    from taupath.models.model import column_of
+
+    return column_of(option.removeprefix("--").replace("-", "_"), found, table)
 
 
 def _number_or_name(text: str, option: str, table: "Table | None") -> float | str:

@@ -16,6 +16,9 @@ from taupath.validation import (
     first_not_finite,
 )
 
+# The cost of the other mistake.
+OTHER_COST = {"cost_fp": "cost_fn", "cost_fn": "cost_fp"}
+
 
 def check_tau(tau: Any, name: str = "tau") -> float:
     """Return one τ."""
@@ -60,8 +63,16 @@ def _check_finite(costs: np.ndarray, name: str) -> np.ndarray:
     at = first_not_finite(costs)
     if at is not None:
         place = f" (first at [{', '.join(map(str, at))}])" if at else ""
-        raise ValueError(f"{name} must be finite, got {float(costs[at])!r}{place}")
+        advice = ""
+        if np.isposinf(costs[at]) and name in OTHER_COST:
+            advice = f"; if this mistake must never be made, give {OTHER_COST[name]}=0"
+        raise ValueError(f"{name} must be finite, got {float(costs[at])!r}{place}{advice}")
     return costs
+
+
+def _first_at(found: np.ndarray) -> str:
+    """Return where the first of some samples is, in words; nothing if one cost is for all."""
+    return f" (first at [{int(found.argmax())}])" if found.ndim else ""
 
 
 def check_costs(cost_fp: Any, cost_fn: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
@@ -72,8 +83,10 @@ def check_costs(cost_fp: Any, cost_fn: Any, n_samples: int) -> tuple[np.ndarray,
     costs = []
     for name, cost in (("cost_fp", cost_fp), ("cost_fn", cost_fn)):
         costs.append(_check_finite(check_each(cost, name, n_samples), name))
-        if (costs[-1] < 0.0).any():
-            raise ValueError(f"{name} must not be negative, got {float(costs[-1].min())!r}")
+        negative = costs[-1] < 0.0
+        if negative.any():
+            first = float(costs[-1][negative].flat[0])
+            raise ValueError(f"{name} must not be negative, got {first!r}{_first_at(negative)}")
     return costs[0], costs[1]
 
 
@@ -81,8 +94,13 @@ def costs_to_tau(cost_fp: Any, cost_fn: Any, n_samples: int) -> np.ndarray:
     """Return τ = cost_fp / (cost_fp + cost_fn): one for all samples, or one for each."""
     fp, fn = check_costs(cost_fp, cost_fn, n_samples)
     largest = np.maximum(fp, fn)
-    if (largest == 0.0).any():
-        raise ValueError("cost_fp and cost_fn are both 0: no decision costs anything")
+    nothing = largest == 0.0
+    if nothing.any():
+        advice = "; leave such samples out" if nothing.ndim else ""
+        raise ValueError(
+            f"cost_fp and cost_fn are both 0{_first_at(nothing)}: no decision costs anything"
+            f"{advice}"
+        )
     fp, fn = fp / largest, fn / largest
     return np.asarray(fp / (fp + fn))
 
@@ -160,7 +178,8 @@ def negative_cost(
     weight = check_weight(sample_weight, len(labels))
     truth, alarm = labels == pos_label, predicted == pos_label
     cost = np.where(alarm & ~truth, cost_fp, 0.0) + np.where(truth & ~alarm, cost_fn, 0.0)
-    return -float(np.average(cost, weights=weight))
+    most = float(cost.max(initial=0.0)) or 1.0  # divided by it, no sum overflows
+    return -most * float(np.average(cost / most, weights=weight))
 
 
 def share_saved(cost: Any, constant: float) -> Any:

@@ -144,7 +144,8 @@ class PathClassifier(CostScoreMixin, PathEstimator):
             return self._predict_by_matrix(X, check_cost_matrix(cost_matrix, n, k))
         if k > 2:
             if given:
-                raise ValueError(f"{given[0]} is for two classes, not {k}; give a cost_matrix")
+                be = "are" if " and " in given[0] else "is"
+                raise ValueError(f"{given[0]} {be} for two classes, not {k}; give a cost_matrix")
             return np.asarray(self.classes_[self._proba(X).argmax(axis=1)])
         if taus is not None:
             return self._labels(self._decide_columns(X, taus) >= 0.0)

@@ -230,22 +230,28 @@ def explain(model: Any, X: Checked, taus: np.ndarray, parts_of: PartsOf) -> list
     f = model._decide(X, taus)
     decided = model._labels(f >= 0.0)
     each = np.broadcast_to(taus, X.shape[0])
-    constant = {tau: model._constant_at(tau) for tau in np.unique(each).tolist()}
+    # where one of the mistakes costs nothing, the same decision for all is right
+    constant = {
+        tau: model._constant_at(tau) if 0.0 < tau < 1.0 else None
+        for tau in np.unique(each).tolist()
+    }
     if model._by_probability:
         flips = [_flips(model, True, [tau]) for tau in model._positive_up_to(X).tolist()]
     else:
         flips = list(_flips_by_sign(model, model._sign_changes(X)))
     linear = not model._by_probability and hasattr(model, "coef_")
     parts = _linear_parts(model, X, each, parts_of) if linear else [(None, None)] * len(f)
-    positive, negative = (_label(model, model._labels(np.array(which))) for which in (True, False))
+    positive, negative = (
+        label_of(model, model._labels(np.array(which))) for which in (True, False)
+    )
     return [
         Explanation(
             positive=positive,
             negative=negative,
             probability=float(proba[i]),
             tau=float(each[i]),
-            decision=_label(model, decided[i]),
-            constant=_label(model, constant[each[i]]),
+            decision=label_of(model, decided[i]),
+            constant=label_of(model, constant[each[i]]),
             flips=flips[i],
             tau_range=model._walked,
             f=float(f[i]),
@@ -257,7 +263,7 @@ def explain(model: Any, X: Checked, taus: np.ndarray, parts_of: PartsOf) -> list
     ]
 
 
-def _label(model: Any, label: Any) -> Any:
+def label_of(model: Any, label: Any) -> Any:
     """Return a label of `classes_` as the user knows it."""
     if label is None:
         return None
@@ -281,7 +287,7 @@ def _flips(model: Any, begin: bool, when: Sequence[float]) -> tuple[Flip, ...]:
             found.pop()  # no τ lies between the two
             continue
         positive = begin == (k % 2 == 1)
-        to = _label(model, model._labels(np.array(positive)))
+        to = label_of(model, model._labels(np.array(positive)))
         found.append(Flip(tau, (1.0 - tau) / tau if tau > 0.0 else np.inf, to))
     return tuple(flip for flip in found if first < flip.tau < last)
 

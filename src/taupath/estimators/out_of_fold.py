@@ -69,9 +69,10 @@ def check_folds(cv: Any, X: Checked, y: np.ndarray, weight: np.ndarray) -> list[
         classes, counts = np.unique(y[weight > 0.0], return_counts=True)
         if len(classes) > 1 and counts.min() < cv:
             rare = shown(classes.tolist()[counts.argmin()])
+            fewer = "" if counts.min() == 1 else "fewer folds, or "
             raise ValueError(
                 f"class {rare} has fewer samples, {counts.min()}, than cv has folds, {shown(cv)}: "
-                "use fewer folds, or more samples of this class"
+                f"use {fewer}more samples of this class"
             )
     # weight 0 is absence: folds that are drawn here divide the other samples only
     own = np.flatnonzero(weight > 0.0) if isinstance(cv, numbers.Integral) else np.arange(len(y))
@@ -80,6 +81,11 @@ def check_folds(cv: Any, X: Checked, y: np.ndarray, weight: np.ndarray) -> list[
         drawn = check_cv(cv, y[own], classifier=True).split(features, y[own])
         folds = [Fold(own[train], own[test]) for train, test in drawn]
     except (TypeError, ValueError, IndexError) as error:
+        if "groups" in str(error):
+            raise ValueError(
+                f"{type(cv).__name__} needs groups, which fit does not take: give the folds "
+                "themselves, cv=list(splitter.split(X, y, groups))"
+            ) from None
         raise ValueError(
             "cv must be a number of folds, a cross-validation generator, or the training and "
             f"test samples of each fold, got {shown(cv)}: {shown(str(error))}"
@@ -95,7 +101,13 @@ def check_folds(cv: Any, X: Checked, y: np.ndarray, weight: np.ndarray) -> list[
                 "fewer, or stratified, folds"
             )
         if not weight[fold.test].any():
-            raise ValueError("cv holds out a fold whose samples all have weight 0; use other folds")
+            raise ValueError("cv has a fold that holds out no samples of a weight above 0")
+        both = np.intersect1d(train, fold.test)
+        if len(both) > 0:
+            raise ValueError(
+                f"cv trains on samples that the same fold holds out, such as sample {both[0]}; "
+                "the two must have none in common"
+            )
     return folds
 
 

@@ -34,9 +34,18 @@ def _if_it_can(method: Method) -> Method:
 def with_columns(given: Mapping[str, Any], table: Table) -> dict[str, Any]:
     """Return arguments with the numbers of a column in place of its name."""
     return {
-        name: table.numbers(value) if isinstance(value, str) else value
+        name: column_of(name, value, table) if isinstance(value, str) else value
         for name, value in given.items()
     }
+
+
+def column_of(name: str, column: str, table: Table) -> np.ndarray:
+    """Return the numbers of a column; costs must not be negative."""
+    numbers = table.numbers(column)
+    if name in ("cost_fp", "cost_fn") and (numbers < 0.0).any():
+        row = int((numbers < 0.0).argmax())
+        table.fail(row, f"a cost must not be negative, got {numbers[row]:g}", column)
+    return numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,11 +1,13 @@
 """Operating points of a model: which rows they are found on, and whether these were trained on."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.explanation import label_of
 from taupath.estimators.fingerprints import share_seen
 from taupath.estimators.pipelines import last_step, pos_label_of
 from taupath.estimators.selection import QuantileSVCCV
@@ -123,7 +125,8 @@ def operate(
     if X is None:
         if y is not None:
             raise ValueError("y is given without X")
-        return find_operating_point(_held_out(model), promises, False, OUT_OF_FOLD)
+        point = find_operating_point(_held_out(model), promises, False, OUT_OF_FOLD)
+        return _telling_of_constant(point, estimator)
     if isinstance(model, Model):
         _, X, y = model._judged(X, y)
     elif y is None:
@@ -136,7 +139,20 @@ def operate(
             f"{100.0 * share:.3g} % of these rows were used to train the model: promises can only "
             f"be made on rows that it has not seen; use operate{other}"
         )
-    return find_operating_point(outcomes, promises, note=UNCHECKED if share is None else "")
+    point = find_operating_point(outcomes, promises, note=UNCHECKED if share is None else "")
+    return _telling_of_constant(point, estimator)
+
+
+def _telling_of_constant(point: OperatingPoint, estimator: Any) -> OperatingPoint:
+    """Return the point; its promise says so if the model decides the same for all cases there."""
+    model, _ = last_step(estimator)
+    if not isinstance(model, QuantileSVC) or not 0.0 < point.tau < 1.0:
+        return point
+    constant = label_of(model, model._constant_at(point.tau))
+    if constant is None:
+        return point
+    note = f"At τ = {point.tau:g} the model decides {constant} for every case"
+    return replace(point, promise=f"{point.promise} {note}{model._why_constant[1]}.")
 
 
 def _outcomes(estimator: Any, X: Any, y: Any) -> Outcomes:

@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from taupath.paths.certificate import Certificate
 from taupath.preparation import Preparation
 from taupath.progress import share_of
 from taupath.tables import Table
+from taupath.tables.messages import counted, quoted
 
 # Values of C to choose from in regression, in standard deviations of y: a decade apart, over the
 # range that matters for standardized data.
@@ -45,6 +46,8 @@ def train(
     """
     X, y = preparation.features(table), preparation.response(table)
     own = with_columns(costs or {}, table)
+    if cv is not None and cv <= len(y) and preparation.classes is not None:
+        _check_class_sizes(y, preparation.classes, cv)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InexactPathWarning)  # the certificate says more
         estimator, chosen, seconds = fitted(X, y, preparation.task, options, cv, own, progress)
@@ -98,6 +101,17 @@ def fitted(
     estimator.fit(X, y, **costs)
     estimator._progress = None
     return estimator, chosen, time.perf_counter() - begun
+
+
+def _check_class_sizes(y: np.ndarray, classes: Sequence[Any], folds: int) -> None:
+    """Raise if a class has fewer rows than there are folds; y holds places in `classes`."""
+    counts = np.bincount(y, minlength=len(classes))
+    rare = int(counts.argmin())
+    if counts[rare] < folds:
+        raise ValueError(
+            f"class {quoted(classes[rare])} has {counted(counts[rare], 'row')}, too few for "
+            f"{folds} folds"
+        )
 
 
 def name_of(table: Table) -> str:

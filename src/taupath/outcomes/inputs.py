@@ -27,7 +27,7 @@ GRID_MARGIN = 0.06
 def check_binary_classifier(estimator: Any) -> None:
     """Raise unless this is a fitted classifier of two classes."""
     got = type(estimator).__name__
-    if is_classifier(estimator):
+    if hasattr(estimator, "fit") and is_classifier(estimator):
         check_is_fitted(estimator)
         if len(estimator.classes_) == 2:
             return

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from taupath.validation import check_positive, check_real, shown
 
 
@@ -94,6 +96,8 @@ def _check_alarms(value: Any) -> tuple[float | None, str]:
     name = "max_alarms_per"
     if value is None:
         return None, ""
+    if isinstance(value, np.ndarray) and value.ndim > 0:
+        value = value.tolist()
     if not isinstance(value, Sequence) or isinstance(value, str):
         share = _check_share(value, name)
         return share, f"at most {percent(share)} of new rows are flagged"
