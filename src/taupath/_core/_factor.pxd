@@ -13,6 +13,7 @@ cdef class Factor:
     cdef double** row                        # row[a]: a-th row of L, inside storage
     cdef double[::1] cosine, sine            # rotations of the last removal
     cdef double[::1] work, vector
+    cdef long double[::1] change             # of the coefficients, in `meet`
     cdef bint stale                          # a solve gained few digits: factor anew
     cdef double unsolved                     # what the last solve left, relative to its terms
     cdef int[::1] order

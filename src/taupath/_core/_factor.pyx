@@ -75,6 +75,7 @@ cdef class Factor:
         self.cosine = np.zeros(capacity)
         self.sine = np.zeros(capacity)
         self.work = np.zeros(capacity)
+        self.change = np.zeros(capacity, dtype=np.longdouble)
         self.capacity = capacity
 
     def load(self, const int[::1] members, const double[:, ::1] L):
@@ -257,8 +258,9 @@ cdef class Factor:
             length = self.rows.length(v, 1)
             worst = 0.0
             lack = 0.0          # in units of v: comparable from round to round, as v shrinks
+            self.rows.dots(&self.members[0], m, v, x)
             for a in range(m):
-                x[a] = rhs[a] - self.rows.dot(self.members[a], v)
+                x[a] = rhs[a] - x[a]
                 size = sqrt(self.squared_norm[self.members[a]])
                 worst = max(worst, fabs(x[a]) / (fabs(rhs[a]) + length * size + 1e-300))
                 lack = max(lack, fabs(x[a]) / (size + 1e-300))
@@ -272,8 +274,9 @@ cdef class Factor:
             terms = 0.0
             for a in range(m):
                 coef[a] = coef[a] + x[a]
+                self.change[a] = x[a]
                 terms += fabs(<double> coef[a]) * sqrt(self.squared_norm[self.members[a]])
-                self.rows.axpy_long(self.members[a], x[a], exact)
+            self.rows.axpys_long(&self.members[0], m, &self.change[0], exact)
             for k in range(n):
                 v[k] = <double> exact[k]
         return v

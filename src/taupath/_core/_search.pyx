@@ -155,10 +155,15 @@ cdef class Search:
             more = self.deadlines.pop(self.event.step * self.pace, &self.chain[k])
             if self.prefetching:
                 for a in range(k, min(k + more, <Py_ssize_t> AHEAD)):
-                    self.rows.prefetch(self.chain[a])
-                    prefetch_line(&self.points[self.chain[a]])
+                    self._prefetch(self.chain[a])
             k += more
         return k
+
+    cdef void _prefetch(self, int i) noexcept nogil:
+        self.rows.prefetch(i)
+        prefetch_line(&self.points[i])
+        if self.screening:
+            prefetch_line(&self.seen[i])
 
     cdef void _sort_chain(self, Py_ssize_t count) noexcept nogil:
         """Put the points in the order of memory: set one bit each, then go from bit to bit."""
@@ -202,8 +207,7 @@ cdef class Search:
             first += BATCH
             if ask:
                 for k in range(first + AHEAD - BATCH, min(first + AHEAD, count)):
-                    self.rows.prefetch(points[k])
-                    prefetch_line(&self.points[points[k]])
+                    self._prefetch(points[k])
             if self.screening:
                 m = self._screen(batch, m)
             self.motion.margins(batch, m, both)
