@@ -38,7 +38,8 @@ cdef class Factor:
                             long double* exact) noexcept nogil
     # x: the change of the coefficients that v needs, to first order
     cdef void _lacking(self, const double* rhs, const double* v, double* x) noexcept nogil
-    cdef void _forward(self, double* x) noexcept nogil
+    # x ← L⁻¹ x, where the entries before `first` are zero
+    cdef void _forward(self, double* x, Py_ssize_t first=*) noexcept nogil
     cdef void _backward(self, double* x) noexcept nogil
     cdef double _refined_pivot(self, int i, double* r) noexcept nogil
     cdef void _rotate_row(self, Py_ssize_t b, Py_ssize_t a, Py_ssize_t k,

@@ -93,6 +93,7 @@ cdef class Search:
 
     cdef _fill_points(self, const double[::1] length)
     cdef void _look_at_free(self) noexcept nogil
+    cdef void _look_at_bound(self, Py_ssize_t a, int bound) noexcept nogil
     cdef Py_ssize_t _bound_points(self) noexcept nogil
     cdef Py_ssize_t _gather(self) noexcept nogil
     cdef void _prefetch(self, int i) noexcept nogil
