@@ -32,20 +32,24 @@ def make_rows(
 
     X is C-contiguous, or CSR with sorted unique indices, of float64 (walks) or float32. `bias` is
     the constant feature, 0 for none. If `balanced`, Σ sign_i θ_i = 0 is required; if `rearranged`,
-    columns may be permuted for speed.
+    columns may be permuted or left out, and rows may be packed, for speed.
     """
     sign = sign.astype(np.int8)
     if isinstance(X, np.ndarray):
         return DenseRows(X, sign, bias, balanced)
-    indices = X.indices.astype(np.int32, copy=False)
-    if rearranged and X.shape[1] > FAR_APART:
-        indices = _by_frequency(indices, X.shape[1])
+    indices, n_cols = X.indices.astype(np.int32, copy=False), X.shape[1]
     indptr = X.indptr.astype(np.intp, copy=False)
     data = None if np.all(X.data == 1.0) else X.data
-    packed = pack(indices, indptr, X.shape[1]) if rearranged and data is None else None
-    if packed is not None:
-        return PackedRows(*packed, indices, indptr, X.shape[1], sign, bias, balanced)
-    return SparseRows(data, indices, indptr, X.shape[1], sign, bias, balanced)
+    if rearranged:
+        packed = pack(indices, indptr, n_cols) if data is None else None
+        if packed is not None:
+            return PackedRows(*packed, indices, indptr, n_cols, sign, bias, balanced)
+        if n_cols > FAR_APART:
+            indices = _by_frequency(indices, n_cols)
+            # columns without entries come last and are left out, but w stays too long to be kept
+            n_cols = max(int(indices.max(initial=0)) + 1, FAR_APART + 1)
+        data = None if data is None else _in_few_bytes(data)
+    return SparseRows(data, indices, indptr, n_cols, sign, bias, balanced)
 
 
 def pack(
@@ -72,6 +76,13 @@ def pack(
     # a letter beyond the last column is never met, and neither is that of a run that is missing
     of_letters = np.minimum(first[:, np.newaxis] + np.arange(4), n_cols - 1).astype(np.int32)
     return codes, np.resize(of_letters, ((n_runs + 1) // 2, 8)), n_runs
+
+
+def _in_few_bytes(data: np.ndarray) -> np.ndarray:
+    """Return the entries as float32 if that changes none of them."""
+    with np.errstate(over="ignore"):  # an entry too large for a float32 becomes infinite
+        short = data.astype(np.float32)
+    return short if np.array_equal(short, data) else data
 
 
 def _by_frequency(indices: np.ndarray, n_cols: int) -> np.ndarray:
