@@ -97,6 +97,26 @@ def test_many_sparse_columns_are_rearranged_without_a_trace(ones):
     verify.assert_certified(path, X, y, 10.0, taus)
 
 
+@pytest.mark.parametrize("used", [1, 700, FAR_APART + 5])
+def test_columns_without_entries_are_left_out_of_the_walk(used):
+    X = sparse.random(80, used, density=0.05, random_state=4, format="lil")
+    X[0, used - 1] = 3.0
+    X = sparse.csr_array(sparse.hstack([sparse.csr_array((80, FAR_APART)), X]))
+    rows = make_rows(X, np.ones(80), 1.0, rearranged=True)
+    # w is not kept with nodes: its columns are not those of X
+    assert solver.MOST_STORED_COLUMNS < rows.n_cols <= max(used, FAR_APART + 1) + 1
+    assert_array_equal(rows.squared_norms(), make_rows(X, np.ones(80), 1.0).squared_norms())
+
+
+@pytest.mark.parametrize("large", [1.0, 0.1, 1e39])
+def test_entries_are_walked_with_as_they_are(large):
+    X = sparse.csr_array(np.where(np.arange(60).reshape(20, 3) % 4 == 0, large, 2.5))
+    plain = make_rows(X, np.ones(20), 1.0)
+    short = make_rows(X, np.ones(20), 1.0, rearranged=True)
+    everyone = np.arange(20, dtype=np.int32)
+    assert_array_equal(short.block(everyone), plain.block(everyone))
+
+
 @pytest.mark.parametrize("kind", ["gauss", "lattice", "one point", "sparse"])
 @pytest.mark.parametrize("C", [1e-4, 0.1, 100.0])
 def test_a_guessed_start_is_the_start(kind, C, monkeypatch):

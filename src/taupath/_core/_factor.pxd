@@ -13,6 +13,7 @@ cdef class Factor:
     cdef double** row                        # row[a]: a-th row of L, inside storage
     cdef double[::1] cosine, sine            # rotations of the last removal
     cdef double[::1] work, vector
+    cdef long double[::1] change             # of the coefficients, in `meet`
     cdef bint stale                          # a solve gained few digits: factor anew
     cdef double unsolved                     # what the last solve left, relative to its terms
     cdef int[::1] order
@@ -37,7 +38,8 @@ cdef class Factor:
                             long double* exact) noexcept nogil
     # x: the change of the coefficients that v needs, to first order
     cdef void _lacking(self, const double* rhs, const double* v, double* x) noexcept nogil
-    cdef void _forward(self, double* x) noexcept nogil
+    # x ← L⁻¹ x, where the entries before `first` are zero
+    cdef void _forward(self, double* x, Py_ssize_t first=*) noexcept nogil
     cdef void _backward(self, double* x) noexcept nogil
     cdef double _refined_pivot(self, int i, double* r) noexcept nogil
     cdef void _rotate_row(self, Py_ssize_t b, Py_ssize_t a, Py_ssize_t k,

@@ -15,6 +15,7 @@ from taupath._core._blas cimport axpy, dot
 from taupath._core._tolerances cimport (
     DEPENDENT_ON_BASIS, PIVOT_CANCELLED, SOLVED, STALE, STALE_VISIBLE
 )
+from taupath._core._triangular cimport BLOCKED_FROM, backward_blocked, forward_blocked
 
 cdef enum:
     ORTHOGONAL_UP_TO = 128      # columns up to which a basis is cheap beside the rest of an event
@@ -75,6 +76,7 @@ cdef class Factor:
         self.cosine = np.zeros(capacity)
         self.sine = np.zeros(capacity)
         self.work = np.zeros(capacity)
+        self.change = np.zeros(capacity, dtype=np.longdouble)
         self.capacity = capacity
 
     def load(self, const int[::1] members, const double[:, ::1] L):
@@ -86,13 +88,19 @@ cdef class Factor:
             self.members[a] = members[a]
             memcpy(self.row[a], &L[a, 0], (a + 1) * sizeof(double))
 
-    cdef void _forward(self, double* x) noexcept nogil:
+    cdef void _forward(self, double* x, Py_ssize_t first=0) noexcept nogil:
         cdef Py_ssize_t a
-        for a in range(self.size):
-            x[a] = (x[a] - dot(a, self.row[a], x)) / self.row[a][a]
+        if self.size - first >= BLOCKED_FROM:
+            forward_blocked(self.row, first, self.size, x)
+            return
+        for a in range(first, self.size):
+            x[a] = (x[a] - dot(a - first, self.row[a] + first, x + first)) / self.row[a][a]
 
     cdef void _backward(self, double* x) noexcept nogil:
         cdef Py_ssize_t a
+        if self.size >= BLOCKED_FROM:
+            backward_blocked(self.row, self.size, x)
+            return
         for a in range(self.size - 1, -1, -1):
             x[a] = x[a] / self.row[a][a]
             axpy(a, -x[a], self.row[a], x)
@@ -229,11 +237,10 @@ cdef class Factor:
     cdef double column(self, Py_ssize_t a, double* u) noexcept nogil:
         cdef Py_ssize_t b, m = self.size
         cdef double scale
-        for b in range(a):
+        for b in range(m):
             u[b] = 0.0
-        u[a] = 1.0 / self.row[a][a]
-        for b in range(a + 1, m):
-            u[b] = -dot(b - a, self.row[b] + a, u + a) / self.row[b][b]
+        u[a] = 1.0
+        self._forward(u, a)
         self._backward(u)
         scale = 1.0 / u[a]
         for b in range(m):
@@ -257,8 +264,9 @@ cdef class Factor:
             length = self.rows.length(v, 1)
             worst = 0.0
             lack = 0.0          # in units of v: comparable from round to round, as v shrinks
+            self.rows.dots(&self.members[0], m, v, x)
             for a in range(m):
-                x[a] = rhs[a] - self.rows.dot(self.members[a], v)
+                x[a] = rhs[a] - x[a]
                 size = sqrt(self.squared_norm[self.members[a]])
                 worst = max(worst, fabs(x[a]) / (fabs(rhs[a]) + length * size + 1e-300))
                 lack = max(lack, fabs(x[a]) / (size + 1e-300))
@@ -272,8 +280,9 @@ cdef class Factor:
             terms = 0.0
             for a in range(m):
                 coef[a] = coef[a] + x[a]
+                self.change[a] = x[a]
                 terms += fabs(<double> coef[a]) * sqrt(self.squared_norm[self.members[a]])
-                self.rows.axpy_long(self.members[a], x[a], exact)
+            self.rows.axpys_long(&self.members[0], m, &self.change[0], exact)
             for k in range(n):
                 v[k] = <double> exact[k]
         return v

@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from taupath._core._row_loops cimport dense_axpy, extended, pair_of, pair_t
+from taupath._core._row_loops cimport dense_axpy, dense_axpys, extended, pair_of, pair_t
 from taupath._core._rows cimport Rows
 
 # Squared lengths are differences of entries of the Gram matrix, so their error is about eps ‖z‖²:
@@ -109,6 +109,18 @@ cdef class MatrixRows(KernelRows):
 
     cdef const double* row(self, Py_ssize_t i) noexcept nogil:
         return &self.Q[i, 0]
+
+    cdef void axpys_long(self, const int* members, Py_ssize_t m, const long double* coef,
+                         long double* v) noexcept nogil:
+        # four rows at a time: v is read and written a quarter as often, with the same sums
+        cdef const double* x[4]
+        cdef Py_ssize_t b, k
+        for k in range(0, m - 3, 4):
+            for b in range(4):
+                x[b] = self.row(members[k + b])
+            dense_axpys[extended](x, self.n_cols, coef + k, v)
+        for k in range(m & ~3, m):
+            self.axpy_long(members[k], coef[k], v)
 
     cdef double entry(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
         return self.Q[i, j]         # row i is asked for more often than row j

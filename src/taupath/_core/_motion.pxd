@@ -28,6 +28,7 @@ cdef class Motion:
     cdef long double[::1] theta, theta_rate  # of the free points, in the factor's order
     cdef long double multiplier, multiplier_rate    # of Σ sign_i θ_i = 0, if that is asked for
     cdef double[::1] pairs                   # w at the base and ẇ, interleaved
+    cdef bint turned                         # they have changed since `margins` was last asked
     cdef double since_base                   # w(t) = w + since_base ẇ
     cdef bint lagging                        # whether updates of them are deferred
     cdef Lag lag                             # the deferred updates
@@ -48,6 +49,8 @@ cdef class Motion:
     # workspace: one entry per free point, and a vector like w while it is summed
     cdef double[::1] column, rhs
     cdef long double[::1] share, exact
+    cdef int[::1] some                       # some of the bound points
+    cdef long double[::1] at                 # and what they are multiplied by
 
     # Make room for so many free points.
     cdef reserve(self, Py_ssize_t capacity)
@@ -100,6 +103,7 @@ cdef class Motion:
     cdef void _catch_up(self) noexcept nogil
     cdef void _correct_w(self) noexcept nogil
     cdef void _meet_targets(self) noexcept nogil
+    cdef void _add_bound(self, bint rates, long double* v) noexcept nogil
 
 
 # To be on the safe side of rounding in ‖ẇ‖.

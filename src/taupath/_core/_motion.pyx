@@ -25,6 +25,7 @@ cdef enum:
     REBASED_UP_TO = 1024    # columns up to which bringing w up to date costs little beside an event
     FIRST_CAPACITY = 64     # free points that the factor has room for at first, at least
     SPARE = 8               # and so many more than there are
+    TOGETHER = 1024         # bound points that are added up at a time
 
 
 cdef class Motion:
@@ -45,7 +46,7 @@ cdef class Motion:
         cdef Py_ssize_t most = min(rows.n_cols, rows.n_rows) + 1, m = len(state.free)
         if m > most:
             raise ValueError("free points are linearly dependent")
-        self.rows, self.line = rows, line
+        self.rows, self.line, self.turned = rows, line, True
         self.rounding.longest_step = 1.0
         set_moment(&self.now, state.t, 0.0)
         self.status = np.array(state.status, dtype=np.int8)
@@ -70,6 +71,7 @@ cdef class Motion:
         self.theta, self.theta_rate = theta, np.zeros(most, dtype=np.longdouble)
         self.share = np.zeros(most, dtype=np.longdouble)
         self.column, self.rhs = np.zeros(most), np.zeros(most)
+        self.some, self.at = np.zeros(TOGETHER, np.int32), np.zeros(TOGETHER, np.longdouble)
         if not self.factor.take_all(state.free).all():
             raise ValueError("free points are linearly dependent")
         self.n_refactorizations = 1
@@ -87,6 +89,9 @@ cdef class Motion:
 
     cdef void margins(self, const int* points, Py_ssize_t m, double* out) noexcept nogil:
         cdef Py_ssize_t k
+        if self.turned:
+            self.rows.face(&self.pairs[0])
+            self.turned = False
         self.rows.dot_pairs(points, m, &self.pairs[0], out)
         if self.lagging:
             self.lag.complete(points, m, out)
@@ -151,16 +156,17 @@ cdef class Motion:
             self.theta_rate[b] = self.theta_rate[b] + c
             left = left + fabs(<double> self.theta_rate[b]) * self.row_norm[i]
             added = added + fabs(c) * self.row_norm[i]
-            if not moving:
-                continue
-            if self.lagging:
+            self.column[b] = c
+            if moving and self.lagging:
                 self.lag.put_off(i, -self.since_base * c, c)
-            else:
-                self.rows.axpy_pair(i, -self.since_base * c, c, &self.pairs[0])
         c = change * column_multiplier
         self.multiplier_rate = self.multiplier_rate + c
         if moving:
+            if not self.lagging:
+                self.rows.turn(&self.factor.members[0], self.factor.size, &self.column[0],
+                               self.since_base, &self.pairs[0])
             self.system.shift_pairs(-self.since_base * c, c, &self.pairs[0])
+            self.turned = True
         self.rounding.terms = left + added
         self.rounding.added = max(self.rounding.added, added)
         self.rounding.theta_speed = left
@@ -255,6 +261,7 @@ cdef class Motion:
         self._rebase()
         for k in range(self.rows.n_cols):
             self.pairs[2 * k + 1] = 0.0
+        self.turned = True
         self._set_speed(0.0)
 
     cdef void _set_speed(self, double speed) noexcept nogil:
@@ -287,8 +294,7 @@ cdef class Motion:
         self._catch_up()
         length = self.rows.length(&self.pairs[1], 2)
         for a in range(self.factor.size):
-            terms = terms + (fabs(<double> self.theta_rate[a])
-                             * self.row_norm[self.factor.members[a]])
+            terms += fabs(<double> self.theta_rate[a]) * self.row_norm[self.factor.members[a]]
         self.rounding.terms = terms
         self.rounding.theta_speed = terms
         if length <= FLAT * terms or self._is_flat():
@@ -352,6 +358,7 @@ cdef class Motion:
                 self.pairs[2 * k] = self.pairs[2 * k] + self.since_base * self.pairs[2 * k + 1]
             if self.lagging:
                 self.lag.move_base(self.since_base)
+            self.turned = True
             self.since_base = 0.0
 
     cdef void _catch_up(self) noexcept nogil:
@@ -374,22 +381,22 @@ cdef class Motion:
 
     cdef void straighten(self) noexcept nogil:
         cdef Py_ssize_t a, k
-        cdef int i
         cdef const double* v
         self._catch_up()
         self._rebase()          # w(t) itself must not jump
         for k in range(self.rows.n_cols):
             self.exact[k] = self.s[k]
+        self.rows.axpys_long(&self.factor.members[0], self.factor.size, &self.theta_rate[0],
+                             &self.exact[0])
         for a in range(self.factor.size):
-            i = self.factor.members[a]
-            self.rows.axpy_long(i, self.theta_rate[a], &self.exact[0])
-            self.rhs[a] = self.line.target_rate[i]
+            self.rhs[a] = self.line.target_rate[self.factor.members[a]]
         self.system.shift(self.multiplier_rate, &self.exact[0])
         v = self.system.meet(&self.rhs[0], &self.theta_rate[0], &self.exact[0],
                              self.system.bound_total0 - self.system.bound_total1,
                              &self.multiplier_rate)
         for k in range(self.rows.n_cols):
             self.pairs[2 * k + 1] = v[k]
+        self.turned = True
         self.rounding.added = 0.0
         self.rounding.since_straight = 0.0
         self._measure_speed()
@@ -416,10 +423,23 @@ cdef class Motion:
         self.unsolved = self.factor.unsolved
         for k in range(self.rows.n_cols):
             self.pairs[2 * k] = v[k]
+        self.turned = True
+
+    cdef void _add_bound(self, bint rates, long double* v) noexcept nogil:
+        """Add Σ θ_i z_i over the bound points to v, or the sum of their rates."""
+        cdef Py_ssize_t i, n = self.rows.n_rows, m = 0
+        for i in range(n):
+            if self.status[i] != FREE:
+                self.some[m] = <int> i
+                self.at[m] = (bound_rate(self.line, i, self.status[i]) if rates
+                              else bound_at(self.line, &self.now, i, self.status[i]))
+                m += self.at[m] != 0.0
+            if m == TOGETHER or i == n - 1:
+                self.rows.axpys_long(&self.some[0], m, &self.at[0], v)
+                m = 0
 
     cdef void take_s(self) noexcept nogil:
         cdef Py_ssize_t i, k
-        cdef double rate
         for k in range(self.rows.n_cols):
             self.s[k] = 0.0
         self.system.bound_total0 = 0.0
@@ -429,9 +449,7 @@ cdef class Motion:
         for i in range(self.rows.n_rows):
             if self.status[i] != FREE:
                 self._count_bound(i, self.status[i], 1)
-                rate = bound_rate(self.line, i, self.status[i])
-                if rate != 0.0:
-                    self.rows.axpy_long(i, rate, &self.s[0])
+        self._add_bound(True, &self.s[0])
         if self.rows.dual:
             self.s_squared = 0.0
             for i in range(self.rows.n_rows):
@@ -440,20 +458,15 @@ cdef class Motion:
                                       + bound_rate(self.line, i, self.status[i]) * self.s[i])
 
     cdef double take_w(self) noexcept nogil:
-        cdef Py_ssize_t i, k
-        cdef long double at
+        cdef Py_ssize_t k
         cdef double drift
         self._catch_up()
         self._rebase()
         for k in range(self.rows.n_cols):
             self.exact[k] = 0.0
-        for i in range(self.rows.n_rows):
-            if self.status[i] != FREE:
-                at = bound_at(self.line, &self.now, i, self.status[i])
-                if at != 0.0:
-                    self.rows.axpy_long(i, at, &self.exact[0])
-        for k in range(self.factor.size):
-            self.rows.axpy_long(self.factor.members[k], self.theta[k], &self.exact[0])
+        self._add_bound(False, &self.exact[0])
+        self.rows.axpys_long(&self.factor.members[0], self.factor.size, &self.theta[0],
+                             &self.exact[0])
         self.system.shift(self.multiplier, &self.exact[0])
         for k in range(self.rows.n_cols):
             self.pairs[2 * k] = <double> (self.pairs[2 * k] - self.exact[k])

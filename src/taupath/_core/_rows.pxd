@@ -34,8 +34,13 @@ cdef class Rows:
 
     # <z_i, v>
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil
-    # the same in extended precision
+    # out[k] = <z_i, v> for every i among the m members
+    cdef void dots(self, const int* members, Py_ssize_t m, const double* v,
+                   double* out) noexcept nogil
+    # <z_i, v> in extended precision
     cdef long double dot_long(self, Py_ssize_t i, const long double* v) noexcept nogil
+    # `dot_pairs` is going to be called with this pair, or with the last one changed.
+    cdef void face(self, const double* pair) noexcept nogil
     # <z_i, u> and <z_i, v> for every i among the m members; pair = u_0 v_0 u_1 v_1 ...
     cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
                         double* out) noexcept nogil
@@ -43,8 +48,14 @@ cdef class Rows:
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil
     # v += a z_i, accumulated in extended precision
     cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil
+    # v += Σ coef_k z_i over the members i, accumulated in extended precision
+    cdef void axpys_long(self, const int* members, Py_ssize_t m, const long double* coef,
+                         long double* v) noexcept nogil
     # u += a z_i and v += b z_i for u and v interleaved
     cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil
+    # v += Σ coef_k z_i over the members i, and u -= back times the same
+    cdef void turn(self, const int* members, Py_ssize_t m, const double* coef, double back,
+                   double* pair) noexcept nogil
     # v += a c, where <z_i, c> = sign_i: what a multiplier of Σ sign_i θ_i = 0 does to all margins
     cdef void shift(self, double a, double* v, Py_ssize_t stride) noexcept nogil
     cdef void shift_long(self, long double a, long double* v) noexcept nogil

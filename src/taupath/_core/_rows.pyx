@@ -55,8 +55,17 @@ cdef class Rows:
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         return 0.0
 
+    cdef void dots(self, const int* members, Py_ssize_t m, const double* v,
+                   double* out) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(m):
+            out[k] = self.dot(members[k], v)
+
     cdef long double dot_long(self, Py_ssize_t i, const long double* v) noexcept nogil:
         return 0.0
+
+    cdef void face(self, const double* pair) noexcept nogil:
+        pass
 
     cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,
                         double* out) noexcept nogil:
@@ -68,8 +77,20 @@ cdef class Rows:
     cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
         pass
 
+    cdef void axpys_long(self, const int* members, Py_ssize_t m, const long double* coef,
+                         long double* v) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(m):
+            self.axpy_long(members[k], coef[k], v)
+
     cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
         pass
+
+    cdef void turn(self, const int* members, Py_ssize_t m, const double* coef, double back,
+                   double* pair) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(m):
+            self.axpy_pair(members[k], -back * coef[k], coef[k], pair)
 
     cdef void shift(self, double a, double* v, Py_ssize_t stride) noexcept nogil:
         cdef Py_ssize_t last = stride * (self.n_cols - 1)
@@ -154,14 +175,15 @@ cdef class Rows:
 
     def exact_combination(self, const long double[::1] theta, const int[::1] members=None):
         """Return Σ theta_k z_k over all rows or over the members, in extended precision."""
+        used = np.flatnonzero(theta)
+        cdef const long double[::1] coef = np.asarray(theta)[used]
+        cdef const int[::1] which = (used if members is None
+                                     else np.asarray(members)[used]).astype(np.int32)
         out = np.zeros(self.n_cols, dtype=np.longdouble)
         cdef long double[::1] view = out
-        cdef bint everyone = members is None
-        cdef Py_ssize_t k
-        with nogil:
-            for k in range(theta.shape[0]):
-                if theta[k] != 0.0:
-                    self.axpy_long(k if everyone else members[k], theta[k], &view[0])
+        if len(used):
+            with nogil:
+                self.axpys_long(&which[0], which.shape[0], &coef[0], &view[0])
         return out
 
     def shifted(self, v, long double multiplier):

@@ -93,8 +93,10 @@ cdef class Search:
 
     cdef _fill_points(self, const double[::1] length)
     cdef void _look_at_free(self) noexcept nogil
+    cdef void _look_at_bound(self, Py_ssize_t a, int bound) noexcept nogil
     cdef Py_ssize_t _bound_points(self) noexcept nogil
     cdef Py_ssize_t _gather(self) noexcept nogil
+    cdef void _prefetch(self, int i) noexcept nogil
     cdef void _sort_chain(self, Py_ssize_t count) noexcept nogil
     cdef void _measure_pace(self) noexcept nogil
     cdef void _look_at(self, int* points, Py_ssize_t count, bint ask) noexcept nogil

@@ -11,11 +11,11 @@ import numpy as np
 
 from taupath._core._deadlines cimport metric_length, trailing_zeros
 from taupath._core._factor import keeps_basis
-from taupath._core._line cimport lower_at, target_at, upper_at
+from taupath._core._line cimport bound_at, bound_rate, target_at
 from taupath._core._motion cimport upward
 from taupath._core._rows cimport prefetch_line
 from taupath._core._status cimport FREE, LOWER, UPPER
-from taupath._core._tolerances cimport RESTING, STILL, STILL_SUMMED
+from taupath._core._tolerances cimport CLEARLY_LATER, RESTING, STILL, STILL_SUMMED
 
 # Measured on rows of a few dozen columns; factors of two either way hardly matter.
 cdef enum:
@@ -120,19 +120,30 @@ cdef class Search:
         cdef const long double* theta_rate = &self.motion.theta_rate[0]
         cdef const double* lower_rate = &self.line.lower_rate[0]
         cdef const double* upper_rate = &self.line.upper_rate[0]
-        cdef double rate, resting = RESTING * self.rate_scale
+        cdef double to_one = <double> self.motion.now.to_one
+        cdef double from_zero = <double> self.motion.now.from_zero
+        cdef double at, at_rate
         cdef Py_ssize_t a
         cdef int i
         for a in range(self.motion.factor.size):
             i = members[a]
-            rate = <double> (theta_rate[a] - lower_rate[i])
-            if rate < -resting:
-                propose(self, a, LOWER,
-                        <double> (theta[a] - lower_at(self.line, &self.motion.now, i)) / -rate)
-            rate = <double> (theta_rate[a] - upper_rate[i])
-            if rate > resting:
-                propose(self, a, UPPER,
-                        <double> (upper_at(self.line, &self.motion.now, i) - theta[a]) / rate)
+            at = <double> theta[a]
+            at_rate = <double> theta_rate[a]
+            if may_meet(at, at_rate - lower_rate[i], to_one * self.line.lower0[i],
+                        from_zero * self.line.lower1[i], self.event.step):
+                self._look_at_bound(a, LOWER)
+            if may_meet(-at, upper_rate[i] - at_rate, -to_one * self.line.upper0[i],
+                        -from_zero * self.line.upper1[i], self.event.step):
+                self._look_at_bound(a, UPPER)
+
+    cdef void _look_at_bound(self, Py_ssize_t a, int bound) noexcept nogil:
+        """Propose that the a-th free θ meets a bound, if it moves towards it."""
+        cdef int i = self.motion.factor.members[a]
+        cdef double rate = <double> (self.motion.theta_rate[a] - bound_rate(self.line, i, bound))
+        cdef double way = <double> (bound_at(self.line, &self.motion.now, i, bound)
+                                    - self.motion.theta[a])
+        if (rate if bound == UPPER else -rate) > RESTING * self.rate_scale:
+            propose(self, a, bound, way / rate)
 
     cdef Py_ssize_t _bound_points(self) noexcept nogil:
         """List the movable points that are at a bound; returns their number."""
@@ -155,10 +166,15 @@ cdef class Search:
             more = self.deadlines.pop(self.event.step * self.pace, &self.chain[k])
             if self.prefetching:
                 for a in range(k, min(k + more, <Py_ssize_t> AHEAD)):
-                    self.rows.prefetch(self.chain[a])
-                    prefetch_line(&self.points[self.chain[a]])
+                    self._prefetch(self.chain[a])
             k += more
         return k
+
+    cdef void _prefetch(self, int i) noexcept nogil:
+        self.rows.prefetch(i)
+        prefetch_line(&self.points[i])
+        if self.screening:
+            prefetch_line(&self.seen[i])
 
     cdef void _sort_chain(self, Py_ssize_t count) noexcept nogil:
         """Put the points in the order of memory: set one bit each, then go from bit to bit."""
@@ -202,8 +218,7 @@ cdef class Search:
             first += BATCH
             if ask:
                 for k in range(first + AHEAD - BATCH, min(first + AHEAD, count)):
-                    self.rows.prefetch(points[k])
-                    prefetch_line(&self.points[points[k]])
+                    self._prefetch(points[k])
             if self.screening:
                 m = self._screen(batch, m)
             self.motion.margins(batch, m, both)
@@ -349,6 +364,16 @@ cdef inline void note(Search self, int i, double slack, double rate) noexcept no
     due.distance = slack * self.points[i].per_length
     due.rate = rate * self.points[i].per_length
     self.n_due += 1
+
+
+cdef inline bint may_meet(double at, double rate, double term0, double term1,
+                          double step) noexcept nogil:
+    """Return whether θ may fall to the bound term0 + term1 within a step, as far as doubles tell.
+
+    `rate` is relative to the bound.
+    """
+    return (at - (term0 + term1) + step * rate
+            < CLEARLY_LATER * (fabs(at) + fabs(term0) + fabs(term1)))
 
 
 cdef inline bint propose(Search self, Py_ssize_t which, int kind, double step) noexcept nogil:

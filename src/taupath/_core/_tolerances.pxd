@@ -58,6 +58,9 @@ cdef extern from *:
     #define STILL_SUMMED 1e-17
     /* A free θ rests relative to its bound below this part of the largest rate of a bound. */
     #define RESTING 1e-13
+    /* Whether a free θ is the next to meet a bound is clear in doubles if it is farther from it by
+       then than this part of the terms. Otherwise extended precision decides. */
+    #define CLEARLY_LATER 1e-14
     /* Deadlines are early by this, so that rounding in a distance does not make a point late. */
     #define EARLY (1.0 - 1e-9)
     /* Distances of w are rounded up by this: sums of squares over at most 128 columns lose less
@@ -96,6 +99,6 @@ cdef extern from *:
     const double WELL_CONDITIONED
     const double PRECISION, FLAT, SPEED_CANCELLED, DIRECTION_CANCELLED, NEARLY_DEPENDENT
     const double MARGIN_DRIFT, ROUNDED_UP, AVERAGED
-    const double STILL, STILL_SUMMED, RESTING, EARLY, FARTHER
+    const double STILL, STILL_SUMMED, RESTING, CLEARLY_LATER, EARLY, FARTHER
     const double DOUBTFUL_PIVOT, DOUBTFUL_SOLVE, DOUBTFUL_NOISE, DOUBTFUL_DRIFT, DOUBTFUL_END
     const double LONGEST_CORRECTION, WRONG_SIDE, IMPOSSIBLE_RATE, NOT_INVOLVED, DRIFTED, STEADY

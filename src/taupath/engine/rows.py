@@ -3,12 +3,15 @@
 import numpy as np
 import scipy.sparse as sp
 
+from taupath._core._packed_rows import PackedRows
 from taupath._core._rows import DenseRows, Rows
 from taupath._core._sparse_rows import SparseRows
 
 # With more columns than this, w (32 KB) does not fit into the first-level cache, and frequent
 # columns are put side by side in memory.
 FAR_APART = 4096
+# Rows of fewer one-hot letters are short anyway.
+FEWEST_RUNS = 16
 # Samples are reordered only if X has more than NEARBY entries (512 KB, beyond the second-level
 # cache) and fewer than LONG_ROW columns: a long row gains nothing from its neighbours in memory.
 NEARBY = 1 << 16
@@ -29,17 +32,57 @@ def make_rows(
 
     X is C-contiguous, or CSR with sorted unique indices, of float64 (walks) or float32. `bias` is
     the constant feature, 0 for none. If `balanced`, Σ sign_i θ_i = 0 is required; if `rearranged`,
-    columns may be permuted for speed.
+    columns may be permuted or left out, and rows may be packed, for speed.
     """
     sign = sign.astype(np.int8)
     if isinstance(X, np.ndarray):
         return DenseRows(X, sign, bias, balanced)
-    indices = X.indices.astype(np.int32, copy=False)
-    if rearranged and X.shape[1] > FAR_APART:
-        indices = _by_frequency(indices, X.shape[1])
+    indices, n_cols = X.indices.astype(np.int32, copy=False), X.shape[1]
     indptr = X.indptr.astype(np.intp, copy=False)
     data = None if np.all(X.data == 1.0) else X.data
-    return SparseRows(data, indices, indptr, X.shape[1], sign, bias, balanced)
+    if rearranged:
+        packed = pack(indices, indptr, n_cols) if data is None else None
+        if packed is not None:
+            return PackedRows(*packed, indices, indptr, n_cols, sign, bias, balanced)
+        if n_cols > FAR_APART:
+            indices = _by_frequency(indices, n_cols)
+            # columns without entries come last and are left out, but w stays too long to be kept
+            n_cols = max(int(indices.max(initial=0)) + 1, FAR_APART + 1)
+        data = None if data is None else _in_few_bytes(data)
+    return SparseRows(data, indices, indptr, n_cols, sign, bias, balanced)
+
+
+def pack(
+    indices: np.ndarray, indptr: np.ndarray, n_cols: int
+) -> tuple[np.ndarray, np.ndarray, int] | None:
+    """Return rows of one-hot letters, two letters in a byte; None if that is not what they are.
+
+    Rows of letters have exactly one entry in each of some runs of at most four columns. Bytes of 0
+    fill every row up to a multiple of 16. The second part of the result has a line for each byte:
+    the columns of its first letter, then those of its second. The last is the number of runs.
+    """
+    counts = np.diff(indptr)
+    if len(counts) == 0 or counts[0] < FEWEST_RUNS or (counts != counts[0]).any():
+        return None
+    n_runs = int(counts[0])
+    columns = indices.reshape(-1, n_runs)
+    first, last = columns.min(axis=0), columns.max(axis=0)
+    if (last - first >= 4).any() or (first[1:] <= last[:-1]).any():
+        return None
+    letters = (columns - first).astype(np.uint8)
+    codes = np.zeros((len(counts), -(-n_runs // 32) * 16), dtype=np.uint8)
+    codes[:, : (n_runs + 1) // 2] = letters[:, ::2]
+    codes[:, : n_runs // 2] |= letters[:, 1::2] << 2
+    # a letter beyond the last column is never met, and neither is that of a run that is missing
+    of_letters = np.minimum(first[:, np.newaxis] + np.arange(4), n_cols - 1).astype(np.int32)
+    return codes, np.resize(of_letters, ((n_runs + 1) // 2, 8)), n_runs
+
+
+def _in_few_bytes(data: np.ndarray) -> np.ndarray:
+    """Return the entries as float32 if that changes none of them."""
+    with np.errstate(over="ignore"):  # an entry too large for a float32 becomes infinite
+        short = data.astype(np.float32)
+    return short if np.array_equal(short, data) else data
 
 
 def _by_frequency(indices: np.ndarray, n_cols: int) -> np.ndarray:
