@@ -123,9 +123,7 @@ def duality_gap(
     return gap + 0.5 * apart * apart
 
 
-def objectives(
-    line: Line, t: float, margin: np.ndarray, squared: float
-) -> tuple[float, float]:
+def objectives(line: Line, t: float, margin: np.ndarray, squared: float) -> tuple[float, float]:
     """Return the primal objective at t with slacks of outliers cut, and as it is.
 
     `margin` are the <z_i, w> and `squared` is ‖w‖².
