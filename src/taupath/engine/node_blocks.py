@@ -259,7 +259,7 @@ class NodeBlocks:
         self, members: _Members, theta: np.ndarray, multiplier: np.ndarray, t: np.ndarray
     ) -> np.ndarray:
         """Return w at each node: Σ θ_i z_i over the bound points and over the members."""
-        w = np.stack((1.0 - t, t, -multiplier), axis=1) @ self.fixed_parts()
+        w = np.asarray(np.stack((1.0 - t, t, -multiplier), axis=1) @ self.fixed_parts())
         for each, factor in zip(w, theta, strict=True):
             self.rows.combine(factor, members.points, each)
         return w
