@@ -320,23 +320,29 @@ def test_what_functions_can_move_is_measured_in_full(kernel, intercept):
     path = taupath.quantile_path(X, y, C=5.0, intercept=intercept, **given)
     tracks = path._tracks
     K = {
-        "linear": lambda A, B: np.eye(3),  # of coefficients, there
+        "linear": lambda A, B: tracks._metric @ tracks._metric.T,  # of coefficients, there
         "rbf": lambda A, B: rbf_kernel(A, B, gamma=2.0),
         "poly": lambda A, B: (2.0 * A @ B.T + 1.0) ** 2,
     }[kernel]
     moved = np.diff(tracks.coef, axis=0)
+    drifted = np.append(0.0, np.cumsum(np.abs(np.diff(tracks.constant))))
+    if kernel == "linear":  # coefficients and constants are measured together
+        one = np.column_stack((X, np.ones(len(X))))
+        assert_allclose(K(X, X), one.T @ one / len(X), rtol=1e-6, atol=1e-7)
+        moved = np.diff(np.column_stack((tracks.coef, tracks.constant)), axis=0)
+        drifted = np.zeros(len(drifted))
     lengths = np.sqrt(np.maximum(np.einsum("ki,ij,kj->k", moved, K(X, X), moved), 0.0))
     travelled = np.append(0.0, np.cumsum(lengths))
     # (up to rounding here: where coefficients move and f does not, lengths are differences)
     assert np.all(tracks._travel >= travelled - 1e-6 * travelled[-1])
     assert_allclose(tracks._travel, travelled, rtol=1e-2, atol=1e-3 * travelled[-1])
-    drifted = np.append(0.0, np.cumsum(np.abs(np.diff(tracks.constant))))
     assert np.all(tracks._drift >= drifted * (1.0 - 1e-12))
     assert_allclose(tracks._drift, drifted, rtol=1e-6, atol=1e-12)
     # and no function moves more than that
     new = 2.0 * np.random.default_rng(2).normal(size=(20, 3))
     taus, values = path.values_at_nodes(new)
-    norm = np.linalg.norm(new, axis=1) if kernel == "linear" else np.sqrt(np.diag(K(new, new)))
+    norm = path.data.norms(new) if kernel == "linear" else np.sqrt(np.diag(K(new, new)))
+    norm = tracks._measured(new, norm)
     for step in (1, 10, len(taus) // 2):
         most = np.outer(norm, tracks._travel[step:] - tracks._travel[:-step])
         most += tracks._drift[step:] - tracks._drift[:-step]

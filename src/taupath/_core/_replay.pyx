@@ -73,6 +73,11 @@ cdef class Replay:
         self.exact = np.zeros(rows.n_cols, dtype=np.longdouble)
         self.coef, self.rhs = np.zeros(0, dtype=np.longdouble), np.zeros(0)
 
+    @property
+    def squared_norms(self):
+        """The squared length of every row."""
+        return np.asarray(self.factor.squared_norm)
+
     # -- index sets -----------------------------------------------------------------------------
 
     def seek(self, Py_ssize_t position):

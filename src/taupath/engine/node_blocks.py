@@ -1,14 +1,16 @@
 """Solutions at consecutive nodes, a block of nodes at a time, with matrix products.
 
-Most free points of a block are free at all of its nodes. These are eliminated once for the block,
-which leaves a small system for each node. Solutions are then refined until all targets are met.
-Blocks too ill-conditioned for that are left to `Replay`, which solves for one node at a time.
+Most free points of a block are free at all of its nodes. Their θ are linear in the θ of the points
+that change sets within the block, in t and in the multiplier, with the same coefficients at all
+nodes: solving for these coefficients leaves a small system for each node. All targets are then
+checked, and met more exactly if need be. Blocks too ill-conditioned for that are left to `Replay`,
+which solves for one node at a time.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from taupath._core._rows import Rows
 from taupath._core._small_systems import solve_each
@@ -31,6 +33,8 @@ EPSILON = float(np.finfo(np.float64).eps)
 # Rows are multiplied as a dense matrix of at most so many entries (32 MB), unless it has more than
 # MOST_ZEROS entries for each stored one.
 LARGEST_DENSE, MOST_ZEROS = 1 << 22, 16
+# Parts of a solution that do not belong to single points: 1 - t, t and -μ.
+MULTIPLIER, FIXED = 2, 3
 # Rounding error of a computed ‖Δw‖², relative to its largest possible value.
 PRODUCT_ROUNDING = 1e-14
 
@@ -92,7 +96,7 @@ class NodeBlocks:
     ) -> None:
         self.rows, self.line, self.record, self.lengths = rows, line, record, lengths
         self.with_w = with_w
-        self._sign = rows.signs.astype(float)
+        self.sign = rows.signs.astype(float)
         self._status, self._position = record.status.copy(), 0
         # for points at a bound throughout a block: θ at t = 0 and t = 1, and Σ θ_i z_i
         self._ends = np.zeros((2, rows.n_rows))
@@ -108,55 +112,58 @@ class NodeBlocks:
         touched, status = self._touched(positions)
         self._sum_up(touched)
         members = self._members = self._gather(touched)
-        system = _System.of(members, self.lengths, self._sign if self.rows.balanced else None)
-        if system is None:
+        basis = _Basis.of(self, members)
+        if basis is None:
             return None
-        points, some = members.points, slice(members.n_always, None)
-        free = np.ones((len(t), len(points)), dtype=bool)
-        free[:, some] = status == FREE
-        if self.rows.balanced and not free.any(axis=1).all():
+        line, sign, c = self.line, self.sign[touched], members.n_always
+        free = np.ascontiguousarray(status == FREE).view(np.uint8)
+        if self.rows.balanced and not c and not free.any(axis=1).all():
             return None
-        line, sign = self.line, self._sign[points]
         lower = _between(line.lower0[touched], line.lower1[touched], t)
         upper = _between(line.upper0[touched], line.upper1[touched], t)
-        theta = np.zeros(free.shape)
-        theta[:, some] = np.where(free[:, some], 0.0, np.where(status == UPPER, upper, lower))
-        products = self._products_with_sums(members)
-        at_bounds = _between(products[0], products[1], t)
-        target = _between(line.target0[points], line.target1[points], t)
+        parts = np.zeros((len(t), FIXED + len(touched)))
+        parts[:, 0], parts[:, 1] = 1.0 - t, t
+        own = parts[:, FIXED:]
+        own[:] = np.where(status == FREE, 0.0, -np.where(status == UPPER, upper, lower))
+        target = _between(line.target0[members.points], line.target1[members.points], t)
         size = np.maximum(np.abs(target), line.typical)
-        total = self._ends @ self._sign
+        total = self._ends @ self.sign
         bound_total = _between(total[0], total[1], t)
-        multiplier = np.zeros(len(t))
-        small = np.ascontiguousarray(free[:, some]).view(np.uint8)
-        w, worst = None, np.inf
-        for attempt in range(MOST_ROUNDS + 1):
-            if self.with_w and attempt > 0:
-                w = self._combined(members, theta, multiplier, t)
-                lack = target - self._margins(members, w)
-            else:
-                lack = target - at_bounds - theta @ members.gram
-                if self.rows.balanced:
-                    lack -= np.outer(multiplier, sign)
-            lack[~free] = 0.0
-            before, worst = worst, float((np.abs(lack) / size).max(initial=0.0))
-            if attempt > 0 and (worst <= ON_MARGIN or worst > 0.5 * before):
-                break
-            found = system.solve(lack, small, bound_total + theta @ sign)
+        worst = np.inf
+        for _ in range(MOST_ROUNDS):
+            balance = bound_total + parts @ basis.balance - own @ sign
+            found = basis.solve(parts, free, balance)
             if found is None:
                 return None
-            theta += found[0]
-            multiplier += found[1]
-        noise = TYPICAL_ROUNDING * self.lengths.max() * (np.abs(theta) @ self.lengths[points])
+            own -= found[0]
+            parts[:, MULTIPLIER] -= found[1]
+            lack = np.abs(parts @ basis.lacks) / size
+            lack[:, c:] *= free
+            before, worst = worst, float(lack.max(initial=0.0))
+            if worst <= ON_MARGIN or worst > 0.5 * before:
+                break
+            basis.refine()
+        # θ is a sum of rounded terms
+        noise = np.abs(parts) @ basis.terms
+        noise *= TYPICAL_ROUNDING * self.lengths.max()
+        at_bounds = _between(basis.at_bounds[0], basis.at_bounds[1], t)
         noise = EPSILON * (noise + np.abs(at_bounds).max(axis=1, initial=0.0)).max() / line.typical
         if not max(worst, noise) <= MOST_NOISE:
             return None
-        travel = self._travel(members, w, theta, t, products)
-        full = None
+        theta = full = None
+        if with_theta or (self.with_w and basis.w is None):
+            theta = np.concatenate((parts @ basis.shares, -own), axis=1)
         if with_theta:
             full = _between(self._ends[0], self._ends[1], t)
-            full[:, points] = theta
-        return Swept(w, full, multiplier, travel)
+            full[:, members.points] = theta
+        multiplier, w = -parts[:, MULTIPLIER], None
+        if self.with_w and theta is not None:
+            w = self._combined(members, theta, multiplier, t)
+        elif basis.w is not None:
+            w = parts @ basis.w
+        if w is not None and not self.rows.dual:
+            return Swept(w, full, multiplier, travel_of(w, self.rows.bias))
+        return Swept(w, full, multiplier, self._travel(members, basis, parts))
 
     def _go_to(self, position: int) -> None:
         """Go to the index sets after so many events."""
@@ -231,123 +238,160 @@ class NodeBlocks:
         full = bool(rows.n_cols * rows.n_rows <= MOST_ZEROS * rows.n_stored)
         return full and bool(n_points * rows.n_cols <= LARGEST_DENSE)
 
-    def _products_with_sums(self, members: _Members) -> np.ndarray:
+    def products_with_sums(self, members: _Members) -> np.ndarray:
         """Return the products of the members with the sums at t = 0 and t = 1."""
         sums = self._sums.astype(float)
         if self.rows.dual:
             return np.asarray(sums[:, members.points])
         return np.stack([self.rows.products(each, members.points) for each in sums])
 
+    def fixed_parts(self) -> np.ndarray:
+        """Return w of the points at a bound, at t = 0 and t = 1, and of a multiplier of -1."""
+        fixed = np.zeros((FIXED, self.rows.n_cols))
+        fixed[:MULTIPLIER] = self._sums
+        if self.rows.balanced and self.rows.dual:
+            fixed[MULTIPLIER] = -self.sign
+        elif self.rows.balanced:
+            fixed[MULTIPLIER, -1] = -1.0 / self.rows.bias
+        return fixed
+
     def _combined(
         self, members: _Members, theta: np.ndarray, multiplier: np.ndarray, t: np.ndarray
     ) -> np.ndarray:
         """Return w at each node: Σ θ_i z_i over the bound points and over the members."""
-        w = np.asarray(np.stack((1.0 - t, t), axis=1) @ self._sums.astype(float))
-        if members.dense is not None:
-            w += theta @ members.dense
-        else:
-            for each, factor in zip(w, theta, strict=True):
-                self.rows.combine(factor, members.points, each)
-        if self.rows.balanced:
-            if self.rows.dual:
-                w += np.outer(multiplier, self._sign)
-            else:
-                w[:, -1] += multiplier / self.rows.bias
+        w = np.asarray(np.stack((1.0 - t, t, -multiplier), axis=1) @ self.fixed_parts())
+        for each, factor in zip(w, theta, strict=True):
+            self.rows.combine(factor, members.points, each)
         return w
 
-    def _margins(self, members: _Members, w: np.ndarray) -> np.ndarray:
-        """Return <z_a, w> of the members at each node."""
-        if self.rows.dual:
-            return np.asarray(w[:, members.points])
-        if members.dense is not None:
-            return np.asarray(w @ members.dense.T)
-        return np.stack([self.rows.products(each, members.points) for each in w])
-
-    def _travel(
-        self,
-        members: _Members,
-        w: np.ndarray | None,
-        theta: np.ndarray,
-        t: np.ndarray,
-        products: np.ndarray,
-    ) -> np.ndarray:
+    def _travel(self, members: _Members, basis: "_Basis", parts: np.ndarray) -> np.ndarray:
         """Return how far w travels from each node to the next, without the constant feature."""
-        bias = self.rows.bias
-        if w is not None and not self.rows.dual:
-            return travel_of(w, bias)
-        # Δw = Δt (the difference of the sums) + Σ Δθ_a z_a
-        moved, dt, rate = np.diff(theta, axis=0), np.diff(t), self._ends[1] - self._ends[0]
+        rows, c, sign = self.rows, members.n_always, self.sign[members.points]
+        # w without the multiplier's part moves by Σ moved_k u_k, u_k = Σ shares_k z_a + others:
+        # for t the rate of the points at a bound, for each touched point its own -z
+        moved = np.diff(parts[:, 1:], axis=0)
+        shares, lacks = (
+            np.concatenate((each[1:2] - each[:1], each[2:])) for each in (basis.shares, basis.lacks)
+        )
+        products = -lacks  # <z_a, u_k>
+        products[0] += self.line.target_rate[members.points]
+        if rows.balanced:
+            products[1] += sign
+        rate = self._ends[1] - self._ends[0]
         difference = (self._sums[1] - self._sums[0]).astype(float)
-        squared = dt**2 * float((rate if self.rows.dual else difference) @ difference)
-        squared += 2.0 * dt * (moved @ (products[1] - products[0]))
-        squared += np.einsum("ij,ij->i", moved @ members.gram, moved)
-        balance = dt * float(rate @ self._sign) + moved @ self._sign[members.points]
-        squared -= (bias * balance) ** 2
-        terms = np.abs(dt) * float(np.abs(rate) @ self.lengths)
-        terms += np.abs(moved) @ self.lengths[members.points]
-        return np.asarray(np.sqrt(np.maximum(squared, 0.0) + PRODUCT_ROUNDING * terms**2))
+        at_bounds = basis.at_bounds[1] - basis.at_bounds[0]
+        squares = shares @ products[:, :c].T
+        squares[2:] -= products[:, c:].T
+        squares[0] += shares @ at_bounds[:c]
+        squares[0, 2:] -= at_bounds[c:]
+        squares[0, 0] += float((rate if rows.dual else difference) @ difference)
+        squared = np.einsum("ij,ij->i", moved @ squares, moved)
+        balance = shares @ sign[:c]
+        balance[0] += float(rate @ self.sign)
+        balance[2:] -= sign[c:]
+        squared -= (rows.bias * (moved @ balance)) ** 2
+        terms = np.abs(shares) @ self.lengths[members.points[:c]]
+        terms[0] += float(np.abs(rate) @ self.lengths)
+        terms[2:] += self.lengths[members.points[c:]]
+        squared = np.maximum(squared, 0.0) + PRODUCT_ROUNDING * (np.abs(moved) @ terms) ** 2
+        return np.asarray(np.sqrt(squared))
 
 
-class _System(NamedTuple):
-    """The equations of a block after eliminating the members C that are always free.
+class _Basis:
+    """How the θ of the members C that are always free depend on the rest, within a block.
 
-    T are the other members, G = [[G_CC, G_CT], [G_TC, G_TT]], and G_CC = L Lᵀ.
+    θ_C = (1 - t) θ_C0 + t θ_C1 - μ σ_C - Σ θ_j β_j, with a β_j for each other member j, T in all,
+    and the multiplier μ. The factors of these vectors, 1 - t, t, -μ and -θ_T, are the `parts` of a
+    node.
     """
 
-    inverse: np.ndarray  # L⁻¹: products with it are much faster than solving
-    shares: np.ndarray  # L⁻¹ G_CT
-    rest: np.ndarray  # G_TT - G_TC G_CC⁻¹ G_CT
-    least: np.ndarray  # smallest squared pivot accepted for each T
-    sign: np.ndarray | None  # L⁻¹ sign_C, if there is a multiplier
-    rest_sign: np.ndarray  # sign_T - G_TC G_CC⁻¹ sign_C
+    shares: np.ndarray  # θ_C0, θ_C1, σ_C and all β_j: one row for each part
+    lacks: np.ndarray  # how far each part leaves the margins of the members below their targets
+    w: np.ndarray | None  # what each part contributes to w, if that is how margins are computed
+
+    def __init__(
+        self, blocks: NodeBlocks, members: _Members, least: np.ndarray, L: np.ndarray
+    ) -> None:
+        c, points, rows = members.n_always, members.points, blocks.rows
+        self._members, self._L, self._least = members, L, least[c:]
+        self._balanced, self._sign = rows.balanced, blocks.sign[points[:c]]
+        self._lengths = blocks.lengths[points]
+        self.at_bounds = blocks.products_with_sums(members)
+        line, k = blocks.line, FIXED + len(points) - c
+        self._right = np.zeros((k, len(points)))
+        self._right[0], self._right[1] = line.target0[points], line.target1[points]
+        self._fixed = None
+        right = np.zeros((k, len(points)))
+        right[:MULTIPLIER] = self._right[:MULTIPLIER] - self.at_bounds
+        if rows.balanced:
+            right[MULTIPLIER] = blocks.sign[points]
+        right[FIXED:] = members.gram[c:]
+        if blocks.with_w and members.dense is not None:
+            self._fixed = np.concatenate((blocks.fixed_parts(), -members.dense[c:]))
+            self._places = points if rows.dual else None
+        else:
+            self._right = right
+        self.shares = self._solved(right[:, :c])
+        self._measure()
 
     @classmethod
-    def of(
-        cls, members: _Members, lengths: np.ndarray, sign: np.ndarray | None
-    ) -> "_System | None":
-        """Return the system; None if it is too ill-conditioned."""
-        points, c, gram = members.points, members.n_always, members.gram
-        least = LEAST_PIVOT * lengths[points] ** 2
-        inverse = np.zeros((c, c))
+    def of(cls, blocks: NodeBlocks, members: _Members) -> "_Basis | None":
+        """Return the basis of a block; None if it is too ill-conditioned."""
+        c = members.n_always
+        least = LEAST_PIVOT * blocks.lengths[members.points] ** 2
+        L = np.zeros((c, c))
         if c:
-            L, info = dpotrf(np.array(gram[:c, :c], order="F"), lower=1, overwrite_a=1)
+            L, info = dpotrf(members.gram[:c, :c].T, lower=1)
             if info or not np.all(L.diagonal() ** 2 > least[:c]):
                 return None
-            inverse, _ = dtrtri(L, lower=1, overwrite_c=1)
-        shares = inverse @ gram[:c, c:]
-        rest = np.ascontiguousarray(gram[c:, c:] - shares.T @ shares)
-        if sign is None:
-            return cls(inverse, shares, rest, least[c:], None, np.zeros(len(points) - c))
-        own = inverse @ sign[points[:c], np.newaxis]
-        rest_sign = sign[points[c:]] - (shares.T @ own)[:, 0]
-        return cls(inverse, shares, rest, least[c:], own, rest_sign)
+        return cls(blocks, members, least, L)
+
+    def _solved(self, right: np.ndarray) -> np.ndarray:
+        """Return x with G_CC x = right, for each row."""
+        if right.shape[1] == 0:
+            return np.zeros(right.shape)
+        return np.asarray(dpotrs(self._L, right.T, lower=1)[0].T)
+
+    def _measure(self) -> None:
+        """Set how far margins are below their targets, computed from the rows or their products."""
+        c = self._members.n_always
+        if self._fixed is None:
+            self.w = None
+            self.lacks = self._right - self.shares @ self._members.gram[:c]
+        else:
+            dense = self._members.dense
+            assert dense is not None
+            self.w = self._fixed + self.shares @ dense[:c]
+            margins = self.w @ dense.T if self._places is None else self.w[:, self._places]
+            self.lacks = self._right - margins
+        self._rest = np.ascontiguousarray(self.lacks[FIXED:, c:])  # G_TT - G_TC G_CC⁻¹ G_CT
+        self.balance = self.shares @ self._sign  # Σ sign_i θ_i over C
+        self.terms = np.abs(self.shares) @ self._lengths[:c]
+        self.terms[FIXED:] += self._lengths[c:]
+
+    def refine(self) -> None:
+        """Bring the margins of C nearer to their targets."""
+        self.shares += self._solved(self.lacks[:, : self._members.n_always])
+        self._measure()
 
     def solve(
-        self, lack: np.ndarray, free: np.ndarray, balance: np.ndarray
+        self, parts: np.ndarray, free: np.ndarray, balance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the changes of θ and of the multiplier that raise margins by `lack`.
+        """Return the changes of θ_T and of the multiplier that bring free points to their margins.
 
         `balance` is Σ sign_i θ_i, which must become zero if there is a multiplier. Arrays have one
         row for each node; `free` is 1 for each T that is free there, otherwise 0. Returns None if a
         small system is ill-conditioned.
         """
-        c = len(self.inverse)
-        always = self.inverse @ lack[:, :c].T
-        some = np.ascontiguousarray(lack[:, c:] - always.T @ self.shares)
-        change = np.zeros(len(lack))
-        if self.sign is None:
-            right = solve_each(self.rest, self.least, free, some, self.rest_sign, 0.0, None, None)
+        some = np.ascontiguousarray(parts @ self.lacks[:, self._members.n_always :])
+        change, sign = np.zeros(len(parts)), np.zeros(some.shape[1])
+        if self._balanced:
+            sign = self.lacks[MULTIPLIER, self._members.n_always :].copy()
+            below = float(self.balance[MULTIPLIER])
+            right = solve_each(self._rest, self._least, free, some, sign, below, balance, change)
         else:
-            below = float((self.sign * self.sign).sum())
-            balance = balance + (always.T @ self.sign)[:, 0]
-            right = solve_each(
-                self.rest, self.least, free, some, self.rest_sign, below, balance, change
-            )
-            always -= self.sign * change
-        if not right:
-            return None
-        always -= self.shares @ some.T
-        return np.concatenate((always.T @ self.inverse, some), axis=1), change
+            right = solve_each(self._rest, self._least, free, some, sign, 0.0, None, None)
+        return (some, change) if right else None
 
 
 def travel_of(w: np.ndarray, bias: float) -> np.ndarray:

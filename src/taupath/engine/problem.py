@@ -107,34 +107,33 @@ def _between(begin: np.ndarray, end: np.ndarray, t: float) -> np.ndarray:
     return begin * (1.0 - t) + end * t
 
 
-def relative_gap(
-    line: Line,
-    t: float,
-    theta: np.ndarray,
-    margin: np.ndarray,
-    squared: float,
-    least: float,
-    length: np.ndarray | float = 0.0,
+def duality_gap(
+    line: Line, t: float, theta: np.ndarray, margin: np.ndarray, length: np.ndarray | float = 0.0
 ) -> float:
-    """Return the duality gap at t of θ and w = Σ θ_i z_i, relative to a typical primal objective.
+    """Return the duality gap at t of θ and w = Σ θ_i z_i, where `margin` are the <z_i, w>.
 
-    `margin` are the <z_i, w> and `squared` is ‖w‖². The divisor is at least `least`. Each θ counts
-    as within its box; if the lengths of the rows are given, what is cut off is paid for.
+    Each θ counts as within its box; if the lengths of the rows are given, what is cut off is paid
+    for.
     """
     lower, upper = line.lower(t), line.upper(t)
     beyond = np.maximum(np.maximum(lower - theta, theta - upper), 0.0)
     apart = float((beyond * length).sum())  # ‖w - Σ θ_i z_i‖ is at most that
     theta, short = np.clip(theta, lower, upper), line.target(t) - margin
     gap = float(np.maximum((upper - theta) * short, (lower - theta) * short).sum())
-    gap += 0.5 * apart * apart
-    return gap / max(typical_objective(line, t, margin, squared), least, TINY)
+    return gap + 0.5 * apart * apart
 
 
-def typical_objective(line: Line, t: float, margin: np.ndarray, squared: float) -> float:
-    """Return the primal objective at t, with slacks of outliers cut."""
-    lower, upper = line.lower(t), line.upper(t)
-    usual = usual_slacks(line.target(t) - margin, line.typical)
-    return float(np.maximum(upper * usual, lower * usual).sum()) + 0.5 * squared
+def objectives(line: Line, t: float, margin: np.ndarray, squared: float) -> tuple[float, float]:
+    """Return the primal objective at t with slacks of outliers cut, and as it is.
+
+    `margin` are the <z_i, w> and `squared` is ‖w‖².
+    """
+    lower, upper, short = line.lower(t), line.upper(t), line.target(t) - margin
+    usual = usual_slacks(short, line.typical)
+    whole = float(np.maximum(upper * short, lower * short).sum()) + 0.5 * squared
+    if usual is short:
+        return whole, whole
+    return float(np.maximum(upper * usual, lower * usual).sum()) + 0.5 * squared, whole
 
 
 def violations(

@@ -15,9 +15,9 @@ from taupath.engine.problem import (
     TINY,
     VANISHING,
     Line,
+    duality_gap,
     nearly_nothing,
-    relative_gap,
-    typical_objective,
+    objectives,
     violation_at,
     without_large_constant,
 )
@@ -40,6 +40,11 @@ VISIBLE = 1e-10
 # Most nodes, and most events, in a block of a sweep: more make the small systems of a block larger,
 # fewer mean more blocks to factor.
 NODES_AT_A_TIME, EVENTS_AT_A_TIME = 96, 192
+# The rounding of θ is looked at more closely if it can cost more than this part of the objective.
+HARMLESS = VANISHING * EXACT_GAP
+# An objective is above the least that gaps are relative to if it is above a bound on it by this
+# factor: more than errors of solutions amount to.
+CLEARLY = 2.0
 # Another solution takes the place of a wrong one if its error is at most this part: a rounding
 # error is no reason.
 BETTER = 0.5
@@ -67,32 +72,30 @@ class Reader:
     def solution(self, t: float) -> Solution:
         """Return the solution at t: kept, or from the index sets; if that is wrong, solved anew."""
         found = self._between_nodes(t) or self.by_index_sets(t)[0]
-        wrong = max(self.error(found, t), self._apart(found, t))
+        wrong = self._wrong(found, t)
         if wrong > EXACT_GAP:
             for line in (self.given, self.line):
                 other = self._solved_anew(line, t, found)
-                error = max(self.error(other, t), self._apart(other, t))
+                error = self._wrong(other, t)
                 if error <= BETTER * wrong:
                     found, wrong = other, error
         return found
 
-    def _apart(self, found: Solution, t: float) -> float:
-        """Return the part of the relative gap that is due to w not being Σ θ_i z_i.
+    def _wrong(self, found: Solution, t: float) -> float:
+        """Return the error of a solution, and of what is read as its θ.
 
-        It is the rounding of θ, which is harmless unless rows are very long.
+        The latter is the part of the relative gap that is due to w not being Σ θ_i z_i. It is the
+        rounding of θ, which is harmless unless rows are very long.
         """
+        error, unit, theta = self._measured(found, t)
         if self.rows.dual:
-            return 0.0
-        at_bound = np.where(found.status == UPPER, self.line.upper(t), self.line.lower(t))
-        theta = np.where(found.status == FREE, found.theta, at_bound)
+            return error
         most = ROUNDING * float(np.abs(theta) @ self.lengths)
-        if 0.5 * most * most <= EXACT_GAP * self.least:
-            return 0.0
+        if 0.5 * most * most <= HARMLESS * unit:
+            return error
         exact = self.rows.exact_combination(theta.astype(np.longdouble))
         off = (self.rows.shifted(exact, found.multiplier) - found.w).astype(float)
-        margin, squared = self.margins(theta, found.w, found.multiplier)
-        objective = typical_objective(self.given, t, margin, squared)
-        return 0.5 * float(off @ off) / max(objective, self.least, TINY)
+        return max(error, 0.5 * float(off @ off) / unit)
 
     def _solved_anew(self, line: Line, t: float, near: Solution) -> Solution:
         """Return the solution at t on its own, from one nearby: slow, and always the same."""
@@ -155,16 +158,41 @@ class Reader:
 
     def error(self, found: Solution, t: float) -> float:
         """Return how wrong a solution is: its relative gap, or a violation in the same unit."""
+        return self._measured(found, t)[0]
+
+    def _measured(self, found: Solution, t: float) -> tuple[float, float, np.ndarray]:
+        """Return the error of a solution, what its gap is relative to, and θ as it is meant."""
         line = self.given
-        at_bound = np.where(found.status == UPPER, line.upper(t), line.lower(t))
+        lower, upper = line.lower(t), line.upper(t)
+        at_bound = np.where(found.status == UPPER, upper, lower)
         theta = np.where(found.status == FREE, found.theta, at_bound)
         margin, squared = self.margins(theta, found.w, found.multiplier)
-        gap = relative_gap(line, t, theta, margin, squared, self.least)
-        beyond = np.maximum(line.lower(t) - theta, theta - line.upper(t))
-        width = np.maximum(line.width(t), AT_BOUND * self.widest)
+        unit = self.unit(t, margin, squared)
+        gap = duality_gap(line, t, theta, margin) / unit
+        beyond = np.maximum(lower - theta, theta - upper)
+        width = np.maximum(upper - lower, AT_BOUND * self.widest)
         violation = np.maximum(violation_at(line, t, theta, margin), (beyond / width).max())
         error = float(np.maximum(gap, EXACT_GAP / EXACT_KKT * violation))
-        return error if np.isfinite(error) else np.inf
+        return error if np.isfinite(error) else np.inf, unit, theta
+
+    def unit(self, t: float, margin: np.ndarray, squared: float) -> float:
+        """Return what a gap is relative to: a typical objective at t, or at least a part of one.
+
+        `margin` are the <z_i, w> and `squared` is ‖w‖².
+        """
+        objective, whole = objectives(self.given, t, margin, squared)
+        # With resting targets the optimum is concave in t. So in the middle it is at most this
+        # objective, which is no less, divided by the distance from the nearer end: nearly
+        # everywhere there is no need to know the least.
+        nearer = min(t, 1.0 - t)
+        if self._targets_rest and nearer * objective >= CLEARLY * VANISHING * whole > TINY:
+            return objective
+        return max(objective, self.least, TINY)
+
+    @made_once
+    def _targets_rest(self) -> bool:
+        """Whether targets do not depend on t."""
+        return not self.line.target_rate.any()
 
     @made_once
     def widest(self) -> float:
@@ -285,19 +313,19 @@ class Reader:
     @made_once
     def lengths(self) -> np.ndarray:
         """The lengths of the rows."""
-        return np.asarray(np.sqrt(np.maximum(self.rows.squared_norms(), 0.0)))
+        return np.asarray(np.sqrt(np.maximum(self.replay.squared_norms, 0.0)))
 
     @made_once
     def least(self) -> float:
         """What gaps are at least relative to: a part of a typical objective within the record."""
-        objectives = []
+        typical = []
         for t in np.clip((0.25, 0.5, 0.75), self.record.begin, self.record.end):
             position = int(np.searchsorted(self.record.t, t, side="right"))
             kept = self._between_nodes(t)
             found = kept or self._solved(position, t, self.line.target(t))
             margin, squared = self.margins(found.theta, found.w, found.multiplier)
-            objectives.append(typical_objective(self.line, t, margin, squared))
-        return VANISHING * float(np.median(objectives))
+            typical.append(objectives(self.line, t, margin, squared)[0])
+        return VANISHING * float(np.median(typical))
 
     def margins(
         self, theta: np.ndarray, w: np.ndarray, multiplier: float

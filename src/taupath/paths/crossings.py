@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import cholesky, solve_triangular
 
 from taupath._core._crossings import NodeFunctions
 from taupath.engine.problem import TINY
+from taupath.engine.tolerances import LENGTH_ROUNDED_UP, METRIC_RIDGE
 from taupath.paths.blocks import slices
 
 # The functions at all nodes are kept if they take at most this many bytes, a share of memory that
@@ -33,6 +35,9 @@ STEP = 16
 # Bytes that a sweep computes at a time: allocating larger blocks takes longer than filling them.
 # Also those of functions that are gathered at a time, one for each of several samples.
 SWEPT_BYTES = 8e6
+# With at most so many coefficients, distances are measured in a metric of the training samples:
+# with more, measuring would take longer than it saves.
+MOST_MEASURED = 64
 # Travelled distances are rounded up by this factor, more than a sum of a million terms rounds.
 UPWARD = 1.0 + 1e-9
 
@@ -97,10 +102,18 @@ class Tracks:
     `width` coefficients. Those at the nodes
     `edges` are kept, read-only: `kept` are their τ, `coef` and `constant` the functions. If
     `complete`, these are all nodes.
+
+    If the second `moments` of [features, 1] are given, the distances that functions travel are
+    measured by them: |<x, v>| ≤ ‖L⁻¹ x‖ ‖Lᵀ v‖ with L Lᵀ = moments is much closer to what typical
+    samples see than ‖x‖ ‖v‖.
     """
 
     def __init__(
-        self, taus: np.ndarray, sweep: Callable[[int, int], Functions], width: int
+        self,
+        taus: np.ndarray,
+        sweep: Callable[[int, int], Functions],
+        width: int,
+        moments: np.ndarray | None = None,
     ) -> None:
         self.taus, self._sweep = taus, sweep
         self._at_a_time = at_a_time = max(int(SWEPT_BYTES // (8 * width)), 2)
@@ -118,6 +131,12 @@ class Tracks:
             constant[here] = block.constant[self.edges[here] - first]
         self._travel, self._drift = UPWARD * np.cumsum(travel), UPWARD * np.cumsum(drift)
         self.kept, self.coef, self.constant = np.asarray(taus[self.edges]), coef, constant
+        self._metric = None
+        if moments is not None and self.complete:
+            self._metric = L = _metric_of(moments)
+            moved = np.diff(np.column_stack((coef, constant)), axis=0) @ L
+            travel[1:] = np.sqrt(np.einsum("ij,ij->i", moved, moved))
+            self._travel, self._drift = LENGTH_ROUNDED_UP * np.cumsum(travel), np.zeros(len(taus))
         for array in (self.taus, self.kept, self.coef, self.constant):
             array.flags.writeable = False  # users are handed views
         self.table = self._table(self.edges, coef, constant, linear=self.complete)
@@ -175,7 +194,7 @@ class Tracks:
 
         `norm` holds ‖φ(x)‖ of each row, or infinity if it is unknown; `level` has an entry per row.
         """
-        n, taus = len(level), self.taus
+        n, taus, norm = len(level), self.taus, self._measured(features, norm)
         length, first, last = np.zeros(n), np.full(n, taus[-1]), np.full(n, taus[0])
         undecided = np.zeros((n, 0 if self.complete else len(self.edges)), dtype=np.uint8)
 
@@ -210,6 +229,15 @@ class Tracks:
                 search(functions, rows)
         return length, first, last
 
+    def _measured(self, features: Any, norm: np.ndarray) -> np.ndarray:
+        """Return the length of each row in the metric, where there is one; else its `norm`."""
+        if self._metric is None:
+            return norm
+        rows = features.toarray() if sp.issparse(features) else features
+        rows = np.column_stack((rows, np.ones(len(rows))))
+        rows = solve_triangular(self._metric, rows.T, lower=True, check_finite=False)
+        return np.asarray(np.sqrt(np.einsum("ij,ij->j", rows, rows)))
+
     def _coarse(
         self, features: Any, norm: np.ndarray, level: "np.ndarray | float"
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -228,7 +256,7 @@ class Tracks:
 
     def changes(self, features: Any, norm: np.ndarray) -> Changes:
         """Return all sign changes of f_τ(x) of each row; arguments as for `crossings`."""
-        edges, values, quiet = self._coarse(features, norm, 0.0)
+        edges, values, quiet = self._coarse(features, self._measured(features, norm), 0.0)
         found: list[tuple[np.ndarray, ...]] = []
         for k in np.flatnonzero(~quiet.all(axis=0)):
             rows = np.flatnonzero(~quiet[:, k])
@@ -299,6 +327,16 @@ def _add_up(
     there = np.flatnonzero(positive.any(axis=1))
     after = positive.shape[1] - positive[there, ::-1].argmax(axis=1)
     last[there] = np.maximum(last[there], taus[after])
+
+
+def _metric_of(moments: np.ndarray) -> np.ndarray:
+    """Return L with L Lᵀ = moments, up to a ridge that keeps it far from singular."""
+    size = np.sqrt(moments.diagonal())
+    size = np.where(size > 0.0, size, 1.0)
+    scaled = moments / size / size[:, np.newaxis]
+    return np.asarray(
+        size[:, np.newaxis] * cholesky(scaled + METRIC_RIDGE * np.eye(len(size)), lower=True)
+    )
 
 
 def _some_nodes(taus: np.ndarray, width: int) -> np.ndarray:

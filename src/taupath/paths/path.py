@@ -11,7 +11,14 @@ from taupath.engine.readers import ReadersLock, made_once
 from taupath.engine.record import Solution
 from taupath.paths.blocks import slices
 from taupath.paths.certificate import Certificate
-from taupath.paths.crossings import Changes, Crossings, Functions, KeptFunctions, Tracks
+from taupath.paths.crossings import (
+    MOST_MEASURED,
+    Changes,
+    Crossings,
+    Functions,
+    KeptFunctions,
+    Tracks,
+)
 from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import BYTES_AT_A_TIME
 from taupath.validation import (
@@ -335,7 +342,9 @@ class SolutionPath:
         def functions(first: int, last: int) -> Functions:
             return data.functions(sweep(first, last, data.by_theta))
 
-        return Tracks(self.solutions.nodes, functions, data.width)
+        measured = self.method == "exact" and not data.by_theta and data.width <= MOST_MEASURED
+        moments = data.second_moments() if measured else None
+        return Tracks(self.solutions.nodes, functions, data.width, moments)
 
     def __getstate__(self) -> dict[str, Any]:
         derived = ("_tracks", "lock")

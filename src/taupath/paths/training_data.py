@@ -316,6 +316,14 @@ class TrainingData:
         squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
         return np.asarray(np.sqrt(np.asarray(squares, dtype=float).ravel()))
 
+    def second_moments(self) -> np.ndarray:
+        """Return the second moments of [x, 1] over the training samples."""
+        sums = np.append(np.asarray(self.X.sum(axis=0)).ravel(), self.X.shape[0])
+        squares = self.X.T @ self.X
+        squares = squares.toarray() if sp.issparse(squares) else squares
+        moments = np.block([[squares, sums[:-1, np.newaxis]], [sums]])
+        return np.asarray(moments / self.X.shape[0], dtype=float)
+
     def squared_norms(self) -> np.ndarray:
         """Return ‖x_i‖² of the training samples."""
         return np.asarray(self.norms(self.X) ** 2)
