@@ -65,7 +65,9 @@ CHOSEN_AT, INNER_FOLDS = (0.1, 0.5, 0.9), 3
 OURS = "default"
 VARIANTS = (OURS, "linear", "rbf", "fine")
 FIRST = ("first linear", "first rbf")
-# Test samples by training samples.
+# A first fit should warn if its loss is above so many times ours.
+CLEARLY_WORSE = 1.15
+# The part of a set that is tested on.
 TEST_SHARE = 1.0 / N_SPLITS
 
 
@@ -335,14 +337,32 @@ def tables(rows: list[Row]) -> dict[str, Table]:
         ),
         ("seconds", [seconds(method) for method in methods]),
     ]
+    firsts = [method for method in FIRST if method in methods]
+    told = [("method", firsts), *_told(rows, firsts)]
     found = {
         "means": Table(f"Means over {len(tasks)} sets", means, notes),
+        "warned": Table("First fits that warn of a missed pattern, of all", told),
         "losses": Table("Loss, set by set", _by_set(rows, methods, tasks)),
     }
     for k, share in enumerate(COVERAGES):
         title = f"Samples within {share:.0%} intervals, in % (! outside the band)"
         found[f"intervals {share:.0%}"] = Table(title, _intervals(rows, methods, tasks, k))
     return found
+
+
+def warned(rows: Sequence[Row], method: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each first fit whether it is clearly worse than ours, and whether it warned."""
+    ours = {(row["task"], row["split"]): row["loss"] for row in rows if row["solver"] == OURS}
+    own = [row for row in rows if row["solver"] == method]
+    worse = [row["loss"] > CLEARLY_WORSE * ours[row["task"], row["split"]] for row in own]
+    return np.array(worse, dtype=bool), np.array([row.get("warned", False) for row in own])
+
+
+def _told(rows: Sequence[Row], methods: Sequence[str]) -> list:
+    found = [warned(rows, method) for method in methods]
+    worse = [f"{int(said[bad].sum())} of {int(bad.sum())}" for bad, said in found]
+    others = [f"{int(said[~bad].sum())} of {int((~bad).sum())}" for bad, said in found]
+    return [(f"loss above {CLEARLY_WORSE:g} × default", worse), ("others", others)]
 
 
 def _by_set(rows: list[Row], methods: Sequence[str], tasks: Sequence[str]) -> list:
