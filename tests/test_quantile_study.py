@@ -81,3 +81,40 @@ def test_every_method_has_judged_every_sample_once(study, rows):
             own = [row for row in rows if (row["solver"], row["task"]) == (method, task)]
             assert sorted(row["split"] for row in own) == list(range(study.N_SPLITS))
             assert sum(row["n"] for row in own) == size
+
+
+def test_the_page_on_quantiles_says_what_the_results_say(study, rows):
+    loss = {method: study.mean_loss(rows, method) for method in study.METHODS}
+    ours = loss[study.OURS]
+    rivals = [each for each in study.METHODS if each not in (*study.VARIANTS, *study.FIRST)]
+    assert all(ours < loss[each] for each in rivals)
+    assert ours < 1.01 * min(loss[each] for each in study.VARIANTS)
+
+    def by_set(method):
+        return {task: study.of(rows, method, task) for task in study.SETS}
+
+    def verdicts(method):
+        pairs = zip(by_set(study.OURS).items(), by_set(method).values(), strict=True)
+        return {task: study.verdict(own, its, study.TEST_SHARE) for (task, own), its in pairs}
+
+    for method in rivals:
+        found = verdicts(method)
+        assert found["crabs"] == 1
+        if method != "regression":
+            assert list(found.values()).count(0) >= 5
+    assert verdicts("boosting")["GAGurine"] == -1
+    mean = {method: {t: each.mean() for t, each in by_set(method).items()} for method in loss}
+    assert all(mean[each]["birthwt"] < mean["default"]["birthwt"] for each in rivals[:2])
+    assert all(mean[each]["engel"] < mean["default"]["engel"] for each in ("linear", "rbf"))
+
+    for k in range(len(study.COVERAGES)):
+        held = [study.coverage(rows, study.OURS, task, k)[1] for task in study.SETS]
+        plain = [study.coverage(rows, study.OURS, task, k, "plain")[1] for task in study.SETS]
+        assert all(held) and 3 <= plain.count(False) <= 4
+
+    assert 1.2 < loss["first linear"] / ours < 1.25 and 1.45 < loss["first rbf"] / ours < 1.55
+    bad, said = (
+        np.concatenate(each)
+        for each in zip(*(study.warned(rows, m) for m in study.FIRST), strict=True)
+    )
+    assert said[bad].mean() > 0.9 and said[~bad].mean() < 0.2

@@ -46,6 +46,10 @@ class QuantileSVR(RegressorMixin, PathEstimator):
     distribution can be predicted afterwards. Where fitted quantiles cross, they are rearranged: the
     predicted quantile function of each sample is the increasing one with the same values.
 
+    Nothing is scaled or chosen: `QuantileSVRCV` does both, and is the one to start with. If
+    training samples show that kernel, C or the scale of the features is unsuited, `fit` gives a
+    `MissedPatternWarning`.
+
     Parameters
     ----------
     C : float, default=1.0
