@@ -42,6 +42,14 @@ class Results:
         self.rows.append({key: _plain(value) for key, value in row.items()})
         self.write()
 
+    def keep_splits(self) -> None:
+        """Take over the rows of splits from the file, if it has the same machine and versions."""
+        if not self.file.is_file():
+            return
+        found = Results.read(self.file)
+        if (found.machine, found.quick) == (self.machine, self.quick):
+            self.rows = [row for row in found.rows if "split" in row and "seconds" in row]
+
     def finish(self, seconds: float) -> None:
         """Say that this was all, and write."""
         self.seconds = seconds

@@ -13,6 +13,7 @@ import argparse
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
@@ -29,13 +30,20 @@ FOLDER = Path(__file__).parents[1] / "docs" / "benchmarks"
 QUICK = Settings(longest=0.3, enough=0.0, most_runs=1, quick=True)
 
 
-def ask(name: str, settings: Settings, folder: Path) -> Results:
+def ask(name: str, settings: Settings, folder: Path, resume: bool = False) -> Results:
     """Measure one question; its file is written anew after every row.
 
-    A question that fails altogether keeps the rows that it had, with a note of what happened.
+    A question that fails altogether keeps the rows that it had, with a note of what happened. With
+    `resume`, rows of splits that an earlier run on the same machine has left are kept.
     """
     question = questions.load(name)
     results = Results(folder / f"{name}.json", question.TITLE, machine(*PACKAGES), settings.quick)
+    before = 0.0
+    if resume:
+        results.keep_splits()
+        rows = results.rows
+        done = frozenset((row["task"], row["solver"], row["split"]) for row in rows)
+        settings, before = replace(settings, done=done), sum(row["seconds"] for row in rows)
 
     def emit(row: dict) -> None:
         results.add(row)
@@ -46,7 +54,7 @@ def ask(name: str, settings: Settings, folder: Path) -> Results:
         question.measure(settings, emit)
     except Exception as failed:
         emit({"task": "all", "solver": "all", "note": f"failed: {type(failed).__name__}: {failed}"})
-    results.finish(time.perf_counter() - begin)
+    results.finish(before + time.perf_counter() - begin)
     return results
 
 
@@ -77,6 +85,9 @@ def main() -> int:
         help="default: all that the documentation shows",
     )
     parser.add_argument("--quick", action="store_true", help="tiny sizes; figures mean nothing")
+    parser.add_argument(
+        "--resume", action="store_true", help="keep the splits of a run that was broken off"
+    )
     parser.add_argument("--longest", type=float, help="seconds that one job may take, about")
     parser.add_argument("-o", "--output", type=Path, default=FOLDER, help="folder for the results")
     arguments = parser.parse_args()
@@ -87,11 +98,11 @@ def main() -> int:
         return 1
     settings = QUICK if arguments.quick else Settings()
     if arguments.longest is not None:
-        settings = Settings(arguments.longest, settings.enough, settings.most_runs, settings.quick)
+        settings = replace(settings, longest=arguments.longest)
     begin = time.perf_counter()
     for name in arguments.question:
         _say(f"measuring {name} ...")
-        results = ask(name, settings, arguments.output)
+        results = ask(name, settings, arguments.output, arguments.resume)
         print("\n".join(report(name, results)), flush=True)
     print(", ".join(f"{name} {value}" for name, value in machine(*PACKAGES).items()))
     print(f"results in {arguments.output}; {time.perf_counter() - begin:.0f} s in all")

@@ -52,12 +52,15 @@ class Settings:
         runs; the best one counts.
     quick : bool
         Small sizes, to see that everything works: figures of such a run are not to be quoted.
+    done : set of tuple
+        Task, solver and split of rows that an earlier run has left; long questions skip these.
     """
 
     longest: float = 3.0
     enough: float = 0.4
     most_runs: int = 5
     quick: bool = False
+    done: frozenset[tuple[str, str, int]] = frozenset()
 
 
 @dataclass(frozen=True)

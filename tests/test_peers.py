@@ -319,6 +319,7 @@ def test_the_runner_measures_and_writes(module, tmp_path):
 @pytest.mark.slow
 def test_the_runner_measures_all_other_questions(module, tmp_path):
     names = ["path", "grid", "accuracy", "memory", "quality", "decisions", "operating"]
+    names += ["quantiles"]
     done = run("--quick", "--question", *names, "-o", str(tmp_path))
     assert done.returncode == 0, done.stderr
     check_results(module, tmp_path, names)
@@ -361,6 +362,28 @@ def test_a_question_that_breaks_keeps_its_rows(module, monkeypatch, tmp_path):
     assert [row.get("note") for row in results.rows] == [None, "failed: KeyError: 'lost'"]
     stored = json.loads((tmp_path / "path.json").read_text("utf-8"))
     assert stored["rows"][0] == {"task": "a", "solver": "b", "seconds": 1.0, "gap": None}
+
+
+def test_a_run_that_was_broken_off_goes_on(module, monkeypatch, tmp_path):
+    measured = []
+
+    def measure(settings, emit):
+        for split in range(3):
+            if ("a", "b", split) not in settings.done:
+                measured.append(split)
+                emit({"task": "a", "solver": "b", "split": split, "seconds": 1.0})
+                if len(measured) == 2:
+                    raise KeyError("lost")
+
+    monkeypatch.setattr(module("questions").load("path"), "measure", measure)
+    run = module("run")
+    assert len(run.ask("path", run.QUICK, tmp_path).rows) == 3  # two, and a note
+    results = run.ask("path", run.QUICK, tmp_path, resume=True)
+    assert [row["split"] for row in results.rows] == measured == [0, 1, 2]
+    assert results.seconds >= 2.0
+    # rows of another kind of run are not kept
+    run.ask("path", module("trial").Settings(), tmp_path, resume=True)
+    assert measured == [0, 1, 2, 0, 1, 2]
 
 
 # -- showing ---------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from types import ModuleType
 __all__ = ["MORE", "NAMES", "load"]
 
 NAMES = ("table2", "path", "grid", "accuracy", "growth", "memory", "regression", "quality")
-NAMES += ("decisions", "probability_intervals", "operating")
+NAMES += ("decisions", "probability_intervals", "operating", "quantiles")
 # Asked only by name: the documentation quotes their numbers, but does not show their tables.
 MORE = ("probability", "regularization")
 

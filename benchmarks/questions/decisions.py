@@ -172,6 +172,8 @@ def measure(settings: Settings, emit: Emit) -> None:
             scaler = StandardScaler().fit(X[train])
             data = scaler.transform(X[train]), y[train], scaler.transform(X[test])
             for method, job in methods.items():
+                if (name, method, split) in settings.done:
+                    continue
                 begun = time.process_time()
                 proba, decided = job(*data)
                 seconds = time.process_time() - begun
@@ -204,17 +206,17 @@ def of(rows: list[Row], method: str, task: str, name: str) -> np.ndarray:
     return np.array([row.get(name, np.nan) for row in own])
 
 
-def verdict(ours: np.ndarray, theirs: np.ndarray) -> int:
+def verdict(ours: np.ndarray, theirs: np.ndarray, test_share: float = TEST_SHARE) -> int:
     """Return 1 where ours is less, -1 where it is more, 0 where chance may explain it.
 
     The difference must be more than twice its standard error, corrected for splits that share
-    training samples (Nadeau & Bengio 2003).
+    training samples (Nadeau & Bengio 2003); `test_share` is the part that is tested on.
     """
     difference = theirs - ours
     n = len(difference)
     if n < 2:
         return 0
-    spread = difference.std(ddof=1) * np.sqrt(1.0 / n + TEST_SHARE / (1.0 - TEST_SHARE))
+    spread = difference.std(ddof=1) * np.sqrt(1.0 / n + test_share / (1.0 - test_share))
     return int(np.sign(difference.mean())) if abs(difference.mean()) > 2.0 * spread else 0
 
 

@@ -48,6 +48,14 @@ class ConstantDecisionWarning(UserWarning):
     """At these costs a classifier decides the same for all cases, even those of training."""
 
 
+class MissedPatternWarning(UserWarning):
+    """A quantile regression misses a pattern in its training samples: the kernel or C is unsuited.
+
+    Samples that are close in X lie on the same side of the predicted quantiles more often than by
+    chance.
+    """
+
+
 class ModelFileError(ValueError):
     """A file is not a model file, is damaged, or was written by a later version."""
 

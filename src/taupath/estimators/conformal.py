@@ -70,6 +70,11 @@ def make_folds(
         drawn = check_cv(folds).split(np.empty((len(weight), 1)))
         given = [(_members(train, weight), _members(test, weight)) for train, test in drawn]
     except (TypeError, ValueError, IndexError) as error:
+        if "groups" in str(error) and hasattr(folds, "split"):
+            raise ValueError(
+                f"{name}={type(folds).__name__}(...) needs groups: give {name}=list(splitter.split("
+                "X, y, groups)), with at least two groups"
+            ) from None
         raise ValueError(
             f"{name} must be {'None, ' if optional else ''}a number of folds, or the training and "
             "the held-out samples of each fold, as cv in scikit-learn, got "
@@ -81,6 +86,13 @@ def make_folds(
             f"{name} must give for each fold samples (of a weight above 0) to train on and to "
             f"hold out, got {len(found)} folds, not all of them with both"
         )
+    for k, (train, test) in enumerate(found):
+        both = np.intersect1d(train, test)
+        if len(both) > 0:
+            raise ValueError(
+                f"{name} must hold out samples that are not trained on, but fold {k} does both "
+                f"with {len(both)} of them (sample {both[0]} is one)"
+            )
     return [(train, test) for train, test in found]
 
 

@@ -13,6 +13,7 @@ from taupath.estimators.base import PathEstimator, all_or_nothing
 from taupath.estimators.conformal import Calibration, calibrate, make_folds
 from taupath.estimators.costs import check_each, check_tau
 from taupath.estimators.fit_time import advise
+from taupath.estimators.missed_pattern import warn_of_missed_pattern
 from taupath.estimators.rearrangement import ROWS_REARRANGED_AT_ONCE, rearranged_quantiles
 from taupath.fitting.method import choose_method
 from taupath.fitting.regression import quantile_regression_path
@@ -44,6 +45,10 @@ class QuantileSVR(RegressorMixin, PathEstimator):
     `fit` follows the exact solution over the quantile, so that any quantile, interval or whole
     distribution can be predicted afterwards. Where fitted quantiles cross, they are rearranged: the
     predicted quantile function of each sample is the increasing one with the same values.
+
+    Nothing is scaled or chosen: `QuantileSVRCV` does both, and is the one to start with. If
+    training samples show that kernel, C or the scale of the features is unsuited, `fit` gives a
+    `MissedPatternWarning`.
 
     Parameters
     ----------
@@ -178,7 +183,13 @@ class QuantileSVR(RegressorMixin, PathEstimator):
             job = self._job(method, X, y, weight)
             advise(last, quantile_regression_path, job)
             self._set_paths([quantile_regression_path(**job, progress=last)])
+        if self._warns_of_patterns and not pairwise:
+            there = np.flatnonzero(weight > 0.0)
+            warn_of_missed_pattern(self.path_, X[there], y[there])
         return self
+
+    # Whether `fit` warns if the path misses a pattern; not where kernel and C are being chosen.
+    _warns_of_patterns = True
 
     def _all_paths(self) -> list[SolutionPath]:
         return [self.path_]

@@ -347,6 +347,7 @@ def _fitted(model: QuantileSVR, data: _Data, standardize: bool) -> tuple[_Units,
     """Fit a model to some samples, its C in units of their losses."""
     units = _Units.of(data, standardize)
     model.set_params(C=model.C * units.loss)
+    model._warns_of_patterns = False
     model.fit(units.standardized(data.X), data.y, data.weight)
     return units, model.path_
 

@@ -97,6 +97,8 @@ def fitted(
         chosen["seconds"] = time.perf_counter() - started
     begun = time.perf_counter()
     estimator = QuantileSVC(**options) if task == "classify" else QuantileSVR(**options)
+    if isinstance(estimator, QuantileSVR):
+        estimator._warns_of_patterns = False  # its advice is for Python
     estimator._progress = progress if cv is None else share_of(progress, most, 1.0 - most)
     estimator.fit(X, y, **costs)
     estimator._progress = None
