@@ -339,11 +339,6 @@ def _check_options(arguments: argparse.Namespace) -> None:
         raise Failed(
             "--tol is for approximate paths: add --method approximate or auto, or leave it out"
         )
-    if arguments.method == "approximate" and arguments.kernel not in (None, "auto", "linear"):
-        raise Failed(
-            f"--method approximate is for --kernel linear, got {arguments.kernel}: model files do "
-            "not hold approximate paths with kernels yet (in Python, pickle does)"
-        )
     for name in ("folds", "cv", "conformal"):
         n_folds = getattr(arguments, name)
         if n_folds is not None and n_folds < 2:

@@ -372,8 +372,10 @@ class SolutionPath:
         """Write the path to a file that `taupath.load` reads.
 
         The file holds the record and the training data or, for an approximate or simplified path
-        with the linear kernel, the functions at the nodes. It contains no code, and has a checksum.
-        An existing file is replaced only if all goes well.
+        with the linear kernel, the functions at the nodes. An approximate path with a kernel is
+        stored with its training data, or only with its support vectors if they are at most nine
+        tenths. The file contains no code, and has a checksum. An existing file is replaced only if
+        all goes well.
 
         Parameters
         ----------
