@@ -48,12 +48,21 @@ def test_an_approximate_model_goes_all_the_way(name, options, folder, tmp_path, 
 def test_auto_says_what_it_has_picked(folder, tmp_path, capsys, monkeypatch):
     data, file = folder / "cancer.svm", tmp_path / "model.tau"
     assert run("fit", data, "-o", file, "--method", "auto") == 0
-    assert "exact path: " in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "--method auto: exact; 150 samples are few" in said and "exact path: " in said
+    monkeypatch.setattr("taupath.fitting.over_tau.SMALL", 100)
+    monkeypatch.setattr("taupath.fitting.method.FEW", 40)
+    monkeypatch.setattr("taupath.fitting.method.MORE", 80)
+    monkeypatch.setattr("taupath.fitting.method.WORTH_WAITING", 0.0)
+    for name, options in (("cancer.svm", ()), ("wages.csv", ("--task", "regress"))):
+        for kernel in ("linear", "rbf"):
+            how = (*options, "--kernel", kernel, "--method", "auto")
+            assert run("fit", folder / name, "-o", file, *how) == 0
+            said = capsys.readouterr().out
+            assert "--method auto: approximate; the exact path is predicted to take" in said
+            assert "approximate path: " in said
     monkeypatch.setattr("taupath.fitting.method.MANY_SAMPLES", 100)
     assert run("fit", data, "-o", file, "--method", "auto", "--cv", "2") == 0
-    assert "approximate path: " in capsys.readouterr().out
-    options = ("--task", "regress", "--method", "auto", "--cv", "2")
-    assert run("fit", folder / "wages.csv", "-o", file, *options) == 0
     assert "approximate path: " in capsys.readouterr().out
 
 

@@ -48,7 +48,7 @@ def add(new_command: NewCommand) -> None:
             "Train an SVM for every ratio of misclassification costs (or, with --task regress, for "
             "all quantiles) and write it to one model file, together with how columns become "
             "features. Numeric columns are standardized, text columns one-hot encoded. The model "
-            "file holds the training data, unless --method is approximate."
+            "file holds the training data, unless --method is approximate and the kernel linear."
         ),
         epilog=EXAMPLES,
     )
@@ -172,8 +172,9 @@ def add(new_command: NewCommand) -> None:
         "--method",
         choices=METHODS,
         default="exact",
-        help="approximate: within --tol of optimal at every τ, for many rows and the linear "
-        "kernel; the model file holds no training data. auto: approximate from 20 000 rows on",
+        help="approximate: within --tol of optimal at every τ, for many rows; with the linear "
+        "kernel the model file holds no training data. auto: exact if that is predicted to take a "
+        "minute at most",
     )
     svm.add_argument(
         "--tol",
@@ -280,11 +281,18 @@ def run(arguments: argparse.Namespace) -> None:
         f"{_chosen_in_words(trained)}{how}, {trained['intercept']} intercept",
         *(chosen or {}).get("left out", ()),
         *_costs_in_words(trained),
+        *_method_in_words(model),
         paths_in_words(trained),
         *_held_out_in_words(model),
         *certificate_lines(certificate),
         f"written to {arguments.output} ({readable_size(size)})",
     )
+
+
+def _method_in_words(model: "Model") -> list[str]:
+    """Return what --method auto picked, and why."""
+    reasons = [path.method_reason for path in model.estimator._all_paths()]
+    return [f"--method auto: {model.trained['method']}; {why}" for why in reasons if why][:1]
 
 
 def _chosen_in_words(trained: dict[str, Any]) -> str:

@@ -39,6 +39,8 @@ class SolutionPath:
     a Dask array.
     """
 
+    method_reason: str | None = None  # why ``method="auto"`` chose the method, if it did
+
     def __init__(self, solutions: Solutions) -> None:
         self.solutions = solutions
         self.job, self.data = solutions.job, solutions.data
