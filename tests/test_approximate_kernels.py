@@ -269,12 +269,6 @@ def test_a_simplified_path_has_fewer_nodes_and_holds():
     assert fewer.certify().worst_gap <= 1e-2
 
 
-def test_a_model_file_is_refused_with_what_to_do_instead(tmp_path):
-    path = classification().path(method="approximate", tol=1e-2)
-    with pytest.raises(ValueError, match=r"cannot be stored.*method='exact'.*pickle"):
-        path.save(tmp_path / "model.tau")
-
-
 # --- work and memory -----------------------------------------------------------------------------
 
 

@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 import taupath as tp
-from taupath.fitting import method
+from taupath.fitting import method, over_tau
+from taupath.fitting.method import Trial, forecast_of, predicted_seconds
 
 rng = np.random.default_rng(2)
 X = rng.standard_normal((400, 5))
@@ -122,23 +123,82 @@ def test_C_is_chosen_with_approximate_paths():
 # -- which it is -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [tp.QuantileSVC, tp.QuantileSVR, tp.QuantileSVCCV])
-def test_auto_goes_by_the_number_of_samples_and_says_what_it_is(kind, monkeypatch):
+@pytest.fixture
+def eager(monkeypatch):
+    """Few samples are many, and any exact path takes too long."""
+    monkeypatch.setattr(over_tau, "SMALL", 100)
+    monkeypatch.setattr(method, "FEW", 50)
+    monkeypatch.setattr(method, "MORE", 100)
+    monkeypatch.setattr(method, "WORTH_WAITING", 0.0)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("kind", [tp.QuantileSVC, tp.QuantileSVR])
+def test_auto_goes_by_the_predicted_time_and_says_why(kind, kernel, eager, monkeypatch):
     y = RESPONSE if kind is tp.QuantileSVR else Y
-    how = {"Cs": [1.0], "cv": 2, "combine": "best"} if kind is tp.QuantileSVCCV else {}
-    assert kind(method="auto", **how).fit(X, y).method_ == "exact"
-    monkeypatch.setattr(method, "MANY_SAMPLES", 300)
-    model = kind(method="auto", kernel="linear", **how).fit(X, y)
+    model = kind(method="auto", kernel=kernel, tol=1e-2).fit(X, y)
     assert (model.method, model.method_) == ("auto", "approximate")
-    assert model.path_.tol == 1e-3
-    assert "nodes" in repr(model.path_)
-    assert kind(method="auto", kernel="rbf", **how).fit(X, y).method_ == "exact"
+    assert model.path_.tol == 1e-2
+    assert "the exact path is predicted to take" in model.path_.method_reason
+    monkeypatch.setattr(method, "WORTH_WAITING", 3600.0)
+    model = kind(method="auto", kernel=kernel).fit(X, y)
+    assert model.method_ == "exact"
+    assert model.path_.method_reason.startswith("the exact path is predicted to take")
+    assert kind(kernel=kernel).fit(X, y).path_.method_reason is None
 
 
-def test_of_many_samples_no_pair_of_classes_is_exact(monkeypatch):
-    monkeypatch.setattr(method, "MANY_SAMPLES", 350)
+def test_small_data_are_exact_without_trials(monkeypatch):
+    monkeypatch.setattr(over_tau, "forecast_of", lambda *_: pytest.fail("a trial"))
+    path = tp.quantile_path(X, Y, method="auto")
+    assert path.method == "exact"
+    assert path.method_reason == f"{len(X)} samples are few"
+
+
+def test_an_indefinite_kernel_is_exact(eager):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((200, 200))
+    with pytest.warns(tp.IndefiniteKernelWarning):
+        path = tp.quantile_path(A + A.T, Y[:200], kernel="precomputed", method="auto", C=1e-3)
+    assert path.method == "exact"
+    assert "indefinite" in path.method_reason
+
+
+def test_a_search_goes_by_the_number_of_samples(monkeypatch):
+    how = {"Cs": [1.0], "cv": 2, "combine": "best", "method": "auto", "kernel": "linear"}
+    assert tp.QuantileSVCCV(**how).fit(X, Y).method_ == "exact"
+    monkeypatch.setattr(method, "MANY_SAMPLES", 300)
+    assert tp.QuantileSVCCV(**how).fit(X, Y).method_ == "approximate"
+
+
+def test_the_largest_pair_of_classes_decides_for_all(eager):
     model = tp.QuantileSVC(method="auto").fit(X, THREE)
     assert {path.method for path in model.paths_} == {"approximate"}
+    reference = tp.QuantileSVC(method="approximate").fit(X, THREE)
+    assert_array_equal(model.predict(X), reference.predict(X))
+
+
+def test_the_time_grows_with_the_free_samples_of_all_kinks():
+    few, more = Trial(500, 1000, 20_000, 1.0), Trial(1000, 2000, 60_000, 4.0)  # 20, then 30
+    assert predicted_seconds(few, more, 4000, 1e6) == pytest.approx(4.0 * 4.5**2)
+    # with a kernel, a free sample costs a row of the matrix
+    assert predicted_seconds(few, more, 4000, np.inf) == pytest.approx(4.0 * 6.0**2)
+    # of vectors with 39 features, no more than 40 can be free at a time
+    assert predicted_seconds(few, more, 4000, 40) == pytest.approx(4.0 * 4.0 * (40 / 30) ** 2)
+    assert predicted_seconds(few, more, 4000, 5) == 4.0
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(3000, [500, 1000]), (10**6, [500, 1000, 2000, 4000])])
+def test_a_long_path_gets_larger_trials(n, sizes, monkeypatch):
+    asked = []
+
+    def trial(walk, samples):
+        asked.append(samples)
+        return Trial(samples, 2 * samples, samples**2, samples / 3000)
+
+    monkeypatch.setattr(method, "trial_of", trial)
+    monkeypatch.setattr(method, "WORTH_WAITING", 0.0)
+    assert forecast_of(None, n, np.inf) > 0.0
+    assert asked == sizes
 
 
 def test_parameters_are_cloned_and_shown():

@@ -22,6 +22,7 @@ from taupath.storage.container import VERSION
 
 FOLDER = Path(__file__).parent.parent / "tests" / "stored"
 # What is added to columns so that a free intercept centres one of them.
+ROUGH = {"method": "approximate", "tol": 1e-2}
 FAR = np.array([0.0, 100.0, 0.0])
 
 
@@ -31,6 +32,7 @@ def main() -> None:
     X = np.round(rng.normal(size=(24, 3)), 3)
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=24) > 0.0, "yes", "no")
     z = np.round(X[:, 1] + rng.normal(size=24), 3)
+    side = np.where(X[:, 0] > 0.0, "yes", "no")  # with few support vectors
     sparse = sp.csr_array(np.where(X > 0.5, X, 0.0))
     models = {
         "path": taupath.quantile_path(sparse, y, C=0.7),
@@ -51,6 +53,13 @@ def main() -> None:
             X + FAR, z + 100.0, C=3.0, intercept="free"
         ),
         "nodes": path_with_nodes(),
+        "kernel-nodes": taupath.quantile_path(X, y, kernel="rbf", **ROUGH),
+        "kernel-nodes-quantiles": taupath.quantile_regression_path(
+            X, z, kernel="rbf", intercept="free", **ROUGH
+        ),
+        "support-vectors": taupath.quantile_path(
+            X, side, C=10.0, tau_range=(0.1, 0.9), kernel="rbf", **ROUGH
+        ),
     }
     # and a file with training data of float32
     with_data = {
@@ -65,7 +74,8 @@ def main() -> None:
         if name == "nodes":  # at a node, and between two
             first, second = nodes_of(model).t[:2].tolist()
             truth["taus"] = [0.1, first, 0.5 * (first + second), 0.9]
-        truth["trained"] = {"X": X.tolist(), "y": (z if "quantiles" in name else y).tolist()}
+        response = side if name == "support-vectors" else z if "quantiles" in name else y
+        truth["trained"] = {"X": X.tolist(), "y": response.tolist()}
         if isinstance(model, taupath.SolutionPath):
             values = model.decision_function(X[:5], truth["taus"])
         elif hasattr(model, "predict_proba"):

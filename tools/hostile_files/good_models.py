@@ -54,6 +54,25 @@ def good_models() -> dict[str, tuple[Any, Any, dict[str, Any]]]:
             {"data": True},
         ),
     }
+    easy = np.where(X[:, 0] > 0.0, 1, -1)
+    paths |= {
+        "approximate rbf": (tp.quantile_path(X, y, kernel="rbf", **rough), few, {}),
+        "approximate rbf regression": (
+            tp.quantile_regression_path(X, z, kernel="rbf", intercept="free", **rough),
+            few,
+            {},
+        ),
+        "support vectors": (
+            tp.quantile_path(X, easy, kernel="rbf", tau_range=(0.4, 0.6), C=10.0, **rough),
+            few,
+            {},
+        ),
+        "support vectors precomputed": (
+            tp.quantile_path(gram, y, kernel="precomputed", **rough),
+            gram[:2],
+            {"data": False},
+        ),
+    }
     estimators = {
         "classifier": (two, few, {}),
         "rbf classifier": (by_kernel, few, {}),
@@ -65,6 +84,7 @@ def good_models() -> dict[str, tuple[Any, Any, dict[str, Any]]]:
             {},
         ),
         "approximate classifier": (tp.QuantileSVC(**rough).fit(X, y), few, {}),
+        "approximate rbf classifier": (tp.QuantileSVC(kernel="rbf", **rough).fit(X, y), few, {}),
         "stack": (tp.QuantileSVCCV(cv=3).fit(X, y), few, {}),
         "stack of pairs": (
             tp.QuantileSVCCV([1.0], cv=3, kernel="linear").fit(sparse, three),

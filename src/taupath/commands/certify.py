@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
         print_lines(
             f"{arguments.model} was trained on these {table.n_rows} rows"
             if has_data(model)
-            else f"{arguments.model} holds no training data; it is checked against these "
+            else f"{arguments.model} does not hold its training data; it is checked against these "
             f"{table.n_rows} rows",
             *certificate_lines(certificate),
         )

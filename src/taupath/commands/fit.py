@@ -48,7 +48,7 @@ def add(new_command: NewCommand) -> None:
             "Train an SVM for every ratio of misclassification costs (or, with --task regress, for "
             "all quantiles) and write it to one model file, together with how columns become "
             "features. Numeric columns are standardized, text columns one-hot encoded. The model "
-            "file holds the training data, unless --method is approximate."
+            "file holds the training data, unless --method is approximate and the kernel linear."
         ),
         epilog=EXAMPLES,
     )
@@ -172,8 +172,9 @@ def add(new_command: NewCommand) -> None:
         "--method",
         choices=METHODS,
         default="exact",
-        help="approximate: within --tol of optimal at every τ, for many rows and the linear "
-        "kernel; the model file holds no training data. auto: approximate from 20 000 rows on",
+        help="approximate: within --tol of optimal at every τ, for many rows; with the linear "
+        "kernel the model file holds no training data. auto: exact if that is predicted to take a "
+        "minute at most",
     )
     svm.add_argument(
         "--tol",
@@ -280,11 +281,18 @@ def run(arguments: argparse.Namespace) -> None:
         f"{_chosen_in_words(trained)}{how}, {trained['intercept']} intercept",
         *(chosen or {}).get("left out", ()),
         *_costs_in_words(trained),
+        *_method_in_words(model),
         paths_in_words(trained),
         *_held_out_in_words(model),
         *certificate_lines(certificate),
         f"written to {arguments.output} ({readable_size(size)})",
     )
+
+
+def _method_in_words(model: "Model") -> list[str]:
+    """Return what --method auto picked, and why."""
+    reasons = [path.method_reason for path in model.estimator._all_paths()]
+    return [f"--method auto: {model.trained['method']}; {why}" for why in reasons if why][:1]
 
 
 def _chosen_in_words(trained: dict[str, Any]) -> str:
@@ -338,11 +346,6 @@ def _check_options(arguments: argparse.Namespace) -> None:
     if arguments.tol is not None and arguments.method == "exact":
         raise Failed(
             "--tol is for approximate paths: add --method approximate or auto, or leave it out"
-        )
-    if arguments.method == "approximate" and arguments.kernel not in (None, "auto", "linear"):
-        raise Failed(
-            f"--method approximate is for --kernel linear, got {arguments.kernel}: model files do "
-            "not hold approximate paths with kernels yet (in Python, pickle does)"
         )
     for name in ("folds", "cv", "conformal"):
         n_folds = getattr(arguments, name)

@@ -53,7 +53,9 @@ def run(arguments: argparse.Namespace) -> None:
 
     model = load_model(arguments)
     if not has_data(model):
-        raise Failed(f"{arguments.model} holds no training data: simplify the exact model instead")
+        raise Failed(
+            f"{arguments.model} does not hold its training data: simplify a model that does"
+        )
     with bar("simplifying", arguments):
         small, certificate = simplified(model, arguments.tol)
     check_certificate(certificate, arguments.output, arguments)
@@ -63,8 +65,9 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json({"model": arguments.output, "bytes": after, **small.trained})
         return
+    noun = "" if model.trained.get("method") == "approximate" else " kinks"
     print_lines(
-        f"{nodes} nodes instead of {kinks} kinks",
+        f"{nodes} nodes instead of {kinks}{noun}",
         *certificate_lines(certificate),
         *([OPERATE_AGAIN] if model.operating_point else []),
         f"written to {arguments.output} ({readable_size(after)}; "

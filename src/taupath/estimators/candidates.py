@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
-from taupath.fitting.method import choose_method
+from taupath.fitting.method import choose_by_rows
 from taupath.paths.kernels import KERNELS
 from taupath.validation import MOST_CANDIDATE_VALUES, Checked, check_choice, check_positive
 
@@ -43,7 +43,7 @@ class Candidate(NamedTuple):
             "C": self.C,
             "kernel": self.kernel,
             "gamma": "scale" if self.gamma is None else self.gamma,
-            "method": choose_method(search.method, self.kernel, n_samples),
+            "method": choose_by_rows(search.method, self.kernel, n_samples),
         }
         return kind(**own, **{name: getattr(search, name) for name in shared})
 

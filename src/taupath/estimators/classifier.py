@@ -14,8 +14,8 @@ from taupath.estimators.decisions import PathClassifier
 from taupath.estimators.fit_time import advise
 from taupath.estimators.parallel import run_all
 from taupath.fitting.classification import quantile_path
-from taupath.fitting.method import choose_method
 from taupath.paths.path import SolutionPath
+from taupath.progress import share_of
 from taupath.validation import (
     DEFAULT_C,
     LARGEST,
@@ -84,8 +84,9 @@ class QuantileSVC(PathClassifier):
         Memory for a kernel matrix, in megabytes; `quantile_path` says what happens beyond it.
     method : {"exact", "approximate", "auto"}, default="exact"
         "approximate", for large data: a path whose duality gaps are at most `tol` at every τ,
-        certified. With the linear kernel, features of float32 stay as they are, and "auto" chooses
-        it from 20 000 samples on; `method_` says what was chosen.
+        certified. With the linear kernel, features of float32 stay as they are. "auto" chooses it
+        if the exact path, of several the largest, is predicted to take more than a minute;
+        `method_` says what was chosen, and ``path_.method_reason`` why.
     tol : float, default=1e-3
         Bound on the duality gap of approximate paths, as a fraction of the objective at w = 0 and
         τ = ½.
@@ -268,15 +269,23 @@ class QuantileSVC(PathClassifier):
                 f"tau={tau:g} is for two classes, y has {n_classes}; "
                 "give predict a cost_matrix instead"
             )
-        method = choose_method(self.method, self.kernel, X.shape[0])
         self._members = [self._members_of(y, classes) for classes, _ in self._tasks()]
         jobs = [
-            self._job(X, y, weight, members, positive) | {"method": method}
+            self._job(X, y, weight, members, positive) | {"method": self.method}
             for members, (_, positive) in zip(self._members, self._tasks(), strict=True)
         ]
         if len(jobs) == 1:
             advise(progress, quantile_path, jobs[0])
             jobs[0] |= {"n_jobs": self.n_jobs}
+        elif self.method == "auto":  # the largest path decides for all
+            largest = max(range(len(jobs)), key=lambda k: jobs[k]["X"].shape[0])
+            first = quantile_path(**jobs[largest], progress=share_of(progress, 0.0, 1 / len(jobs)))
+            rest = [job | {"method": first.method} for job in jobs]
+            del rest[largest]
+            part = share_of(progress, 1 / len(jobs), 1.0 - 1 / len(jobs))
+            paths = run_all(quantile_path, rest, self.n_jobs, part)
+            self._set_paths([*paths[:largest], first, *paths[largest:]])
+            return
         self._set_paths(run_all(quantile_path, jobs, self.n_jobs, progress))
 
     def _class_weights(self, y: np.ndarray) -> np.ndarray:

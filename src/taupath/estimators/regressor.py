@@ -15,7 +15,6 @@ from taupath.estimators.costs import check_each, check_tau
 from taupath.estimators.fit_time import advise
 from taupath.estimators.missed_pattern import warn_of_missed_pattern
 from taupath.estimators.rearrangement import ROWS_REARRANGED_AT_ONCE, rearranged_quantiles
-from taupath.fitting.method import choose_method
 from taupath.fitting.regression import quantile_regression_path
 from taupath.paths.blocks import slices
 from taupath.paths.path import SolutionPath
@@ -161,28 +160,27 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         X, y = self._check_training(X, y, y_numeric=True)
         check_tau(self.quantile, "quantile")
         weight = check_weight(sample_weight, X.shape[0])
-        method = choose_method(self.method, self.kernel, X.shape[0])
         self.calibration_: Calibration | None = None
         folds = [] if self.conformal is None else make_folds(self.conformal, weight)
         n = len(folds) + 1
         pairwise = self.kernel == "precomputed"
         with self._watched() as progress:
+            first = share_of(progress, 0.0, 1.0 / n) if folds else progress
+            job = self._job(self.method, X, y, weight)
+            advise(first, quantile_regression_path, job)
+            self._set_paths([quantile_regression_path(**job, progress=first)])
             if folds:
 
                 def held_out(k: int, quantiles: np.ndarray) -> np.ndarray:
                     train, test = folds[k]
                     columns = train if pairwise else slice(None)
-                    job = self._job(method, X[train][:, columns], y[train], weight[train])
+                    job = self._job(self.method_, X[train][:, columns], y[train], weight[train])
                     path = quantile_regression_path(
-                        **job, progress=share_of(progress, k / n, 1.0 / n)
+                        **job, progress=share_of(progress, (k + 1) / n, 1.0 / n)
                     )
                     return rearranged_quantiles(path, X[test][:, columns], quantiles)
 
                 self.calibration_ = calibrate(held_out, y, weight, folds)
-            last = share_of(progress, (n - 1) / n, 1.0 / n) if folds else progress
-            job = self._job(method, X, y, weight)
-            advise(last, quantile_regression_path, job)
-            self._set_paths([quantile_regression_path(**job, progress=last)])
         if self._warns_of_patterns and not pairwise:
             there = np.flatnonzero(weight > 0.0)
             warn_of_missed_pattern(self.path_, X[there], y[there])

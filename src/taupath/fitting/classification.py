@@ -92,8 +92,9 @@ def quantile_path(
     method : {"exact", "approximate", "auto"}
         "approximate", for large data: solutions at some τ, interpolated linearly between them, with
         duality gaps of at most `tol` at every τ, certified. With the linear kernel, features of
-        float32 stay as they are, and "auto" takes this from 20 000 samples on; ``path.method`` says
-        which it was.
+        float32 stay as they are. "auto" takes this if the exact path is predicted, from walks of
+        some samples, to take more than a minute; ``path.method`` says which it was, and
+        ``path.method_reason`` why.
     tol : float, default 1e-3
         For approximate paths: the largest gap, relative to the objective at w = 0 and τ = ½.
     progress : callable, optional

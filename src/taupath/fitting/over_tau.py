@@ -1,5 +1,6 @@
 """Paths over τ: arguments are checked once, and the method is chosen."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,7 @@ from taupath.approximate.training_data import StoredData
 from taupath.choices import METHODS
 from taupath.cluster.entry import cluster_solver
 from taupath.fitting.doubts import warn_of_inexact
-from taupath.fitting.method import choose_method
+from taupath.fitting.method import SMALL, Choice, choose_by_cost, forecast_of
 from taupath.fitting.reach import check_reach
 from taupath.paths.intercept import make_intercept
 from taupath.paths.jobs import Job, label_responses, target_responses
@@ -32,6 +33,9 @@ from taupath.validation import (
     check_range,
     is_dask,
 )
+
+# Finds the exact solutions of a job.
+Walk = Callable[..., Walked]
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ def path_over_tau(
     request: Request,
     labelled: bool,
     make_job: Callable[[int, Any], Job],
-    walk: Callable[..., Walked],
+    walk: Walk,
 ) -> SolutionPath:
     """Return the path of a job by the requested method.
 
@@ -80,9 +84,9 @@ def path_over_tau(
     solutions.
     """
     options, tau_range, tol = request.options, request.tau_range, request.tol
-    to_nodes = telling(request.progress, "nodes", "τ")
     if is_dask(X, y, sample_weight):
         solver = cluster_solver(request.method, options.kernel)
+        to_nodes = telling(request.progress, "nodes", "τ")
         return SolutionPath(
             solver.solve_on_cluster(
                 X, y, sample_weight, labelled, make_job, options.intercept, tau_range, tol, to_nodes
@@ -90,26 +94,71 @@ def path_over_tau(
         )
     linear = isinstance(options.kernel, str) and options.kernel == "linear"
     X = check_features(X, single=linear and request.method != "exact")
-    n_samples = X.shape[0]
-    method = choose_method(request.method, options.kernel, n_samples)
-    classes = None
+    n_samples, classes = X.shape[0], None
     if labelled:
         classes, responses = label_responses(y, n_samples, sample_weight)
     else:
         responses = target_responses(y, n_samples, sample_weight)
+    job, choice = make_job(n_samples, classes), Choice(request.method, "")
+    if request.method == "auto":
+        choice = _chosen(X, responses, request, job, walk)
+    path = _by(choice.method, X, responses, request, job, walk)
+    if choice.why:
+        path.method_reason = choice.why
+        say = getattr(request.progress, "say", None)
+        if say is not None:
+            say(f"{choice.method} path: {choice.why}")
+    return path
+
+
+def _by(
+    method: str, X: Any, responses: Responses, request: Request, job: Job, walk: Walk
+) -> SolutionPath:
+    """Return the path that this method finds."""
+    options, tau_range, tol = request.options, request.tau_range, request.tol
+    linear = isinstance(options.kernel, str) and options.kernel == "linear"
+    to_nodes = telling(request.progress, "nodes", "τ")
     if method == "approximate" and not linear:
-        return _with_kernel(X, responses, request, make_job(n_samples, classes), to_nodes)
+        return _with_kernel(X, responses, request, job, to_nodes)
     if method == "approximate":
-        job = make_job(n_samples, classes)
         stored = StoredData(X, responses, make_intercept(options.intercept, X))
         check_reach(job.C, stored)
         return SolutionPath(solve_at_nodes(job, stored, tau_range, tol, to_nodes))
     data = make_training_data(X.astype(np.float64, copy=False), responses, options)
-    job, to_kinks = make_job(n_samples, classes), telling(request.progress, "kinks", "τ")
+    to_kinks = telling(request.progress, "kinks", "τ")
     check_reach(job.C, data)
     walked = walk(job, data.distinct, tau_range, to_kinks, request.in_two_threads).on(data)
     warn_of_inexact(walked)
     return SolutionPath(walked)
+
+
+def _chosen(X: Any, responses: Responses, request: Request, job: Job, walk: Walk) -> Choice:
+    """Return the method that "auto" stands for, and why."""
+    n_samples, options = X.shape[0], request.options
+    if n_samples <= SMALL:
+        return Choice("exact", f"{n_samples} samples are few")
+    # evenly spaced in the order of what is predicted, so that every class keeps its share
+    order = np.argsort(responses.sign * responses.target, kind="stable")
+    indefinite = False
+
+    def some(samples: int) -> Walked:
+        """Return the path of so many samples, with the same C."""
+        nonlocal indefinite
+        chosen = np.sort(order[np.linspace(0, n_samples - 1, samples).astype(int)])
+        rows = X[chosen].astype(np.float64, copy=False)
+        rows = rows[:, chosen] if options.kernel == "precomputed" else rows
+        part = Responses(*(each[chosen] for each in responses))
+        data = make_training_data(rows, part, options, known=True).distinct
+        indefinite = indefinite or data.indefinite
+        return walk(job, data, request.tau_range)
+
+    linear = isinstance(options.kernel, str) and options.kernel == "linear"
+    found = forecast_of(some, n_samples, X.shape[1] + 1 if linear else math.inf)
+    if indefinite:
+        return Choice("exact", "there is no approximate path with an indefinite kernel")
+    if found is None:
+        return Choice("exact", "how long it takes cannot be predicted")
+    return choose_by_cost(found)
 
 
 def _with_kernel(

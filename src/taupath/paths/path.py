@@ -46,6 +46,8 @@ class SolutionPath:
     a Dask array.
     """
 
+    method_reason: str | None = None  # why ``method="auto"`` chose the method, if it did
+
     def __init__(self, solutions: Solutions) -> None:
         self.solutions = solutions
         self.job, self.data = solutions.job, solutions.data
@@ -381,8 +383,10 @@ class SolutionPath:
         """Write the path to a file that `taupath.load` reads.
 
         The file holds the record and the training data or, for an approximate or simplified path
-        with the linear kernel, the functions at the nodes. It contains no code, and has a checksum.
-        An existing file is replaced only if all goes well.
+        with the linear kernel, the functions at the nodes. An approximate path with a kernel is
+        stored with its training data, or only with its support vectors if they are at most nine
+        tenths. The file contains no code, and has a checksum. An existing file is replaced only if
+        all goes well.
 
         Parameters
         ----------

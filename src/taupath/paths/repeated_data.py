@@ -60,6 +60,11 @@ class _Repeated(TrainingData):
         """One sample of each group of copies, with the sum of their weights."""
         return self._distinct
 
+    @property
+    def places(self) -> np.ndarray:
+        """The number of each distinct sample among all samples: that of its first copy."""
+        return self._copies.first
+
     def expand(self, solution: Solution) -> Solution:
         """Return the solution of all samples, given that of the distinct ones."""
         status, theta = solution.status[self._copies.group], self.expand_theta(solution.theta)

@@ -144,6 +144,11 @@ class TrainingData:
         """What is walked: these data, or one sample in place of all of its copies."""
         return self
 
+    @property
+    def places(self) -> np.ndarray:
+        """The number of each distinct sample among all samples: that of its first copy."""
+        return np.arange(self.shape[0])
+
     def expand(self, solution: Solution) -> Solution:
         """Return the solution of all samples, given that of the distinct ones."""
         return solution
@@ -299,7 +304,7 @@ class TrainingData:
 
         The caller will compute so many `numbers` for each row.
         """
-        numbers = max(numbers, self.shape[0] if self.by_theta else 1)
+        numbers = max(numbers, self.width if self.by_theta else 1)
         most = max(min(ROWS_AT_A_TIME, BYTES_AT_A_TIME // (8 * numbers)), 1)
         for some in slices(X.shape[0], most):
             yield some, self.features(X[some])

@@ -32,7 +32,7 @@ def pack_classifier(
         "paths": paths,
         "members": [
             None
-            if members is None or not holds_data(path)  # of no use without data
+            if members is None or not (holds_data(path) or "support" in path)  # of no use
             else arrays.put("members", members.astype(np.int64))
             for members, path in zip(estimator._members, paths, strict=True)
         ],

@@ -24,6 +24,7 @@ from taupath.storage.classifiers import (
 from taupath.storage.combined import pack_combined, unpack_combined
 from taupath.storage.fingerprints import pack_fingerprints, unpack_fingerprints
 from taupath.storage.frozen import pack_frozen, unpack_frozen
+from taupath.storage.kernel_nodes import holds_support_only
 from taupath.storage.paths import pack_path, unpack_path
 from taupath.validation import MAX_ROWS, check_C
 
@@ -45,6 +46,7 @@ def pack_estimator(
     check_is_fitted(estimator)
     names = getattr(estimator, "feature_names_in_", None)
     name = next(name for name, kind in ESTIMATORS.items() if isinstance(estimator, kind.types))
+    asked, data = data, _data_of_all(estimator) if data is None else data
     found = {
         "n_features": int(estimator.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
@@ -52,9 +54,16 @@ def pack_estimator(
         **ESTIMATORS[name].pack(estimator, arrays, data),
     }
     paths = [path for each in found.get("each", [found]) for path in each.get("paths", ())]
-    if data is None and paths and not any(map(holds_data, paths)):
+    if asked is None and paths and not any(map(holds_data, paths)):
         found["training"] = pack_fingerprints(estimator, arrays)
     return found
+
+
+def _data_of_all(estimator: Any) -> bool | None:
+    """Return True if some path of an estimator is stored with its data: then all of them are."""
+    paths = [] if isinstance(estimator, FrozenClassifier) else estimator._all_paths()
+    by_kernel = [path for path in paths if path.data.kernel is not None]
+    return True if any(not holds_support_only(path) for path in by_kernel) else None
 
 
 def unpack_estimator(

@@ -9,8 +9,8 @@ from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.exceptions import ModelFileError
 from taupath.paths.kernels import make_kernel
 from taupath.storage.arrays import ArraysToWrite, StoredArrays, grows
+from taupath.storage.kernels import pack_kernel
 from taupath.storage.labels import pack_labels, unpack_classes, unpack_positive
-from taupath.storage.paths import pack_kernel
 from taupath.validation import MAX_ROWS, check_real
 
 

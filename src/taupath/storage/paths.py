@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NoReturn
 
@@ -15,18 +14,25 @@ from taupath.cluster.solutions import OnCluster
 from taupath.engine.record import Record
 from taupath.exceptions import ModelFileError
 from taupath.fitting.detached import FunctionsOnly
+from taupath.fitting.support_only import SupportOnly
 from taupath.paths.intercept import make_intercept
 from taupath.paths.jobs import Job, QuantileRegression, Regularization, Way
-from taupath.paths.kernel_data import FEWEST_ROWS, MEGABYTE
-from taupath.paths.kernels import Kernel, make_kernel
-from taupath.paths.options import Options, centred_data, make_training_data
+from taupath.paths.kernel_data import MEGABYTE
+from taupath.paths.options import centred_data, make_training_data
 from taupath.paths.path import SolutionPath
 from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import Responses, TrainingData
 from taupath.paths.walked import ConstantPiece, Walked, WalkedPiece, constant_piece
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
-from taupath.storage.budget import KERNEL_COPIES, Budget, record_bytes
+from taupath.storage.budget import record_bytes
 from taupath.storage.jobs import JOBS, pack_job, pack_samples, unpack_responses
+from taupath.storage.kernel_nodes import (
+    KERNEL_NODES,
+    pack_kernel_nodes,
+    pack_support_only,
+    unpack_kernel_nodes,
+)
+from taupath.storage.kernels import pack_kernel, unpack_kernel, with_cache
 from taupath.storage.nodes import (
     FUNCTIONS,
     check_nodes,
@@ -81,22 +87,14 @@ def _pack_kinks(solutions: AtKinks, arrays: ArraysToWrite, data: bool | None) ->
     return _pack_exact(solutions.source, arrays, record) | nodes
 
 
-def _refuse_kernel_nodes(
-    solutions: AtKernelNodes, arrays: ArraysToWrite, data: bool | None
-) -> NoReturn:
-    raise ValueError(
-        "an approximate path with a kernel cannot be stored in a model file yet: use "
-        "method='exact', store what `QuantileSVC.at` returns for one τ, or pickle the model"
-    )
-
-
 # How each kind of solutions is stored.
 PACK: dict[type[Solutions], Callable[[Any, ArraysToWrite, bool | None], dict[str, Any]]] = {
     Walked: _pack_walked,
     AtKinks: _pack_kinks,
     AtNodes: pack_nodes,
-    AtKernelNodes: _refuse_kernel_nodes,
+    AtKernelNodes: pack_kernel_nodes,
     FunctionsOnly: pack_detached,
+    SupportOnly: pack_support_only,
     OnCluster: pack_on_cluster,
 }
 
@@ -141,32 +139,14 @@ def _pack_exact(
     return found
 
 
-def pack_kernel(kernel: Kernel | None) -> dict[str, Any]:
-    """Return the description of a kernel; None is the linear one."""
-    if kernel is None:
-        return {"kernel": "linear"}
-    if callable(kernel.function):
-        raise ValueError(
-            "a kernel that is a Python function cannot be stored in a model file, which holds no "
-            'code; use kernel="precomputed", or pickle the model'
-        )
-    return {
-        "kernel": kernel.function,
-        "gamma": float(kernel.gamma),
-        "degree": float(kernel.degree),
-        "coef0": float(kernel.coef0),
-    }
-
-
 def unpack_path(found: Any, arrays: StoredArrays) -> SolutionPath:
     """Return the path of a description."""
     if not isinstance(found, dict):
         raise ModelFileError("the description of a path is missing")
     kind = found.get("path")
-    if isinstance(kind, str) and kind.removeprefix(FUNCTIONS) in JOBS:
-        if kind in JOBS:
-            return SolutionPath(_unpack_exact(found, arrays, kind))
-        return SolutionPath(unpack_functions(found, arrays, kind.removeprefix(FUNCTIONS)))
+    for prefix, unpack in UNPACK.items():
+        if isinstance(kind, str) and kind.startswith(prefix) and kind.removeprefix(prefix) in JOBS:
+            return SolutionPath(unpack(found, arrays, kind.removeprefix(prefix)))
     raise ModelFileError(f"it holds a path of an unknown kind, {kind!r:.60}")
 
 
@@ -185,21 +165,19 @@ def _unpack_exact(found: dict[str, Any], arrays: StoredArrays, kind: str) -> Sol
     return AtKinks(walked, nodes, check_positive(found.get("tol"), "tol"))
 
 
+# How each kind of path is read, by what stands before the kind of its job.
+UNPACK: dict[str, Callable[[dict[str, Any], StoredArrays, str], Solutions]] = {
+    FUNCTIONS: unpack_functions,
+    KERNEL_NODES: unpack_kernel_nodes,
+    "": _unpack_exact,
+}
+
+
 def _unpack_data(found: dict[str, Any], arrays: StoredArrays, job: Job) -> TrainingData:
     """Return the training data of an exact path."""
     X = arrays.take_features(found.get("X")).features
-    kernel, intercept = found.get("kernel"), found.get("intercept")
-    if not isinstance(kernel, str) or not isinstance(intercept, str):
-        raise ModelFileError("kernel and intercept are missing")
-    if kernel == "precomputed" and not isinstance(X, np.ndarray):
-        raise ModelFileError("a kernel matrix is not stored as a sparse one")
-    options = Options(kernel, intercept=intercept)
-    if kernel != "linear":
-        gamma = check_positive(found.get("gamma"), "gamma")
-        options = replace(options, gamma=gamma, degree=found["degree"], coef0=found["coef0"])
-        cache_size = check_positive(found.get("cache_size"), "cache_size")
-        cache = _cache(MEGABYTE * cache_size, X, options, arrays.budget)
-        options = replace(options, cache_size=cache / MEGABYTE)
+    options = with_cache(unpack_kernel(found, X), found, X, arrays.budget)
+    intercept = options.intercept
     responses = unpack_responses(found, arrays, job, X.shape[0])
     distinct, centred = found.get("distinct"), found.get("centred") is True
     shift = _unpack_shift(found, arrays, X) if centred else None
@@ -216,25 +194,6 @@ def _unpack_data(found: dict[str, Any], arrays: StoredArrays, job: Job) -> Train
         raise ModelFileError(f"the samples of a path are not {distinct!r} different ones")
     data.centred = data.distinct.centred = centred and intercept == "free"
     return data
-
-
-def _cache(stored: float, X: Any, options: Options, budget: Budget) -> float:
-    """Return the bytes for a kernel matrix: those stored, or as many as the budget has left.
-
-    Rows that are not kept are computed when they are needed. A matrix that may be indefinite is
-    kept if it was: it is not used as it is.
-    """
-    n = X.shape[0]
-    matrix = 8.0 * n * n
-    if matrix <= stored and KERNEL_COPIES * matrix > budget.left:
-        kernel = make_kernel(options.kernel, options.gamma, options.degree, options.coef0, X)
-        if kernel is not None and not kernel.positive:
-            budget.read(KERNEL_COPIES * matrix, f"the kernel matrix of {n} samples")
-        stored = min(stored, matrix - 1.0)
-    if stored < matrix:
-        budget.read(8.0 * FEWEST_ROWS * n, f"rows of the kernel matrix of {n} samples")
-        stored = min(stored, max(budget.left, 8.0 * FEWEST_ROWS * n))
-    return stored
 
 
 def _unpack_walks(
