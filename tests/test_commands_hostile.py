@@ -367,6 +367,22 @@ def test_a_full_device_is_an_error_of_one_line(folder):
     assert done.stderr.endswith(b"No space left on device\n") and b"Exception" not in done.stderr
 
 
+@posix
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_version_that_cannot_be_written_is_an_error_of_one_line(unbuffered):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [COMMAND, "--version"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            env={**BUFFERED, "PYTHONUNBUFFERED": unbuffered},
+        )
+    assert done.returncode == 1
+    assert done.stderr == b"taupath: standard output: No space left on device\n"
+
+
 SLOW_SAVE = """
 import sys, time
 from taupath import atomic_files, cli

@@ -71,6 +71,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = _parser().parse_args(argv)
         with _signals():
             status = _run(arguments)
+    except BrokenPipeError:  # as in _run, for the help and the version
+        return 1
+    except OSError as error:
+        _complain(_message(error))
+        return 1
     finally:
         _flush()
     return status
@@ -200,7 +205,7 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from importlib.metadata import version
 
-        print(f"taupath {version('taupath')}")
+        print(f"taupath {version('taupath')}", flush=True)
         parser.exit()
 
 

@@ -79,8 +79,8 @@ class Certificate:
         The bound on all gaps that an approximate path was made with.
     condition : float or None
         How sensitive the gap is to rounding: writing w, the intercept and α as doubles can add up
-        to 1.1e-16 times this to the relative gap. The largest at any τ that was checked; None for
-        an approximate path.
+        to 1.1e-16 times this to the relative gap. The largest at any τ that was checked; infinite
+        if the kernel is indefinite; None for an approximate path.
     checked_doubtful : bool
         Whether all kinks and midpoints where the walk met difficulties were among those checked.
     """

@@ -319,4 +319,6 @@ class Walked(Solutions):
     def certify(self, max_points: int | None) -> Certificate:
         """Measure the solutions at all kinks and midpoints, or at `max_points` of them."""
         points, *enough = where_to_check(self.kinks, max_points, self.doubtful)
-        return worst_of(points, [self.measure(float(value)) for value in points], *enough)
+        found = worst_of(points, [self.measure(float(value)) for value in points], *enough)
+        # the path of an indefinite kernel is that of another matrix: no gap can be promised
+        return replace(found, condition=np.inf) if self.data.indefinite else found
