@@ -66,6 +66,9 @@ class ProbabilityIntervals:
     >>> proba = model.predict_proba(X[300:])[:, 1]
     >>> intervals = taupath.ProbabilityIntervals().fit(proba, y[300:])
     >>> intervals.interval([0.2, 0.5, 0.8], coverage=0.9).round(2)
+    array([[0.15, 0.31],
+           [0.45, 0.64],
+           [0.75, 0.89]])
     """
 
     def fit(
