@@ -24,8 +24,8 @@ from taupath.validation import (
 
 # An interval counts NEAREST * n ** (2 / 3) of n held-out samples. More of them give narrower
 # intervals that miss P(Y = 1 | s) more often, because it varies among them. Of 0.4, 0.5, 0.65 and
-# 0.8, this value had the least error of coverage at 90 % on the worst of the truths that OUT_OF_FOLD
-# was chosen on; on average 0.65 was as good.
+# 0.8, this value had the least error of coverage at 90 % on the worst of the truths that
+# OUT_OF_FOLD was chosen on; on average 0.65 was as good.
 NEAREST = 0.5
 # What an out-of-fold sample is worth, in samples that were held out from the model itself: it was
 # predicted by another model, whose P(Y = 1 | s) differs a little. Of 0.65, 0.75, 0.85 and 1, this
