@@ -60,7 +60,7 @@ ASKED = {
     "costs": lambda X: svc().predict(X, cost_fp=1.0, cost_fn=TAUS),
     "a matrix": lambda X: svc().predict(X, cost_matrix=[[0, 1], [3, 0]]),
     "probabilities": lambda X: svc().predict_proba(X),
-    "intervals of τ": lambda X: svc().predict_proba_interval(X),
+    "intervals of τ": lambda X: svc().crossing_interval(X),
     "monotone": lambda X: svc(monotone=True).predict(X, tau=0.3),
     "a kernel": lambda X: svc(kernel="rbf").predict(X, taus=TAUS),
     "one classifier": lambda X: svc().at(0.3).predict(X),

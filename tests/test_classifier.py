@@ -96,7 +96,7 @@ def test_probabilities_of_a_part_of_the_path_are_as_far_as_it_goes():
     begin, end = 0.2, 0.7
     model = QuantileSVC(C=0.7, tau_range=(begin, end)).fit(X, Y)
     first, last = fitted().crossing_interval(NEW).T
-    assert_array_equal(fitted().predict_proba_interval(NEW), np.column_stack((first, last)))
+    assert_array_equal(fitted().crossing_interval(NEW), np.column_stack((first, last)))
     once = first == last  # where boundaries do not cross
     whole, part = (each.predict_proba(NEW)[once, 1] for each in (fitted(), model))
     assert (part == begin).any() and (part == end).any()
@@ -159,7 +159,7 @@ def test_probabilities_are_lengths(kernel):
     share = (model.path_.decision_function(NEW, taus) >= 0.0).mean(axis=1)
     assert_allclose(proba[:, 1], share, rtol=0, atol=1e-3)
     assert_allclose(proba.sum(axis=1), 1.0, rtol=0, atol=1e-15)
-    interval = model.predict_proba_interval(NEW)
+    interval = model.crossing_interval(NEW)
     assert interval.shape == (60, 2)
     assert np.all(interval[:, 0] <= proba[:, 1] + 1e-12)
     assert np.all(proba[:, 1] <= interval[:, 1] + 1e-12)
@@ -174,7 +174,7 @@ def test_monotone_predictions_are_those_of_the_probabilities():
         assert_array_equal(model.predict(NEW, tau=tau) == "yes", proba >= tau)
     assert_array_equal(model.predict(NEW, tau=proba), np.full(60, "yes"))
     plain = clone(model).set_params(monotone=False).fit(X, Y)
-    interval = plain.predict_proba_interval(NEW)
+    interval = plain.crossing_interval(NEW)
     apart = interval[:, 1] - interval[:, 0] > 1e-9
     assert apart.any()  # boundaries do cross here
     for tau in (0.2, 0.5, 0.8):
@@ -248,12 +248,12 @@ def test_several_classes(kernel, multi_class):
         same.fit(X[train], names[train])
         assert_allclose(proba, same.predict_proba(X[test]), rtol=0, atol=1e-6)
     if multi_class == "ovr":
-        interval = model.predict_proba_interval(X_test)
+        interval = model.crossing_interval(X_test)
         assert interval.shape == (75, 3, 2)
         assert np.all(interval[..., 0] <= interval[..., 1])
     else:
         with pytest.raises(ValueError, match="ovr"):
-            model.predict_proba_interval(X_test)
+            model.crossing_interval(X_test)
     for call in (
         lambda: model.predict(X_test, tau=0.3),
         lambda: model.predict(X_test, cost_fp=1, cost_fn=2),

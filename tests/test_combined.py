@@ -168,7 +168,7 @@ def test_decisions_are_probabilities_cut_at_tau_within_the_useful_range(combine,
     assert_array_equal(costs == pos_label, up_to >= 0.25)
     towards = 1.0 if column == 1 else -1.0
     assert_allclose(model.decision_function(X_NEW, 0.3), towards * (up_to - 0.3))
-    assert_allclose(model.predict_proba_interval(X_NEW), np.column_stack((up_to, up_to)))
+    assert_allclose(model.crossing_interval(X_NEW), np.column_stack((up_to, up_to)))
 
 
 def test_it_is_the_stack_of_its_estimators():

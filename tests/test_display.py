@@ -92,7 +92,7 @@ def test_performance_is_that_of_predict_at_every_tau(fitted, monotone, monkeypat
 
 
 def test_samples_that_change_several_times_are_among_those_tested():
-    interval = wiggly().predict_proba_interval(X_NEW)
+    interval = wiggly().crossing_interval(X_NEW)
     assert (interval[:, 1] > interval[:, 0]).sum() >= 5
     sign = PerformanceDisplay.from_estimator(wiggly(), X_NEW, Y_NEW)
     assert (np.diff(sign.tpr) > 0.0).any()  # does not only fall

@@ -69,7 +69,7 @@ def test_probabilities_are_the_length_of_the_approximate_functions():
     grid = (np.arange(4000) + 0.5) / 4000
     share = (other.path_.decision_function(X[:50], grid) >= 0.0).mean(axis=1)
     assert_allclose(proba[:50], share, atol=2e-3)
-    interval = other.predict_proba_interval(X)
+    interval = other.crossing_interval(X)
     assert (interval[:, 0] <= proba + 1e-12).all() and (proba <= interval[:, 1] + 1e-12).all()
 
 

@@ -173,10 +173,24 @@ def test_the_sign_of_decisions_follows_the_classes(folder):
         assert model.predict(data, tau=tau).tolist() == expected.tolist()
     path = model.path_.decision_function(model.preparation.features(as_table(rows)), 0.5)
     np.testing.assert_array_equal(model.decision_function(rows, 0.5), -path)
-    first_and_last = model.predict_proba_interval(rows)
+    first_and_last = model.crossing_interval(rows)
     ill = model.predict_proba(rows)[:, 0]
     inside = (first_and_last[:, 0] <= ill + 1e-12) & (ill <= first_and_last[:, 1] + 1e-12)
     assert inside.all()
+
+
+def test_intervals_come_from_the_rows_that_were_held_out(folder):
+    rows = folder / "new.csv"
+    with pytest.raises(ValueError, match="no out-of-fold samples"):
+        tp.load(folder / "two.tau").predict_proba_interval(rows)
+    people()[[*FEATURES, "state"]].to_csv(folder / "train.csv", index=False)
+    options = (*FITS["two"], "--folds", "3")
+    assert run("fit", folder / "train.csv", "-o", folder / "folds.tau", *options) == 0
+    model = tp.load(folder / "folds.tau")
+    outcomes, ill = model.held_out.outcomes, model.predict_proba(rows)[:, 0]
+    own = tp.ProbabilityIntervals()
+    own.fit(outcomes.probabilities()[:, 1], outcomes.truth, out_of_fold=True)
+    np.testing.assert_array_equal(model.predict_proba_interval(rows, 0.8), own.interval(ill, 0.8))
 
 
 def test_scores_are_those_of_the_estimators(folder):

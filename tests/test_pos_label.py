@@ -69,7 +69,7 @@ def test_costs_and_tau_refer_to_it(kernel, monotone):
     assert model.pos_label_ == "no"
     assert_array_equal(model.classes_, ["no", "yes"])
     assert_array_equal(model.path_.taus, twin.path_.taus)
-    assert_array_equal(model.predict_proba_interval(W), twin.predict_proba_interval(W))
+    assert_array_equal(model.crossing_interval(W), twin.crossing_interval(W))
     each = np.random.default_rng(0).uniform(size=len(W))
     for tau in (*TAUS, each):
         assert_array_equal(model.predict(W, tau=tau), back(twin.predict(W, tau=tau)))

@@ -282,6 +282,29 @@ def test_the_page_on_thresholds_says_what_the_results_say(module):
     assert max(decisions.of(rows, "stack", task, "extreme").mean() for task in tasks) < 1.005
 
 
+def test_the_page_on_probabilities_says_what_the_results_say(module):
+    file = Path(__file__).parents[1] / "docs" / "benchmarks" / "probability_intervals.json"
+    rows = module("results").Results.read(file).rows
+    assert {row["n"] for row in rows} == {300, 1000, 3000} and len(rows) == 36
+    others = [row for row in rows if not row["chosen"]]
+    usual = [row for row in others if row["task"] != "checkers"]
+
+    def means(rows):
+        names = ("score 80%", "score 90%", "score 95%")
+        return [round(float(np.mean([row[name] for row in rows]))) for name in names]
+
+    assert means(others) == [78, 88, 93] and means(usual) == [81, 90, 95]
+    at_90 = [row["score 90%"] for row in usual]
+    assert [round(min(at_90), 1), round(max(at_90), 1)] == [84.8, 96.3]
+    assert len(at_90) == 18 and sum(abs(share - 90.0) <= 2.0 for share in at_90) == 8
+    checkers = [row for row in others if row["task"] == "checkers"]
+    assert {round(row["score 90%"]) for row in checkers} == {71, 75, 78}
+    assert all(0.17 < row["error"] < 0.22 for row in checkers)
+    good = [row["eta 90%"] for row in rows if row["task"] not in ("checkers", "curved")]
+    assert min(good) > 64.0 and round(max(good)) == 94
+    assert round(min(row["eta 90%"] for row in rows)) == 36
+
+
 # -- coverage --------------------------------------------------------------------------------------
 
 

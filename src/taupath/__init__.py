@@ -7,7 +7,7 @@ from taupath import upward as _upward
 
 if TYPE_CHECKING:
     from taupath.estimators.classifier import QuantileSVC
-    from taupath.estimators.probability_intervals import ProbabilityIntervals, spread_of_folds
+    from taupath.estimators.probability_intervals import ProbabilityIntervals
     from taupath.estimators.regressor import QuantileSVR
     from taupath.estimators.regressor_selection import QuantileSVRCV
     from taupath.estimators.scoring import make_cost_scorer
@@ -62,7 +62,6 @@ _HOMES = {
     "quantile_regression_path": "fitting.regression",
     "regularization_path": "fitting.classification",
     "save": "storage",
-    "spread_of_folds": "estimators.probability_intervals",
 }
 
 __all__ = [
@@ -92,7 +91,6 @@ __all__ = [
     "quantile_regression_path",
     "regularization_path",
     "save",
-    "spread_of_folds",
 ]
 
 

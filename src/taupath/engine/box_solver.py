@@ -88,13 +88,15 @@ class BoxSolver:
         self.rows = rows
         self.free = FreeSet(rows)
         self.length = self.free.length
-        self.n_steps = 0
+        self.n_steps = self.n_unsolved = 0
 
     def solve(self, box: Box, theta: np.ndarray, tol: float) -> Solved:
         """Return the solution from this θ on, with a relative gap of tol if that can be reached."""
         descent = _Descent(self.rows, self.free, box, theta)
-        best = descent.solve(tol)
+        seen = descent.solve(tol)
+        best = seen.solved
         self.n_steps += descent.n_steps
+        self.n_unsolved += seen.wrong > tol
         return best._replace(w=self.rows.shifted(best.w, best.multiplier))
 
     def rates(self, free: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -134,7 +136,7 @@ class _Descent:
         for k in np.setdiff1d(inside, free.members):
             self._let_in(int(k))
 
-    def solve(self, tol: float) -> Solved:
+    def solve(self, tol: float) -> _Seen:
         """Return the best solution that is found."""
         best = self._improved(tol)
         if self.n_steps:
@@ -145,7 +147,7 @@ class _Descent:
             self.w = self.rows.exact_combination(self.theta)
             self.free.become(self._inside())
             best = self._improved(tol)
-        return best.solved
+        return best
 
     def _improved(self, tol: float) -> _Seen:
         """Let points in until none has to be, or until nothing is gained; return the best look."""

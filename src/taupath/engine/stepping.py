@@ -31,6 +31,10 @@ SHORT, MOST_VAIN, FAR_TOO_MANY = 1e-6, 4, 16
 DUE = 1e-12
 # How often index sets are changed where events are due at once.
 MOST_TURNS = 4
+# After so many nodes per sample, and this many more, that could not be solved to what is promised,
+# rounding is in the way: intervals are no longer shortened, and are at least this part of what is
+# left. The certificate says how far off that is.
+UNSOLVED_PER_SAMPLE, FEW_UNSOLVED, LEAST_PART = 1, 10, 0.1
 
 
 class _Motion(NamedTuple):
@@ -67,14 +71,17 @@ class Stepper:
         by_events = True
         while t < end:
             motion = self._motion(t, here, 1.0)
+            hopeless = self._hopeless()
             if not ahead:
-                far = min(max(t + max(motion.event, LONGER * stride), _next(t)), end)
+                least = LEAST_PART * (end - t) if hopeless else 0.0
+                far = min(max(t + max(motion.event, LONGER * stride, least), _next(t)), end)
                 ahead.append((far, self.solve(far, self._moved(motion, far))))
             tries = 0
-            while not self._fits(t, here, *ahead[-1]) and ahead[-1][0] > _next(t):
+            while not (hopeless or self._fits(t, here, *ahead[-1]) or ahead[-1][0] <= _next(t)):
                 least = LONGER * stride if vain > MOST_VAIN or not by_events else 0.0
                 ahead.append(self._nearer(motion, *ahead[-1], tries, least))
                 tries += 1
+                hopeless = self._hopeless()
             while len(ahead) > 1 and self._fits(t, here, *ahead[-2]):
                 ahead.pop()  # the next one is near enough
             there, found = ahead.pop()
@@ -84,6 +91,11 @@ class Stepper:
             by_events = by_events and vain < FAR_TOO_MANY
             stride, t, here = there - t, there, found
             yield t, here
+
+    def _hopeless(self) -> bool:
+        """Return whether too many nodes could not be solved to what is promised."""
+        most = FEW_UNSOLVED + UNSOLVED_PER_SAMPLE * self.solver.rows.n_rows
+        return self.solver.n_unsolved > most
 
     def _nearer(
         self, motion: "_Motion", there: float, found: Solved, tries: int, least: float

@@ -231,6 +231,35 @@ class QuantileSVC(PathClassifier):
             self._follow(X, y, weight, progress)
         return self
 
+    def predict_proba_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+        """Return an interval for the probability of the positive class. Two classes only.
+
+        It is an interval for P(Y = 1 | s), the share of positives among all samples with the same
+        predicted probability s, and comes from the out-of-fold samples of a search: only
+        `QuantileSVCCV`, and its `best_estimator_`, has some. With samples of your own that were
+        held out, use `ProbabilityIntervals`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        coverage : float, default=0.9
+            Share of the intervals that contain P(Y = 1 | s), above 0 and below 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            An interval need not contain the prediction itself: if it does not, the model is off.
+        """
+        self._check_two_classes("predict_proba_interval")
+        if self._intervals is None:
+            raise ValueError(
+                "the model has no out-of-fold samples, which intervals come from: fit a "
+                "QuantileSVCCV whose cv holds out each sample once, or give ProbabilityIntervals "
+                "samples that were held out"
+            )
+        return self._intervals.interval(self.predict_proba(X)[:, self._positive], coverage)
+
     def _with_costs(self, y: np.ndarray, sample_weight: Any, cost_fp: Any, cost_fn: Any) -> Any:
         """Return sample weights, multiplied by the costs of mistakes if there are any."""
         self.costs_in_training_ = not (cost_fp is None and cost_fn is None)
@@ -269,6 +298,7 @@ class QuantileSVC(PathClassifier):
                 f"tau={tau:g} is for two classes, y has {n_classes}; "
                 "give predict a cost_matrix instead"
             )
+        self._intervals = None
         self._members = [self._members_of(y, classes) for classes, _ in self._tasks()]
         jobs = [
             self._job(X, y, weight, members, positive) | {"method": self.method}

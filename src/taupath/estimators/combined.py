@@ -107,7 +107,7 @@ class CombinedClassifier(QuantileSVC):
                 f"best_estimator_ is for combine='best', not for combine={self.combine!r}"
             )
         model, scaler = copy.copy(self.estimators_[0]), copy.copy(self.scaler_)
-        model._names = self._names
+        model._names, model._intervals = self._names, self._intervals
         first: Any = model if scaler is None else scaler
         if hasattr(self, "feature_names_in_"):
             first.feature_names_in_ = self.feature_names_in_

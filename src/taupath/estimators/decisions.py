@@ -30,6 +30,7 @@ from taupath.estimators.explanation import (
 from taupath.estimators.frozen_classifier import FrozenClassifier
 from taupath.estimators.multiclass import couple_pairs, normalize_rest
 from taupath.estimators.pipelines import feature_names_of
+from taupath.estimators.probability_intervals import ProbabilityIntervals
 from taupath.exceptions import ConstantDecisionWarning
 from taupath.paths.crossings import Changes, Crossings
 from taupath.paths.path import SolutionPath
@@ -55,6 +56,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         "larger C, or costs that are closer to each other",
         BY_TRAINING,
     )
+    _intervals: ProbabilityIntervals | None = None  # from out-of-fold samples, if there are any
     _names: Sequence[Any] | None = None  # names of the classes, where `classes_` are codes
 
     @property
@@ -293,20 +295,12 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         with np.errstate(divide="ignore"):  # log 0 is -inf, as in scikit-learn
             return np.asarray(np.log(self.predict_proba(X)))
 
-    def predict_proba_interval(self, X: Any) -> np.ndarray:
-        """Return `crossing_interval`: not a confidence interval, and nearly always too narrow.
-
-        For intervals that contain the true probability with a stated coverage, use
-        `ProbabilityIntervals`.
-        """
-        return self.crossing_interval(X)
-
     def crossing_interval(self, X: Any) -> np.ndarray:
         """Return the first and the last τ where a sample's prediction changes.
 
         Where boundaries of different τ do not cross at this sample, both are the probability of
         the positive class. Their distance shows how much boundaries cross; it says nothing about
-        how far the probability is from the truth.
+        how far the probability is from the truth, as `predict_proba_interval` does.
 
         Parameters
         ----------

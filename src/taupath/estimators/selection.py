@@ -28,6 +28,7 @@ from taupath.estimators.costs import (
 from taupath.estimators.fit_time import LONG
 from taupath.estimators.out_of_fold import Data, HeldOut, Score, check_folds, fitted, held_out
 from taupath.estimators.parallel import run_all
+from taupath.estimators.probability_intervals import ProbabilityIntervals
 from taupath.estimators.search_time import Affordable, affordable, path_sizes, rbf_seconds
 from taupath.estimators.useful_range import useful_range
 from taupath.progress import duration, share_of
@@ -366,18 +367,20 @@ class QuantileSVCCV(CombinedClassifier):
         """Fit the combination, and return the indices of the candidates it uses."""
         self.combination_, self.constant_below_, self.constant_above_ = None, *UNIT_INTERVAL
         self._held_out_tau: np.ndarray | None = None
+        self._intervals = None
         two = len(self.classes_) == 2
+        weight = self._test_weight
+        if self.class_weight is not None:
+            weight = weight * self._class_weights(self._truth)
         if self.combine == "best":
             if two:
                 self._held_out_tau = self.probabilities_[best]
+                self._learn_intervals(self._held_out_tau, weight)
             return [best]
         if self.combine == "per_tau" and not two:
             raise ValueError(
                 f"combine='per_tau' is for two classes, y has {len(self.classes_)}; use 'stack'"
             )
-        weight = self._test_weight
-        if self.class_weight is not None:
-            weight = weight * self._class_weights(self._truth)
         counts = weight > 0.0
         # weight 2 is two copies; but small weights, such as shares of 1, count as (Σ w)² / Σ w²
         # samples
@@ -392,10 +395,17 @@ class QuantileSVCCV(CombinedClassifier):
         used, self.combination_ = choose(each[:, counts], truth, weight[counts])
         if two:
             proba = self.combination_.proba(each[used])[:, 1]
+            self._learn_intervals(proba, weight)
             limits = useful_range(proba[counts], truth == 1, weight[counts])
             self.constant_below_, self.constant_above_ = limits
             self._held_out_tau = np.clip(proba, *limits)
         return [int(place) for place in used]
+
+    def _learn_intervals(self, proba: np.ndarray, weight: np.ndarray) -> None:
+        """Make intervals for probabilities from those of out-of-fold samples."""
+        if self._held_out_once:
+            positive = self._truth == self.pos_label_
+            self._intervals = ProbabilityIntervals().fit(proba, positive, weight, out_of_fold=True)
 
     def _fit_all(self, models: list[QuantileSVC], data: Data, progress: Any) -> None:
         """Fit the models of the candidates that are used to all samples."""

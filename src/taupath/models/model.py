@@ -13,6 +13,7 @@ from taupath import upward
 from taupath.choices import names_of_unnamed
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.explanation import Explanation
+from taupath.estimators.probability_intervals import ProbabilityIntervals
 from taupath.models.explaining import parts_of_columns
 from taupath.outcomes.held_out import HeldOut
 from taupath.outcomes.operating import OperatingPoint
@@ -227,9 +228,21 @@ class Model:
         return np.asarray(self.estimator.predict_proba(features)[:, self._order])
 
     @_if_it_can
-    def predict_proba_interval(self, X: Any) -> np.ndarray:
-        """Return `crossing_interval`; see `QuantileSVC.predict_proba_interval`."""
-        return self.crossing_interval(X)
+    def predict_proba_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+        """Return an interval for the probability of the positive class.
+
+        As in `QuantileSVC.predict_proba_interval`, for X as in `predict_proba`. It comes from the
+        out-of-fold rows of a search, or else from the rows that ``taupath fit --folds`` or
+        ``--holdout`` held out.
+        """
+        _, features = self._prepared(X)
+        estimator = self.estimator
+        if estimator._intervals is None and self.held_out is not None and len(self.labels) == 2:
+            outcomes = self.held_out.outcomes
+            intervals = ProbabilityIntervals()  # the models of folds predicted these rows
+            intervals.fit(outcomes.probabilities()[:, 1], outcomes.truth, out_of_fold=True)
+            return intervals.interval(estimator.predict_proba(features)[:, 1], coverage)
+        return np.asarray(estimator.predict_proba_interval(features, coverage))
 
     @_if_it_can
     def crossing_interval(self, X: Any) -> np.ndarray:

@@ -24,6 +24,7 @@ from taupath.storage.classifiers import (
 from taupath.storage.combined import pack_combined, unpack_combined
 from taupath.storage.fingerprints import pack_fingerprints, unpack_fingerprints
 from taupath.storage.frozen import pack_frozen, unpack_frozen
+from taupath.storage.intervals import pack_intervals, unpack_intervals
 from taupath.storage.kernel_nodes import holds_support_only
 from taupath.storage.paths import pack_path, unpack_path
 from taupath.validation import MAX_ROWS, check_C
@@ -52,6 +53,7 @@ def pack_estimator(
         "feature_names": None if names is None else [str(name) for name in names],
         "estimator": name,
         **ESTIMATORS[name].pack(estimator, arrays, data),
+        "intervals": pack_intervals(getattr(estimator, "_intervals", None), arrays),
     }
     paths = [path for each in found.get("each", [found]) for path in each.get("paths", ())]
     if asked is None and paths and not any(map(holds_data, paths)):
@@ -82,6 +84,8 @@ def unpack_estimator(
         each.n_features_in_ = estimator.n_features_in_
         _check_paths(each)
     unpack_fingerprints(found["training"], arrays, estimator)
+    if found["intervals"] is not None:
+        estimator._intervals = unpack_intervals(found["intervals"], arrays, estimator)
     return estimator
 
 

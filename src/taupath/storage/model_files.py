@@ -36,6 +36,7 @@ _IF_ABSENT = {
     "positive": 1,  # there was no choice: it was the larger label
     "costs_in_training": False,  # there were none
     "training": None,  # no fingerprints of training rows
+    "intervals": None,  # of probabilities
     "held_out": None,
     "operating_point": None,
 }
