@@ -173,7 +173,7 @@ def test_an_intercept_that_jumps():
 
 def test_nodes_that_cannot_be_solved_are_not_multiplied_for_ever(monkeypatch):
     rng = np.random.default_rng([0, 11])
-    X = rng.normal(size=(30, 3)) + [1e11, -3e10, 0.0]  # C ‖x‖² is 6e21
+    X = rng.normal(size=(30, 3)) + np.array([1e11, -3e10, 0.0])  # C ‖x‖² is 6e21
     y, calls = rng.integers(0, 2, 30), []
     y[[0, -1]] = 0, 1
     solve = BoxSolver.solve

@@ -39,7 +39,8 @@ cdef class Rows:
                    double* out) noexcept nogil
     # <z_i, v> in extended precision
     cdef long double dot_long(self, Py_ssize_t i, const long double* v) noexcept nogil
-    # `dot_pairs` is going to be called with this pair, or with the last one changed.
+    # Prepare for `dot_pairs` with this pair. Rows may keep tables of it, so that only one walk at a
+    # time may use them, and has to call this again after each change of the pair but by `turn`.
     cdef void face(self, const double* pair) noexcept nogil
     # <z_i, u> and <z_i, v> for every i among the m members; pair = u_0 v_0 u_1 v_1 ...
     cdef void dot_pairs(self, const int* members, Py_ssize_t m, const double* pair,

@@ -130,7 +130,7 @@ class NodeBlocks:
         total = self._ends @ self.sign
         bound_total = _between(total[0], total[1], t)
         worst = np.inf
-        for _ in range(MOST_ROUNDS):
+        for left in reversed(range(MOST_ROUNDS)):
             balance = bound_total + parts @ basis.balance - own @ sign
             found = basis.solve(parts, free, balance)
             if found is None:
@@ -140,7 +140,7 @@ class NodeBlocks:
             lack = np.abs(parts @ basis.lacks) / size
             lack[:, c:] *= free
             before, worst = worst, float(lack.max(initial=0.0))
-            if worst <= ON_MARGIN or worst > 0.5 * before:
+            if worst <= ON_MARGIN or worst > 0.5 * before or not left:
                 break
             basis.refine()
         # θ is a sum of rounded terms

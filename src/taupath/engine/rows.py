@@ -28,7 +28,7 @@ def make_rows(
     balanced: bool = False,
     rearranged: bool = False,
 ) -> Rows:
-    """Return rows z_i = sign_i [x_i, bias] over a validated matrix, without copying its values.
+    """Return rows z_i = sign_i [x_i, bias] over a validated matrix.
 
     X is C-contiguous, or CSR with sorted unique indices, of float64 (walks) or float32. `bias` is
     the constant feature, 0 for none. If `balanced`, Σ sign_i θ_i = 0 is required; if `rearranged`,
@@ -46,7 +46,8 @@ def make_rows(
             return PackedRows(*packed, indices, indptr, n_cols, sign, bias, balanced)
         if n_cols > FAR_APART:
             indices = _by_frequency(indices, n_cols)
-            # columns without entries come last and are left out, but w stays too long to be kept
+            # columns without entries come last and are left out; more than FAR_APART stay, so that
+            # no node keeps a w whose columns are in another order (see `solver.MOST_STORED_COLUMNS`)
             n_cols = max(int(indices.max(initial=0)) + 1, FAR_APART + 1)
         data = None if data is None else _in_few_bytes(data)
     return SparseRows(data, indices, indptr, n_cols, sign, bias, balanced)

@@ -26,6 +26,7 @@ from taupath.engine.problem import Line, correction, rising_targets
 from taupath.engine.readers import made_once
 from taupath.engine.reading import Reader
 from taupath.engine.record import Events, Node, Nodes, Record, State
+from taupath.engine.rows import FAR_APART
 from taupath.engine.status import FREE, LOWER, UPPER, Outcome
 from taupath.engine.stepping import Stepper, status_of
 from taupath.engine.tolerances import ABSURD_MARGIN, OUTWEIGHED, RAISE
@@ -44,8 +45,8 @@ CAREFUL_EVENTS = 256
 # Nodes of a stretch that is stepped over, at least; twice as many each time that the walk then
 # fails again before it has come as far as CAREFUL_EVENTS.
 FEWEST_NODES = 4
-# Nodes keep w unless it has more columns than this.
-MOST_STORED_COLUMNS = 4096
+# Nodes keep w unless it has more columns than this: walks may have more in another order.
+MOST_STORED_COLUMNS = FAR_APART
 # With up to this many points, walks of rising targets are too short for a metric to pay.
 FEW_FOR_A_METRIC = 1000
 # From GUESSED_FROM points on, the start is guessed from the solution of GUESSED_BY of them: that is

@@ -95,7 +95,7 @@ class Stepper:
     def _hopeless(self) -> bool:
         """Return whether too many nodes could not be solved to what is promised."""
         most = FEW_UNSOLVED + UNSOLVED_PER_SAMPLE * self.solver.rows.n_rows
-        return self.solver.n_unsolved > most
+        return bool(self.solver.n_unsolved > most)
 
     def _nearer(
         self, motion: "_Motion", there: float, found: Solved, tries: int, least: float

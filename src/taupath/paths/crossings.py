@@ -18,6 +18,9 @@ from scipy.linalg import cholesky, solve_triangular
 from taupath._core._crossings import NodeFunctions
 from taupath.engine.problem import TINY
 from taupath.engine.tolerances import LENGTH_ROUNDED_UP, METRIC_RIDGE
+
+# Squares above this are normal numbers, with all their digits.
+NORMAL = 1e-290
 from taupath.paths.blocks import slices
 
 # The functions at all nodes are kept if they take at most this many bytes, a share of memory that
@@ -331,8 +334,8 @@ def _add_up(
 
 def _metric_of(moments: np.ndarray) -> np.ndarray:
     """Return L with L Lᵀ = moments, up to a ridge that keeps it far from singular."""
-    size = np.sqrt(moments.diagonal())
-    size = np.where(size > 0.0, size, 1.0)
+    diagonal = moments.diagonal()
+    size = np.sqrt(np.where(diagonal > NORMAL, diagonal, 1.0))  # squares below that have no digits
     scaled = moments / size / size[:, np.newaxis]
     return np.asarray(
         size[:, np.newaxis] * cholesky(scaled + METRIC_RIDGE * np.eye(len(size)), lower=True)
