@@ -50,9 +50,9 @@ def test_auto_says_what_it_has_picked(folder, tmp_path, capsys, monkeypatch):
     assert run("fit", data, "-o", file, "--method", "auto") == 0
     said = capsys.readouterr().out
     assert "--method auto: exact; 150 samples are few" in said and "exact path: " in said
-    monkeypatch.setattr("taupath.fitting.over_tau.SMALL", 100)
-    monkeypatch.setattr("taupath.fitting.method.FEW", 40)
-    monkeypatch.setattr("taupath.fitting.method.MORE", 80)
+    monkeypatch.setattr("taupath.fitting.over_tau.TOO_FEW_FOR_TRIALS", 100)
+    monkeypatch.setattr("taupath.fitting.method.FIRST_TRIAL", 40)
+    monkeypatch.setattr("taupath.fitting.method.SECOND_TRIAL", 80)
     monkeypatch.setattr("taupath.fitting.method.WORTH_WAITING", 0.0)
     for name, options in (("cancer.svm", ()), ("wages.csv", ("--task", "regress"))):
         for kernel in ("linear", "rbf"):
@@ -61,7 +61,7 @@ def test_auto_says_what_it_has_picked(folder, tmp_path, capsys, monkeypatch):
             said = capsys.readouterr().out
             assert "--method auto: approximate; the exact path is predicted to take" in said
             assert "approximate path: " in said
-    monkeypatch.setattr("taupath.fitting.method.MANY_SAMPLES", 100)
+    monkeypatch.setattr("taupath.fitting.method.MANY_IN_A_SEARCH", 100)
     assert run("fit", data, "-o", file, "--method", "auto", "--cv", "2") == 0
     assert "approximate path: " in capsys.readouterr().out
 

@@ -126,9 +126,9 @@ def test_C_is_chosen_with_approximate_paths():
 @pytest.fixture
 def eager(monkeypatch):
     """Few samples are many, and any exact path takes too long."""
-    monkeypatch.setattr(over_tau, "SMALL", 100)
-    monkeypatch.setattr(method, "FEW", 50)
-    monkeypatch.setattr(method, "MORE", 100)
+    monkeypatch.setattr(over_tau, "TOO_FEW_FOR_TRIALS", 100)
+    monkeypatch.setattr(method, "FIRST_TRIAL", 50)
+    monkeypatch.setattr(method, "SECOND_TRIAL", 100)
     monkeypatch.setattr(method, "WORTH_WAITING", 0.0)
 
 
@@ -166,7 +166,7 @@ def test_an_indefinite_kernel_is_exact(eager):
 def test_a_search_goes_by_the_number_of_samples(monkeypatch):
     how = {"Cs": [1.0], "cv": 2, "combine": "best", "method": "auto", "kernel": "linear"}
     assert tp.QuantileSVCCV(**how).fit(X, Y).method_ == "exact"
-    monkeypatch.setattr(method, "MANY_SAMPLES", 300)
+    monkeypatch.setattr(method, "MANY_IN_A_SEARCH", 300)
     assert tp.QuantileSVCCV(**how).fit(X, Y).method_ == "approximate"
 
 

@@ -13,7 +13,7 @@ from taupath._core._sparse_rows import SparseRows
 import taupath
 from platforms import needs_extended_sums
 from taupath.engine import rows as engine_rows
-from taupath.engine.rows import FEWEST_RUNS, make_rows
+from taupath.engine.rows import FEWEST_LETTERS, make_rows
 
 pytestmark = pytest.mark.core
 
@@ -98,7 +98,7 @@ def damaged(how):
     elif how == "five letters":
         X = letters(50, 20, sizes=(5,))
     elif how == "few letters":
-        X = letters(50, FEWEST_RUNS - 1)
+        X = letters(50, FEWEST_LETTERS - 1)
     return sp.csr_array(X)
 
 

@@ -11,7 +11,7 @@ from taupath._core._sparse_rows import SparseRows
 # columns are put side by side in memory.
 FAR_APART = 4096
 # Rows of fewer one-hot letters are short anyway.
-FEWEST_RUNS = 16
+FEWEST_LETTERS = 16
 # Samples are reordered only if X has more than NEARBY entries (512 KB, beyond the second-level
 # cache) and fewer than LONG_ROW columns: a long row gains nothing from its neighbours in memory.
 NEARBY = 1 << 16
@@ -63,7 +63,7 @@ def pack(
     the columns of its first letter, then those of its second. The last is the number of runs.
     """
     counts = np.diff(indptr)
-    if len(counts) == 0 or counts[0] < FEWEST_RUNS or (counts != counts[0]).any():
+    if len(counts) == 0 or counts[0] < FEWEST_LETTERS or (counts != counts[0]).any():
         return None
     n_runs = int(counts[0])
     columns = indices.reshape(-1, n_runs)

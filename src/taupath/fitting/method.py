@@ -20,17 +20,17 @@ from taupath.progress import duration
 WORTH_WAITING = 60.0
 # From this many samples on, a search with method="auto" has approximate paths with the linear
 # kernel: it fits dozens of paths, and a trial for each would cost more than it saves.
-MANY_SAMPLES = 20_000
+MANY_IN_A_SEARCH = 20_000
 # Samples of the two trial walks: they take a tenth of a second, or a few if features are many.
-FEW, MORE = 500, 1000
+FIRST_TRIAL, SECOND_TRIAL = 500, 1000
 # Trials are doubled while they predict a long path, up to this share of all samples, and until one
 # has taken so many seconds.
 LARGEST_SHARE, LONGEST_TRIAL = 0.25, 1.0
 # With at most so many samples the path is exact without a trial: it takes seconds.
-SMALL = 2000
+TOO_FEW_FOR_TRIALS = 2000
 # Bounds on the exponent of this growth. It is 1 where there are few features, and 3 while kinks and
 # free samples both increase like samples.
-LEAST_GROWTH, MOST_GROWTH = 1.0, 3.0
+FLATTEST, STEEPEST = 1.0, 3.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def choose_by_rows(method: str, kernel: object, n_samples: int) -> str:
     """Return "exact" or "approximate", for "auto" by the number of samples alone."""
     linear = isinstance(kernel, str) and kernel == "linear"
     if method == "auto":
-        return "approximate" if linear and n_samples >= MANY_SAMPLES else "exact"
+        return "approximate" if linear and n_samples >= MANY_IN_A_SEARCH else "exact"
     return method
 
 
@@ -88,7 +88,7 @@ def predicted_seconds(few: Trial, more: Trial, n_samples: int, most_free: float)
         """Return the factor by which a sum grows from the larger trial to all samples."""
         steps = math.log(more.samples / few.samples)
         growth = math.log(max(after, 1.0) / max(before, 1.0)) / steps
-        return float(times ** min(max(growth, LEAST_GROWTH), MOST_GROWTH))
+        return float(times ** min(max(growth, FLATTEST), STEEPEST))
 
     if math.isinf(most_free):
         return more.seconds * grown(few.free * few.samples, more.free * more.samples)
@@ -104,7 +104,7 @@ def forecast_of(walk: Callable[[int], Walked], n_samples: int, most_free: float)
     few times the features. So a path that is predicted to be long gets larger trials.
     """
     try:
-        few, more = (trial_of(walk, samples) for samples in (FEW, MORE))
+        few, more = (trial_of(walk, samples) for samples in (FIRST_TRIAL, SECOND_TRIAL))
         while True:
             found = predicted_seconds(few, more, n_samples, most_free)
             large = LARGEST_SHARE * n_samples < 2 * more.samples

@@ -14,7 +14,7 @@ from taupath.approximate.training_data import StoredData
 from taupath.choices import METHODS
 from taupath.cluster.entry import cluster_solver
 from taupath.fitting.doubts import warn_of_inexact
-from taupath.fitting.method import SMALL, Choice, choose_by_cost, forecast_of
+from taupath.fitting.method import TOO_FEW_FOR_TRIALS, Choice, choose_by_cost, forecast_of
 from taupath.fitting.reach import check_reach
 from taupath.paths.intercept import make_intercept
 from taupath.paths.jobs import Job, label_responses, target_responses
@@ -135,7 +135,7 @@ def _by(
 def _chosen(X: Any, responses: Responses, request: Request, job: Job, walk: Walk) -> Choice:
     """Return the method that "auto" stands for, and why."""
     n_samples, options = X.shape[0], request.options
-    if n_samples <= SMALL:
+    if n_samples <= TOO_FEW_FOR_TRIALS:
         return Choice("exact", f"{n_samples} samples are few")
     # evenly spaced in the order of what is predicted, so that every class keeps its share
     order = np.argsort(responses.sign * responses.target, kind="stable")

@@ -18,11 +18,10 @@ from scipy.linalg import cholesky, solve_triangular
 from taupath._core._crossings import NodeFunctions
 from taupath.engine.problem import TINY
 from taupath.engine.tolerances import LENGTH_ROUNDED_UP, METRIC_RIDGE
+from taupath.paths.blocks import slices
 
 # Squares above this are normal numbers, with all their digits.
 NORMAL = 1e-290
-from taupath.paths.blocks import slices
-
 # The functions at all nodes are kept if they take at most this many bytes, a share of memory that
 # any machine can spare. Otherwise those at some evenly spaced nodes are kept, as many as fit but no
 # more than MOST_BLOCKS, which would only take more memory; the nodes in between are swept again on
@@ -40,7 +39,7 @@ STEP = 16
 SWEPT_BYTES = 8e6
 # With at most so many coefficients, distances are measured in a metric of the training samples:
 # with more, measuring would take longer than it saves.
-MOST_MEASURED = 64
+MOST_METRIC_FEATURES = 64
 # Travelled distances are rounded up by this factor, more than a sum of a million terms rounds.
 UPWARD = 1.0 + 1e-9
 

@@ -12,7 +12,7 @@ from taupath.engine.record import Solution
 from taupath.paths.blocks import slices
 from taupath.paths.certificate import Certificate
 from taupath.paths.crossings import (
-    MOST_MEASURED,
+    MOST_METRIC_FEATURES,
     Changes,
     Crossings,
     Functions,
@@ -344,7 +344,9 @@ class SolutionPath:
         def functions(first: int, last: int) -> Functions:
             return data.functions(sweep(first, last, data.by_theta))
 
-        measured = self.method == "exact" and not data.by_theta and data.width <= MOST_MEASURED
+        measured = (
+            self.method == "exact" and not data.by_theta and data.width <= MOST_METRIC_FEATURES
+        )
         moments = data.second_moments() if measured else None
         return Tracks(self.solutions.nodes, functions, data.width, moments)
 

@@ -11,7 +11,7 @@ from taupath.storage.arrays import ArraysToWrite, StoredArrays, grows
 from taupath.validation import MAX_ROWS, UNIT_INTERVAL, check_within
 
 # How far counts may be from what they can be: they are sums of weights, and rounded.
-ROUNDING = 1e-9
+TOTALS_ROUNDED = 1e-9
 
 
 def pack_intervals(
@@ -38,7 +38,7 @@ def unpack_intervals(found: Any, arrays: StoredArrays, estimator: Any) -> Probab
     right = right and grows(score, strictly=True) and grows(total) and grows(positive)
     if not right or not (total[0] > 0.0 and total[-1] <= MAX_ROWS and positive[0] >= 0.0):
         raise ModelFileError("the predictions that intervals come from are out of order")
-    if not (positive <= total * (1.0 + ROUNDING)).all():
+    if not (positive <= total * (1.0 + TOTALS_ROUNDED)).all():
         raise ModelFileError("more held-out samples are positive than there are")
     intervals = ProbabilityIntervals()
     intervals._counts = HeldOutCounts(score, total, positive, worth)
