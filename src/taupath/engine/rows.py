@@ -47,7 +47,7 @@ def make_rows(
         if n_cols > FAR_APART:
             indices = _by_frequency(indices, n_cols)
             # columns without entries come last and are left out; more than FAR_APART stay, so that
-            # no node keeps a w whose columns are in another order (see `solver.MOST_STORED_COLUMNS`)
+            # no node keeps a w whose columns are in another order, see `solver.MOST_STORED_COLUMNS`
             n_cols = max(int(indices.max(initial=0)) + 1, FAR_APART + 1)
         data = None if data is None else _in_few_bytes(data)
     return SparseRows(data, indices, indptr, n_cols, sign, bias, balanced)
