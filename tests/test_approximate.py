@@ -277,12 +277,14 @@ def test_the_path_says_how_it_was_made():
     assert job.path().method == "exact"
 
 
-def test_auto_is_exact_for_few_samples_and_approximate_for_many():
+def test_auto_is_exact_unless_that_is_predicted_to_take_long(monkeypatch):
     few = classification().path(method="auto")
     assert (few.method, few.n_kinks) == ("exact", classification().path().n_kinks)
     X, y = overlapping(20_000, 2)
-    many = taupath.quantile_path(X, y, lam=1e-2, method="auto", tol=1e-2)
-    assert many.method == "approximate"
+    assert taupath.quantile_path(X, y, lam=1e-2, method="auto").method == "exact"
+    monkeypatch.setattr("taupath.fitting.method.WORTH_WAITING", 0.0)
+    long = taupath.quantile_path(X, y, lam=1e-2, method="auto", tol=1e-2)
+    assert long.method == "approximate"
     kernel = taupath.quantile_path(X[:50], y[:50], kernel="rbf", method="auto")
     assert kernel.method == "exact"
 

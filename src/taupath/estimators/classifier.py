@@ -13,6 +13,7 @@ from taupath.estimators.costs import check_tau, weights_of_costs
 from taupath.estimators.decisions import PathClassifier
 from taupath.estimators.fit_time import advise
 from taupath.estimators.parallel import run_all
+from taupath.estimators.probability_intervals import check_coverage
 from taupath.fitting.classification import quantile_path
 from taupath.paths.path import SolutionPath
 from taupath.progress import share_of
@@ -252,13 +253,15 @@ class QuantileSVC(PathClassifier):
             An interval need not contain the prediction itself: if it does not, the model is off.
         """
         self._check_two_classes("predict_proba_interval")
+        proba = self.predict_proba(X)[:, self._positive]
+        check_coverage(coverage)
         if self._intervals is None:
             raise ValueError(
-                "the model has no out-of-fold samples, which intervals come from: fit a "
-                "QuantileSVCCV whose cv holds out each sample once, or give ProbabilityIntervals "
+                "intervals with a stated coverage come from out-of-fold samples, and this model has "
+                "none: fit a QuantileSVCCV whose cv holds out each sample once, or give ProbabilityIntervals "
                 "samples that were held out"
             )
-        return self._intervals.interval(self.predict_proba(X)[:, self._positive], coverage)
+        return self._intervals.interval(proba, coverage)
 
     def _with_costs(self, y: np.ndarray, sample_weight: Any, cost_fp: Any, cost_fn: Any) -> Any:
         """Return sample weights, multiplied by the costs of mistakes if there are any."""

@@ -4,8 +4,7 @@ import warnings
 
 import numpy as np
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
-from sklearn.preprocessing import StandardScaler
+from scipy.spatial import KDTree
 
 from taupath.exceptions import MissedPatternWarning, levels_to_the_caller
 from taupath.paths.path import SolutionPath
@@ -51,8 +50,10 @@ def agreement(features: np.ndarray, residual: np.ndarray) -> tuple[np.ndarray, n
     place are not neighbours: copies agree in any case.
     """
     side = np.where(residual == 0.0, 0.0, np.array(LEVELS) - (residual < 0.0))
-    near = NearestNeighbors(n_neighbors=min(2 * NEIGHBOURS, len(side) - 1))
-    distance, which = near.fit(StandardScaler().fit_transform(features)).kneighbors()
+    deviation = features.std(axis=0)
+    standardized = (features - features.mean(axis=0)) / np.where(deviation > 0.0, deviation, 1.0)
+    # the nearest one is the sample itself
+    distance, which = KDTree(standardized).query(standardized, min(2 * NEIGHBOURS + 1, len(side)))
     apart = distance > 0.0
     apart &= np.cumsum(apart, axis=1) <= NEIGHBOURS
     i, j = np.nonzero(apart)[0], which[apart]

@@ -131,9 +131,7 @@ class ProbabilityIntervals:
         if not hasattr(self, "_counts"):
             raise ValueError("call fit first")
         proba = _check_probabilities(proba)
-        level = check_real(coverage, "coverage")
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"coverage must lie between 0 and 1, got {shown(coverage)}")
+        level = check_coverage(coverage)
         n_rows, n_positive = self._nearest(proba)
         n_rows, n_positive = self._counts.worth * n_rows, self._counts.worth * n_positive
         # Jeffreys' interval: quantiles of the posterior for the prior Beta(1/2, 1/2). Where no
@@ -160,6 +158,14 @@ class ProbabilityIntervals:
         begin, end = np.minimum(begin, before), np.maximum(begin + size, up_to)
         found = np.interp(end, total, positive) - np.interp(begin, total, positive)
         return end - begin, np.maximum(found, 0.0)
+
+
+def check_coverage(coverage: Any) -> float:
+    """Return a share above 0 and below 1."""
+    level = check_real(coverage, "coverage")
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"coverage must lie between 0 and 1, got {shown(coverage)}")
+    return level
 
 
 def _check_probabilities(proba: Any) -> np.ndarray:
