@@ -181,7 +181,7 @@ def test_the_sign_of_decisions_follows_the_classes(folder):
 
 def test_intervals_come_from_the_rows_that_were_held_out(folder):
     rows = folder / "new.csv"
-    with pytest.raises(ValueError, match="no out-of-fold samples"):
+    with pytest.raises(ValueError, match="come from out-of-fold samples"):
         tp.load(folder / "two.tau").predict_proba_interval(rows)
     people()[[*FEATURES, "state"]].to_csv(folder / "train.csv", index=False)
     options = (*FITS["two"], "--folds", "3")

@@ -171,11 +171,11 @@ def test_models_without_out_of_fold_samples_have_no_intervals():
     repeated = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
     for model in (QuantileSVC(), search(cv=repeated)):
         model.fit(X, Y)
-        with pytest.raises(ValueError, match="out-of-fold samples, and this model has none"):
+        with pytest.raises(ValueError, match="come from out-of-fold samples"):
             model.predict_proba_interval(X_NEW)
     best = search(combine="best", standardize=False).fit(X, Y).best_estimator_
     assert best.predict_proba_interval(X_NEW).shape == (len(X_NEW), 2)
-    with pytest.raises(ValueError, match="out-of-fold samples, and this model has none"):
+    with pytest.raises(ValueError, match="come from out-of-fold samples"):
         best.fit(X, Y).predict_proba_interval(X_NEW)
     three = search().fit(X, np.arange(len(X)) % 3)
     with pytest.raises(ValueError, match="predict_proba_interval is for two classes"):

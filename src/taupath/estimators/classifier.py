@@ -257,9 +257,9 @@ class QuantileSVC(PathClassifier):
         check_coverage(coverage)
         if self._intervals is None:
             raise ValueError(
-                "intervals with a stated coverage come from out-of-fold samples, and this model has "
-                "none: fit a QuantileSVCCV whose cv holds out each sample once, or give ProbabilityIntervals "
-                "samples that were held out"
+                "intervals with a stated coverage come from out-of-fold samples, and this model "
+                "has none: fit a QuantileSVCCV whose cv holds out each sample once, or give "
+                "ProbabilityIntervals samples that were held out"
             )
         return self._intervals.interval(proba, coverage)
 
