@@ -54,7 +54,7 @@ hostile: build $(VENV)/.test  ## 10 000 damaged or hostile model files and table
 fuzz: build  ## random problems of many families, each answer judged in extended precision (more with TAUPATH_DATA)
 	@$(ONE_THREAD) $(PY) tools/fuzz $(FUZZ_ARGS)
 
-bench: build $(VENV)/.bench $(VENV)/.peers  ## every question beside every peer, about half an hour, one thread (needs TAUPATH_DATA)
+bench: build $(VENV)/.bench $(VENV)/.peers  ## every question beside every peer, well over an hour, one thread (needs TAUPATH_DATA)
 	@$(ONE_THREAD) $(PY) benchmarks/run.py $(BENCH_ARGS)
 
 bench-growth: build  ## time of a whole path against the number of samples, one thread
