@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import taupath as tp
 from noded import nodes_of, values_of
-from taupath.engine import audit, solver
+from taupath.engine import audit, reading, solver
 from taupath.engine import two_threads as together
 from taupath.engine.audit import mend, wrong_intervals
 from taupath.engine.box_solver import BoxSolver
@@ -325,7 +325,8 @@ def test_what_an_old_record_has_wrong_is_solved_anew(name, damage):
             assert_allclose(one, two, rtol=0.0, atol=1e-12)
 
 
-def test_a_record_that_is_wrong_all_along_is_solved_anew():
+def wrong_all_along() -> tuple[WalkedPiece, WalkedPiece]:
+    """Return a piece, and one whose record has no events and a point on the wrong side."""
     piece = JOBS["augmented"]().solutions.pieces[0]
     status = piece.record.status
     point = np.flatnonzero(status != FREE)[0]
@@ -337,7 +338,24 @@ def test_a_record_that_is_wrong_all_along_is_solved_anew():
         status=np.where(np.arange(34) == point, LOWER + UPPER - status, status).astype(np.int8),
         doubtful=None,
     )
-    old = WalkedPiece(piece.job, piece.data, piece.way, wrong)
+    return piece, WalkedPiece(piece.job, piece.data, piece.way, wrong)
+
+
+def test_a_record_that_is_wrong_all_along_is_solved_anew():
+    piece, old = wrong_all_along()
     for value in (0.1, 0.6, 0.99):
         assert old._reader.error(old._reader.solution(value), value) <= 1e-9
         assert_allclose(old.solution(value).w, piece.solution(value).w, atol=1e-8)
+
+
+def test_a_record_that_is_far_off_is_not_solved_anew_if_it_is_large(monkeypatch):
+    _, old = wrong_all_along()
+    monkeypatch.setattr(reading, "FAR_OFF", 0.0)
+    monkeypatch.setattr(
+        reading, "ENTRIES_IF_FAR_OFF", old._reader.rows.n_rows
+    )  # less than one look
+    by_sets, solve = old._reader.by_index_sets(0.6)[0], BoxSolver.solve
+    calls = []
+    monkeypatch.setattr(BoxSolver, "solve", lambda *given: calls.append(1) or solve(*given))
+    assert_allclose(old._reader.solution(0.6).theta, by_sets.theta, atol=0.0)
+    assert not calls

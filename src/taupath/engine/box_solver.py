@@ -90,10 +90,13 @@ class BoxSolver:
         self.length = self.free.length
         self.n_steps = self.n_unsolved = 0
 
-    def solve(self, box: Box, theta: np.ndarray, tol: float) -> Solved:
-        """Return the solution from this θ on, with a relative gap of tol if that can be reached."""
+    def solve(self, box: Box, theta: np.ndarray, tol: float, most_steps: float = np.inf) -> Solved:
+        """Return the solution from this θ on, with a relative gap of tol if that can be reached.
+
+        What `most_steps` or fewer have reached is returned if they are not enough.
+        """
         descent = _Descent(self.rows, self.free, box, theta)
-        seen = descent.solve(tol)
+        seen = descent.solve(tol, most_steps)
         best = seen.solved
         self.n_steps += descent.n_steps
         self.n_unsolved += seen.wrong > tol
@@ -136,9 +139,9 @@ class _Descent:
         for k in np.setdiff1d(inside, free.members):
             self._let_in(int(k))
 
-    def solve(self, tol: float) -> _Seen:
+    def solve(self, tol: float, most_steps: float) -> _Seen:
         """Return the best solution that is found."""
-        best = self._improved(tol)
+        best = self._improved(tol, most_steps)
         if self.n_steps:
             # steps have added up rounding errors of θ and w, which may have been larger before
             self.theta = best.solved.theta.copy()
@@ -146,12 +149,12 @@ class _Descent:
                 self._balance()
             self.w = self.rows.exact_combination(self.theta)
             self.free.become(self._inside())
-            best = self._improved(tol)
+            best = self._improved(tol, most_steps)
         return best
 
-    def _improved(self, tol: float) -> _Seen:
+    def _improved(self, tol: float, most_steps: float) -> _Seen:
         """Let points in until none has to be, or until nothing is gained; return the best look."""
-        most = self.n_steps + STEPS_PER_SAMPLE * len(self.theta) + 100
+        most = self.n_steps + min(STEPS_PER_SAMPLE * len(self.theta) + 100, most_steps)
         refused = np.zeros(len(self.theta), dtype=bool)
         best = seen = self._look()
         idle = 0
