@@ -259,8 +259,15 @@ class NodeBlocks:
         self, members: _Members, theta: np.ndarray, multiplier: np.ndarray, t: np.ndarray
     ) -> np.ndarray:
         """Return w at each node: Σ θ_i z_i over the bound points and over the members."""
-        w = np.asarray(np.stack((1.0 - t, t, -multiplier), axis=1) @ self.fixed_parts())
-        for each, factor in zip(w, theta, strict=True):
+        # one after the other: all of `fixed_parts` at once would take more memory
+        w = np.asarray(np.multiply.outer(1.0 - t, self._sums[0].astype(float)))
+        last = self._sums[1].astype(float)
+        for each, s, shift, factor in zip(w, t, multiplier, theta, strict=True):
+            each += s * last
+            if self.rows.balanced and self.rows.dual:
+                each += shift * self.sign
+            elif self.rows.balanced:
+                each[-1] += shift / self.rows.bias
             self.rows.combine(factor, members.points, each)
         return w
 
