@@ -35,6 +35,8 @@ EPSILON = float(np.finfo(np.float64).eps)
 LARGEST_DENSE, MOST_ZEROS = 1 << 22, 16
 # Parts of a solution that do not belong to single points: 1 - t, t and -μ.
 MULTIPLIER, FIXED = 2, 3
+# Entries of several w whose differences are computed at a time.
+ENTRIES_AT_A_TIME = 5000
 # Rounding error of a computed ‖Δw‖², relative to its largest possible value.
 PRODUCT_ROUNDING = 1e-14
 
@@ -403,8 +405,14 @@ class _Basis:
 
 def travel_of(w: np.ndarray, bias: float) -> np.ndarray:
     """Return the distance from each w to the next, without the constant feature."""
-    moved = np.diff(w[:, :-1] if bias else w, axis=0)
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", moved, moved)))
+    own = w[:, :-1] if bias else w
+    squares = np.empty(max(len(w) - 1, 0))
+    step = max(ENTRIES_AT_A_TIME // max(own.shape[1], 1), 1)
+    for first in range(0, len(squares), step):
+        some = own[first : first + step + 1]
+        moved = some[1:] - some[:-1]
+        squares[first : first + step] = np.einsum("ij,ij->i", moved, moved)
+    return np.asarray(np.sqrt(squares))
 
 
 def _between(begin: np.ndarray, end: np.ndarray, t: np.ndarray) -> np.ndarray:
