@@ -10,6 +10,7 @@ which solves for one node at a time.
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import daxpy
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from taupath._core._rows import Rows
@@ -36,7 +37,7 @@ LARGEST_DENSE, MOST_ZEROS = 1 << 22, 16
 # Parts of a solution that do not belong to single points: 1 - t, t and -μ.
 MULTIPLIER, FIXED = 2, 3
 # Entries of several w whose differences are computed at a time.
-ENTRIES_AT_A_TIME = 5000
+ENTRIES_OF_DIFFERENCES = 5000
 # Rounding error of a computed ‖Δw‖², relative to its largest possible value.
 PRODUCT_ROUNDING = 1e-14
 
@@ -261,11 +262,12 @@ class NodeBlocks:
         self, members: _Members, theta: np.ndarray, multiplier: np.ndarray, t: np.ndarray
     ) -> np.ndarray:
         """Return w at each node: Σ θ_i z_i over the bound points and over the members."""
-        # one after the other: all of `fixed_parts` at once would take more memory
-        w = np.asarray(np.multiply.outer(1.0 - t, self._sums[0].astype(float)))
-        last = self._sums[1].astype(float)
+        # one after the other and in place: all of `fixed_parts` at once would take more memory
+        w, last = np.empty((len(t), self.rows.n_cols)), self._sums[1].astype(float)
         for each, s, shift, factor in zip(w, t, multiplier, theta, strict=True):
-            each += s * last
+            each[:] = self._sums[0]
+            each *= 1.0 - s
+            daxpy(last, each, a=s)
             if self.rows.balanced and self.rows.dual:
                 each += shift * self.sign
             elif self.rows.balanced:
@@ -407,7 +409,7 @@ def travel_of(w: np.ndarray, bias: float) -> np.ndarray:
     """Return the distance from each w to the next, without the constant feature."""
     own = w[:, :-1] if bias else w
     squares = np.empty(max(len(w) - 1, 0))
-    step = max(ENTRIES_AT_A_TIME // max(own.shape[1], 1), 1)
+    step = max(ENTRIES_OF_DIFFERENCES // max(own.shape[1], 1), 1)
     for first in range(0, len(squares), step):
         some = own[first : first + step + 1]
         moved = some[1:] - some[:-1]
