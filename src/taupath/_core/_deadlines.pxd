@@ -1,3 +1,4 @@
+cimport cython
 from libc.math cimport sqrt
 
 cdef extern from *:
@@ -28,6 +29,7 @@ cdef struct Chunk:
     int items[ITEMS]
 
 
+@cython.final
 cdef class Deadlines:
     """Points waiting for w to have moved so far that they could reach the margin."""
 

@@ -14,6 +14,7 @@ of w, and holds points that cannot meet the margin while w stays within its radi
 When w is about to leave the ball its points come out, and its centre moves to w.
 """
 
+cimport cython
 from libc.math cimport frexp
 from libc.string cimport memcpy
 
@@ -46,6 +47,7 @@ cdef double STRIDES = 8.0
 cdef double LATELY = 1.0 / 64.0
 
 
+@cython.final
 cdef class Deadlines:
     """A timing wheel; in a metric, which is for few dimensions, also balls."""
 

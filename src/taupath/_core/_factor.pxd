@@ -1,3 +1,4 @@
+cimport cython
 from taupath._core._rows cimport Rows
 
 
@@ -46,6 +47,7 @@ cdef class Factor:
                           double carry) noexcept nogil
 
 
+@cython.final
 cdef class OrthogonalFactor(Factor):
     """The same L by orthogonalisation, with the basis kept: Z = L Y, Y Yᵀ = I."""
 

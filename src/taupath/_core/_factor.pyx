@@ -5,6 +5,7 @@ member rows as well. That costs O(size * n_cols) per change, but does not square
 number, so it copes with badly scaled columns.
 """
 
+cimport cython
 from libc.math cimport fabs, sqrt
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memmove
@@ -342,6 +343,7 @@ cdef class Factor:
         return u, squared
 
 
+@cython.final
 cdef class OrthogonalFactor(Factor):
     """L together with an orthonormal basis of the member rows."""
 

@@ -1,6 +1,8 @@
+cimport cython
 from taupath._core._kernel_rows cimport KernelRows
 
 
+@cython.final
 cdef class Lag:
     """Σ (a_j, b_j) z_j over the free points j: deferred updates of w and ẇ."""
 

@@ -6,6 +6,7 @@ only the few near the margin are looked at. So the coefficients are kept, and wh
 ẇ is computed only for the points that are looked at.
 """
 
+cimport cython
 import numpy as np
 
 from taupath._core._row_loops cimport dense_dot, pair_t
@@ -14,6 +15,7 @@ cdef enum:
     REMEMBERED = 256    # slots filled last that are listed; a row further behind is rebuilt
 
 
+@cython.final
 cdef class Lag:
     """Deferred updates of w and ẇ, by free point.
 

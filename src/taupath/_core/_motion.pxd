@@ -1,3 +1,4 @@
+cimport cython
 from taupath._core._bordered cimport FreeSystem
 from taupath._core._factor cimport Factor
 from taupath._core._lag cimport Lag
@@ -16,6 +17,7 @@ cdef struct Rounding:
     double usual_step               # and before it
 
 
+@cython.final
 cdef class Motion:
     """A solution θ(t), w(t) and its direction, for index sets that stay as they are."""
 

@@ -6,6 +6,7 @@ direction is *turned*, by one column of the inverse. Turning loses digits little
 *straightening* solves for the direction, *polishing* also for w itself.
 """
 
+cimport cython
 from libc.math cimport fabs, sqrt
 
 import numpy as np
@@ -28,6 +29,7 @@ cdef enum:
     TOGETHER = 1024         # bound points that are added up at a time
 
 
+@cython.final
 cdef class Motion:
     """The solution at t and its direction.
 

@@ -4,6 +4,7 @@ A record holds no numbers but the kinks: which points are lower, free, upper aft
 The free θ at t then solve <z_a, w> = p_a(t) for every free a.
 """
 
+cimport cython
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
@@ -26,6 +27,7 @@ cdef inline double between(double at0, double at1, double t) noexcept nogil:
     return at0 * (1.0 - t) + at1 * t
 
 
+@cython.final
 cdef class Replay:
     """The index sets after any number of events, and the solutions they stand for.
 

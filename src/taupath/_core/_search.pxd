@@ -1,3 +1,4 @@
+cimport cython
 from taupath._core._deadlines cimport Deadlines
 from taupath._core._line cimport Line
 from taupath._core._motion cimport Motion
@@ -40,6 +41,7 @@ cdef struct Due:
     double rate
 
 
+@cython.final
 cdef class Search:
     """The next event of a motion."""
 

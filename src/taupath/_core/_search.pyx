@@ -4,6 +4,7 @@ A free θ that meets a bound is found by looking at all of them. A bound point i
 its slack can have met zero since it was last seen, that is, if w has moved far enough.
 """
 
+cimport cython
 from libc.math cimport fabs
 from libc.stdlib cimport free, malloc
 
@@ -26,6 +27,7 @@ cdef enum:
     CACHED = 1 << 16    # stored entries up to which rows stay in the cache anyway
 
 
+@cython.final
 cdef class Search:
     """The event that ends the present direction.
 

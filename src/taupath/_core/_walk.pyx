@@ -11,6 +11,7 @@ or a bound point's slack that meets zero. One point changes sides per event.
 written in a `Log`; a `Checkpoint` holds the last solution at which all points were checked.
 """
 
+cimport cython
 from libc.math cimport fabs, nextafter
 from libc.string cimport memcpy
 
@@ -37,6 +38,7 @@ cdef enum Outcome:
     WRONG = 4       # the check of all points found a slack or a θ on the wrong side
 
 
+@cython.final
 cdef class Log:
     """The events of a walk: when, which point, from what to what."""
 
@@ -66,6 +68,7 @@ cdef class Log:
         self.size += 1
 
 
+@cython.final
 cdef class Doubts:
     """Intervals of t in which something went less well than usual: they are looked at again."""
 
@@ -98,6 +101,7 @@ cdef class Doubts:
             self.size += 1
 
 
+@cython.final
 cdef class Checkpoint:
     """A solution to come back to, and how many events led to it."""
 
@@ -137,6 +141,7 @@ cdef struct Counts:
     Py_ssize_t zero_steps, left_out, exchanges, sum_free, max_free
 
 
+@cython.final
 cdef class Walk:
     """One walk along a line.
 
