@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.optimize import lsq_linear
 
@@ -124,3 +125,141 @@ def test_constraints_where_rows_and_columns_tie(seed, l1, kind):
         else:
             judge(path, X, y, tau, 0.7, l1, A, b)
     assert path.certify().holds()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_an_intercept_and_with_weights(seed):
+    X, y, taus = problem(seed)
+    weight = np.random.default_rng(seed).integers(0, 3, len(y)).astype(float)
+    path = tp.quantile_path(X, y, C=2.0, l1=0.3, intercept="none", sample_weight=weight)
+    for tau in taus:
+        judge(path, X, y, tau, 2.0, 0.3, bias=0.0, weight=weight)
+
+
+def test_separable_samples_with_a_large_C():
+    X, y, taus = problem(0)
+    y = np.where(X[:, 0] + 0.5 * X[:, 4] > 0.1, 1, -1)
+    path = tp.quantile_path(X, y, C=1e4, l1=0.3, constraints=[tp.Monotone(0)])
+    for tau in taus:
+        judge(path, X, y, tau, 1e4, 0.3, *signs_of([0], 1.0, 6))
+    assert path.certify().holds()
+
+
+def test_a_tiny_penalty_changes_nothing():
+    X, y, taus = problem(1)
+    plain, tiny = (tp.quantile_path(X, y, C=0.7, l1=l1) for l1 in (0.0, 1e-12))
+    for tau in taus:
+        assert_allclose(tiny.coef(tau), plain.coef(tau), rtol=0, atol=1e-9)
+        assert_allclose(tiny.intercept(tau), plain.intercept(tau), rtol=0, atol=1e-9)
+
+
+def test_a_large_penalty_leaves_the_intercept_alone():
+    X, y, _ = problem(1)
+    path = tp.quantile_path(X, y, C=0.7, l1=1e4)
+    assert path.n_nonzero(0.3) == 0
+    assert_array_equal(path.coef(0.3), 0.0)
+    assert_allclose(path.intercept(0.3), 1.0 if (y > 0).mean() > 0.3 else -1.0)
+
+
+def test_a_point_can_be_classified_for_certain():
+    X, y, taus = problem(3)
+    point = np.array([1.0, 0.0, 0.0, -1.0, 0.5, 0.0])
+    path = tp.quantile_path(X, y, C=0.7, constraints=tp.Bound(point, 0.25, intercept=1.0))
+    decided = [path.decision_function(point[np.newaxis], tau)[0] for tau in taus]
+    assert np.all(np.array(decided) >= 0.25 - 1e-12)
+    assert min(decided) < 0.25 + 1e-9  # it matters
+    assert path.certify().holds()
+
+
+def test_multipliers_beyond_the_first_bound_are_found():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 3))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    # nearly contradicting: both hold only far from the origin
+    a = np.array([1.0, 1e-2, 0.0])
+    given = [tp.Bound([1.0, 0.0, 0.0], upper=0.0), tp.Bound(a, lower=1.0)]
+    path = tp.quantile_path(X, y, C=1e-3, constraints=given)
+    coef = path.coef(0.5)
+    assert coef[0] <= 0.0 and a @ coef >= 1.0 - 1e-9
+    assert_allclose(coef[1], 100.0, rtol=1e-9)
+    assert path.data.extra.upper.max() > 1e3  # it had to be moved
+    assert path.certify().worst_gap < 1e-9
+
+
+def test_features_by_name_and_pickles_and_threads():
+    pandas = pytest.importorskip("pandas")
+    X, y, taus = problem(2)
+    table = pandas.DataFrame(X, columns=list("abcdef"))
+    by_name = tp.quantile_path(table, y, C=0.7, l1=0.2, constraints=[tp.NonNegative(["c", "a"])])
+    by_number = tp.quantile_path(
+        X, y, C=0.7, l1=0.2, constraints=[tp.NonNegative([2, 0])], n_jobs=2
+    )
+    again = pickle.loads(pickle.dumps(by_name))
+    for tau in taus:
+        assert_allclose(by_name.coef(tau), by_number.coef(tau), rtol=0, atol=1e-12)
+        assert_array_equal(by_name.coef(tau), again.coef(tau))
+    lower, free, upper = by_name.index_sets(0.4)
+    assert_array_equal(np.sort(np.concatenate((lower, free, upper))), np.arange(len(y)))
+    assert "extra rows" in repr(by_name)
+
+
+def test_probabilities_and_functions_at_kinks_are_those_of_the_solutions():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((50, 5))
+    y = np.where(X[:, 0] + rng.standard_normal(50) > 0.0, 1, -1)
+    path = tp.quantile_path(X, y, C=0.3, l1=1.0)
+    signs = path.decision_function(X, taus=np.linspace(0.0, 1.0, 2001)) >= 0.0
+    assert_allclose(path.crossings(X).length, signs.mean(axis=1), rtol=0, atol=2e-3)
+    for taus, coef in path.coefficients_at_nodes():
+        assert_allclose(coef, [path.coef(tau) for tau in taus], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"l1": -1.0}, "l1 must be finite and at least 0"),
+        ({"l1": np.nan}, "l1 must be finite"),
+        ({"l1": "much"}, "l1 must be a real number"),
+        ({"l1": 1.0, "kernel": "rbf"}, "for kernel='linear'"),
+        ({"l1": 1.0, "intercept": "free"}, "intercept='augmented' or 'none'"),
+        ({"l1": 1.0, "method": "approximate"}, "for exact paths"),
+        ({"constraints": "positive"}, "must be a list of constraints"),
+        ({"constraints": [1.0]}, "must be NonNegative"),
+        ({"constraints": [tp.NonNegative("age")]}, "'age' is unknown"),
+        ({"constraints": [tp.NonNegative(6)]}, "none has the number 6"),
+        ({"constraints": [tp.NonNegative([0, 0])]}, "different ones"),
+        ({"constraints": [tp.NonNegative([0.5])]}, "a number or a name"),
+        ({"constraints": [tp.Monotone(0, 2)]}, "direction must be 1 or -1"),
+        ({"constraints": [tp.Bound([1.0], 0.0)]}, r"shape \(1,\), expected \(6,\)"),
+        ({"constraints": [tp.Bound([np.nan] * 6, 0.0)]}, "not finite"),
+        ({"constraints": [tp.Bound(np.zeros(6), 0.0)]}, "bounds nothing"),
+        ({"constraints": [tp.Bound(np.ones(6), 1.0, 0.0)]}, "from 1.0 to 0.0 is impossible"),
+        ({"constraints": [tp.Bound(np.ones(6), np.nan)]}, "impossible"),
+        (
+            {"constraints": [tp.Bound(np.ones(6), 0.0, intercept=1.0)], "intercept": "none"},
+            "for the intercept, and there is none",
+        ),
+        ({"constraints": [tp.Fair(np.ones(60))]}, "single value"),
+        ({"constraints": [tp.Fair(np.ones(3))]}, "X has 60 rows"),
+        ({"constraints": [tp.Fair(np.append(np.nan, np.ones(59)))]}, "missing or not finite"),
+        ({"constraints": [tp.Fair(["a", "b", "c"] * 20)]}, "one Fair for each"),
+        ({"constraints": [tp.Fair([0, 1] * 30, -1.0)]}, "rho of Fair must be finite"),
+        (
+            {"constraints": [tp.Bound(np.eye(6)[0], 1.0), tp.Bound(np.eye(6)[0], upper=0.5)]},
+            "constraint 1, Bound.*contradicts those before it",
+        ),
+    ],
+)
+def test_bad_input_is_named(given, message):
+    X, y, _ = problem(0)
+    with pytest.raises((ValueError, TypeError), match=message):
+        tp.quantile_path(X, y, **given)
+
+
+def test_what_extra_rows_do_not_support_is_refused(tmp_path):
+    X, y, _ = problem(0)
+    path = tp.quantile_path(X, y, l1=1.0)
+    with pytest.raises(ValueError, match="cannot be stored"):
+        path.save(tmp_path / "path")
+    with pytest.raises(ValueError, match="cannot be simplified"):
+        path.simplify(1e-3)

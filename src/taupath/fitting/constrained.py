@@ -66,4 +66,4 @@ def constrained_path(
 def _reached(walked: Walked, data: ExtendedData) -> np.ndarray:
     """Return which extra rows reach a bound that stands for infinity."""
     records = [piece.record for piece in walked.pieces if isinstance(piece, WalkedPiece)]
-    return np.any([data.extra.reached(record) for record in records], axis=0)
+    return np.asarray(sum(data.extra.reached(record) for record in records), dtype=bool)

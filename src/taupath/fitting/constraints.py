@@ -38,7 +38,7 @@ class Training(NamedTuple):
         return np.array(found)
 
     def _column(self, feature: Any) -> int:
-        n_features = self.X.shape[1]
+        n_features = int(self.X.shape[1])
         if isinstance(feature, str):
             if self.names is None:
                 raise ValueError(f"X has no column names, so that feature {feature!r} is unknown")
@@ -205,10 +205,10 @@ def _numbers_of(group: Any, n_samples: int) -> np.ndarray:
     if len(kinds) == 1:
         raise ValueError(f"group has a single value, {shown(kinds[0])}: there is nobody to compare")
     if len(kinds) == 2:
-        return (values == kinds[1]).astype(float)
+        return np.asarray(values == kinds[1], dtype=float)
     if values.dtype.kind not in "fiub":
         raise TypeError(f"group has {len(kinds)} values: give numbers, or one Fair for each")
-    return np.asarray(values / np.abs(values).max(), dtype=float) * 1.0
+    return values.astype(float)
 
 
 def check_l1(l1: Any) -> float:
@@ -267,8 +267,9 @@ def extra_rows(
     if not bias:
         matrix = sp.csr_array(matrix[:, :n_features])
     matrix.eliminate_zeros()
-    arrays = (np.concatenate(each) for each in list(zip(*parts, strict=True))[1:5])
-    return ExtraRows(matrix, *arrays, tuple(name for part in parts for name in part[5]))
+    target, lower, upper, hard = (np.concatenate([part[k] for part in parts]) for k in range(1, 5))
+    names = tuple(name for part in parts for name in part[5])
+    return ExtraRows(matrix, target, lower, upper, hard, names)
 
 
 def check_feasible(extra: ExtraRows) -> None:

@@ -58,7 +58,7 @@ class ExtraRows:
             if record.nodes is not None:
                 at |= (record.nodes.status == side).any(axis=0)
             found |= at[n:] & (bound != 0.0)
-        return found & self.hard
+        return np.asarray(found & self.hard)
 
     @made_once
     def _single(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -68,7 +68,7 @@ class ExtraRows:
         return rows, self.matrix.indices[first], self.matrix.data[first]
 
     def fixed(self, w: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Return w with exact weights where rows fix them; `free` are those that do."""
+        """Return w with exact weights where rows fix them, as all rows that are `free` do."""
         rows, columns, entries = self._single
         slack = entries * w[columns] - self.target[rows]
         exact = free[rows] | (np.abs(slack) <= AS_ASKED)
@@ -120,10 +120,12 @@ class ExtendedData(TrainingData):
 
     def extended(self, line: Line) -> Line:
         """Return the line of samples, continued by the extra rows, which rest."""
-        extra = self.extra
-        own = {"lower": extra.lower, "upper": extra.upper, "target": extra.target}
-        ends = [f"{name}{end}" for name in own for end in (0, 1)]
-        return replace(line, **{end: np.append(getattr(line, end), own[end[:-1]]) for end in ends})
+        extra, both = self.extra, (0, 1)
+        own = {f"lower{end}": extra.lower for end in both}
+        own |= {f"upper{end}": extra.upper for end in both}
+        own |= {f"target{end}": extra.target for end in both}
+        ends: Any = {name: np.append(getattr(line, name), more) for name, more in own.items()}
+        return replace(line, **ends)
 
     # -- what is read: samples only --------------------------------------------------------------
 
