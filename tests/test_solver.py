@@ -10,6 +10,7 @@ import taupath
 import verify
 from problems import every_sample_a_point
 from taupath.engine import solver
+from taupath.engine.problem import Line, duality_gap
 from taupath.engine.rows import FAR_APART, make_rows
 from taupath.engine.status import FREE, LOWER, UPPER, Outcome
 from taupath.paths.jobs import QuantileClassification
@@ -150,3 +151,20 @@ def test_a_guessed_start_is_the_start(kind, C, monkeypatch):
     verify.assert_certified(path, X, y, C, taus)
     for tau in taus:
         assert_allclose(path.coef(tau), plain.coef(tau), rtol=0, atol=1e-7)
+
+
+def test_a_start_is_walked_to_where_lower_bounds_are_not_zero(data):
+    X, y = data
+    rows = make_rows(np.vstack([X, np.eye(4)]), np.append(y, np.ones(4)), 0.0)
+    one, most = np.where(y > 0, 2.0, 0.0), np.full(4, 5.0)
+    lower, upper = np.append(np.zeros(80), -most), np.append(one, most)
+    target = np.append(np.ones(80), np.zeros(4))
+    line = Line(lower, lower, upper, upper, target, target)
+    made = solver._Solver(rows, line, line.raised(1e-10), 0.0, 1.0)
+    state = made._start()
+    theta = made._theta(line, state)
+    w = rows.exact_combination(theta)
+    gap = duality_gap(line, 0.0, theta.astype(float), rows.exact_products(w).astype(float))
+    assert 0.0 <= gap < 1e-7 and np.abs(w).max() > 0.1
+    assert np.all(theta >= lower) and np.all(theta <= upper)
+    assert made.counters["rewinds"] == 0  # no single problem had to be solved

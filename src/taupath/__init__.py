@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         WalkFailed,
     )
     from taupath.fitting.classification import quantile_path, regularization_path
+    from taupath.fitting.constraints import Bound, Fair, Monotone, NonNegative
     from taupath.fitting.regression import quantile_regression_path
     from taupath.models.evaluation import evaluate
     from taupath.models.model import Model
@@ -37,15 +38,19 @@ if TYPE_CHECKING:
 # Where each public name is. It is imported when it is first asked for: the command line starts
 # without scikit-learn.
 _HOMES = {
+    "Bound": "fitting.constraints",
     "Certificate": "paths.certificate",
     "ClusterFailed": "exceptions",
     "ConstantDecisionWarning": "exceptions",
+    "Fair": "fitting.constraints",
     "IndefiniteKernelWarning": "exceptions",
     "InexactPathWarning": "exceptions",
     "MissedPatternWarning": "exceptions",
     "Model": "models.model",
     "ModelFileError": "exceptions",
+    "Monotone": "fitting.constraints",
     "NoOperatingPoint": "exceptions",
+    "NonNegative": "fitting.constraints",
     "OperatingPoint": "outcomes.operating",
     "ProbabilityIntervals": "estimators.probability_intervals",
     "QuantileSVC": "estimators.classifier",
@@ -65,15 +70,19 @@ _HOMES = {
 }
 
 __all__ = [
+    "Bound",
     "Certificate",
     "ClusterFailed",
     "ConstantDecisionWarning",
+    "Fair",
     "IndefiniteKernelWarning",
     "InexactPathWarning",
     "MissedPatternWarning",
     "Model",
     "ModelFileError",
+    "Monotone",
     "NoOperatingPoint",
+    "NonNegative",
     "OperatingPoint",
     "ProbabilityIntervals",
     "QuantileSVC",

@@ -121,6 +121,8 @@ def simplify(path: SolutionPath, tol: float) -> SolutionPath:
     See `SolutionPath.simplify`.
     """
     tol, solutions = check_positive(tol, "tol"), path.solutions
+    if solutions.data.extra is not None:
+        raise ValueError("a path with l1 or constraints cannot be simplified")
     return SolutionPath(SIMPLIFY[solutions.method](solutions, tol))
 
 

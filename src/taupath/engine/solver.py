@@ -98,8 +98,8 @@ def solve_path(
     With `order`, row k stands for sample `order[k]` of the line. About ten times a second,
     ``progress(fraction, n_events, t)`` is called with the estimated share of the work that is done,
     and the walk ends early if ``met(t)`` returns True. With a `guess` near the solution at `begin`
-    the walk starts there, otherwise from the nearer end of the line, where lower bounds must be
-    zero.
+    the walk starts there, otherwise from the nearer end of the line. If rows are balanced, lower
+    bounds must be zero there.
 
     Raises
     ------
@@ -200,9 +200,9 @@ class _Solver:
     def _solve_at_zero(self, line: Line) -> State:
         """Return the solution at t = 0.
 
-        With balanced rows it is known, see `_balanced_at_zero`. Otherwise θ = l = 0 is optimal with
-        targets below zero, and from there the targets rise to their true values. Only points that
-        end up on or inside the margin cause events.
+        With balanced rows it is known, see `_balanced_at_zero`. Otherwise θ = l is optimal with
+        targets below the margins of Σ l_i z_i, and from there the targets rise to their true
+        values. If l = 0, only points that end up on or inside the margin cause events.
         """
         if self.rows.balanced:
             return self._balanced_at_zero(line)
@@ -215,9 +215,12 @@ class _Solver:
         return state
 
     def _rise_from_nothing(self, line: Line) -> State:
-        """Return the solution at t = 0 by letting the targets rise from below zero."""
+        """Return the solution at t = 0 by letting the targets rise from below the margins."""
         n = self.rows.n_rows
         first = -np.random.default_rng(RISE_SEED).uniform(0.5, 1.0, n)
+        if not line.from_zero:
+            w = self.rows.exact_combination(line.lower(0.0).astype(np.longdouble))
+            first += self.rows.exact_products(w).astype(float)
         nothing = State(0.0, np.full(n, LOWER, dtype=np.int8), *EMPTY)
         rising = rising_targets(line, 0.0, first)
         return self._walk(rising, nothing, 1.0, [], "start_events")._replace(t=0.0)
@@ -225,9 +228,11 @@ class _Solver:
     def _guess_at_zero(self, line: Line) -> State | None:
         """Return the solution at t = 0, guessed from some of the points and corrected.
 
-        None if there are few points anyway, or if some θ reach their upper bounds: then those of
-        the other points would be guessed badly.
+        None if there are few points anyway, if lower bounds are not zero, or if some θ reach their
+        upper bounds: then those of the other points would be guessed badly.
         """
+        if not line.from_zero:
+            return None
         width = line.width(0.0)
         open_now = np.flatnonzero(width > 0.0)
         if len(open_now) < GUESSED_FROM:

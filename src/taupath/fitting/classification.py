@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from taupath.fitting.constrained import constrained_path
+from taupath.fitting.constraints import check_constraints, check_l1
 from taupath.fitting.doubts import warn_of_inexact
 from taupath.fitting.over_tau import Request, path_over_tau
 from taupath.fitting.reach import check_reach
@@ -42,6 +44,8 @@ def quantile_path(
     tol: float = 1e-3,
     progress: Progress | None = None,
     device: str = "cpu",
+    l1: float = 0.0,
+    constraints: Any = None,
 ) -> SolutionPath:
     """Follow the exact solution of the asymmetric-cost SVM over τ.
 
@@ -105,6 +109,12 @@ def quantile_path(
     device : {"cpu", "cuda", "auto"}
         Where the kernel of an approximate path is computed. "cuda" is an NVIDIA GPU, by CuPy or
         PyTorch, and `cache_size` is then memory of the GPU; "auto" takes one if there is one.
+    l1 : float, default 0
+        Adds λ l1 ‖w‖₁ to the objective, beside λ/2 ‖w‖²; the intercept is not penalised. Weights of
+        features that it rules out are exactly zero. For exact paths with the linear kernel and
+        ``intercept="augmented"`` or ``"none"``, as are constraints.
+    constraints : list of NonNegative, Monotone, Bound and Fair, optional
+        What the weights have to meet at every τ.
 
     Returns
     -------
@@ -151,6 +161,9 @@ def quantile_path(
         progress,
         device,
     )
+    l1, constraints = check_l1(l1), check_constraints(constraints)
+    if l1 or constraints:
+        return constrained_path(X, y, sample_weight, request, make_job, l1, constraints)
     return path_over_tau(X, y, sample_weight, request, True, make_job, walk_classification)
 
 

@@ -51,7 +51,7 @@ def walk_classification(
     others = rows.sharing() if in_two_threads else None
     mirrored = all(1.0 - (1.0 - t) == t for t in tau_range)
     n_samples, n_features = data.shape
-    linear = data.kernel is None
+    linear = data.kernel is None and data.extra is None
     can_guess = linear and n_features <= FEW_FEATURES and n_samples >= ENOUGH_SAMPLES
     if others is None or not (mirrored or can_guess):
         walks = [Leg(False, solve_path(rows, line, begin, end, order, progress))]

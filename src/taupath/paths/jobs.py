@@ -94,8 +94,8 @@ class Job(ABC):
         return t
 
     def line(self, data: TrainingData) -> Line:
-        """Return bounds and targets of all training samples."""
-        return self.boxes.line(data.responses)
+        """Return bounds and targets of all training samples, and of extra rows."""
+        return data.extended(self.boxes.line(data.responses))
 
     def line_to_walk(self, data: TrainingData, way: Way) -> Line:
         """Return the line as it is walked, before its targets are raised."""

@@ -58,9 +58,10 @@ class SolutionPath:
         (begin, end), job, solutions = self.tau_range, self.job, self.solutions
         within = "" if solutions.tol is None else f", gaps within {solutions.tol:g}"
         without = "" if self.has_data else ", without training data"
+        extra = "" if self.data.extra is None else f", {len(self.data.extra)} extra rows"
         return (
             f"<SolutionPath of {solutions.method} {job.kind}, {n} samples and {d} features, "
-            f"{job.settings}: {self.n_kinks} {solutions.noun} over {job.symbol} in "
+            f"{job.settings}{extra}: {self.n_kinks} {solutions.noun} over {job.symbol} in "
             f"[{begin:g}, {end:g}]{within}{without}>"
         )
 
@@ -184,6 +185,10 @@ class SolutionPath:
     def coef(self, tau: float) -> np.ndarray:
         """Return the weights of the features, shape (n_features,), for the linear kernel."""
         return self.data.coef(self._function(tau))
+
+    def n_nonzero(self, tau: float) -> int:
+        """Return how many features have a weight other than zero; with `l1`, zeros are exact."""
+        return int(np.count_nonzero(self.coef(tau)))
 
     def intercept(self, tau: float) -> float:
         """Return the intercept."""

@@ -78,6 +78,7 @@ class TrainingData:
     own_intercept = False
     centred = False  # whether the walk centres x and y: only with a free intercept
     shift: np.ndarray | None = None  # subtracted from each x_i for the walk
+    extra: Any = None  # rows that are no samples, see `ExtendedData`
 
     def __init__(
         self,
@@ -149,8 +150,16 @@ class TrainingData:
         """The number of each distinct sample among all samples: that of its first copy."""
         return np.arange(self.shape[0])
 
+    def extended(self, line: Line) -> Line:
+        """Return the line of the samples, continued by extra rows if there are any."""
+        return line
+
     def expand(self, solution: Solution) -> Solution:
-        """Return the solution of all samples, given that of the distinct ones."""
+        """Return the solution of all samples, given that of the rows that were walked."""
+        return solution
+
+    def whole(self, solution: Solution, found: Solution) -> Solution:
+        """Return the solution of all samples, continued by extra rows of the one found."""
         return solution
 
     def expand_theta(self, theta: np.ndarray) -> np.ndarray:

@@ -80,7 +80,9 @@ class WalkedPiece:
 
     @made_once
     def _reader(self) -> Reader:
-        return Reader(self.data.rows, self.line, self._given, self.record)
+        # weights that extra rows fix are exact with targets as given, not with raised ones
+        line = self.line if self.data.extra is None else self._given
+        return Reader(self.data.rows, line, self._given, self.record)
 
     def _value(self, t: np.ndarray) -> np.ndarray:
         """Return the path's parameter at t on the walk."""
@@ -281,8 +283,12 @@ class Walked(Solutions):
 
     def solution(self, value: float) -> Solution:
         """Return the solution from the piece that it belongs to."""
+        return self.data.expand(self._found(value))
+
+    def _found(self, value: float) -> Solution:
+        """Return the solution of the rows that were walked."""
         own = (piece for piece in self.pieces[:-1] if value < piece.kinks[-1])
-        return self.data.expand(next(own, self.pieces[-1]).solution(value))
+        return next(own, self.pieces[-1]).solution(value)
 
     def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
         """Return the solutions at the nodes first, ..., last - 1."""
@@ -306,8 +312,10 @@ class Walked(Solutions):
         return VANISHING * self._measure(middle, 0.0).scale
 
     def _measure(self, value: float, least: float) -> Measure:
-        solution = self.job.in_boxes(self.data, self.solution(value), value)
-        return self.data.measure(solution, self.line, self.job.to_t(value), least)
+        found = self._found(value)
+        solution = self.job.in_boxes(self.data, self.data.expand(found), value)
+        whole = self.data.whole(solution, found)
+        return self.data.measure(whole, self.line, self.job.to_t(value), least)
 
     @property
     def doubtful(self) -> np.ndarray | None:

@@ -1,0 +1,303 @@
+"""Constraints of the weights, as users give them, and the rows that they become."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linprog
+
+from taupath.paths.extra_rows import ExtraRows
+from taupath.validation import LARGEST, check_numbers, check_real, refuse_masked, shown
+
+# A bound that stands for infinity is so many times what the losses and the targets alone could move
+# a weight by. It is not larger since θ counts as at its other bound within a part of the width.
+FAR = 10.0
+
+
+class Training(NamedTuple):
+    """What constraints are made of: features, their names if they have any, and weights."""
+
+    X: Any
+    names: list[str] | None
+    weight: np.ndarray
+    bias: float  # the constant feature, 0 for none
+
+    def columns(self, features: Any) -> np.ndarray:
+        """Return the numbers of these features: one or several numbers or names, None for all."""
+        n_features = self.X.shape[1]
+        if features is None:
+            return np.arange(n_features)
+        one = isinstance(features, str) or np.ndim(features) == 0
+        found = [self._column(each) for each in ([features] if one else features)]
+        if len(found) == 0 or len(set(found)) < len(found):
+            raise ValueError(f"features must be different ones, got {shown(features)}")
+        return np.array(found)
+
+    def _column(self, feature: Any) -> int:
+        n_features = int(self.X.shape[1])
+        if isinstance(feature, str):
+            if self.names is None:
+                raise ValueError(f"X has no column names, so that feature {feature!r} is unknown")
+            if self.names.count(feature) != 1:
+                raise ValueError(f"X has no column, or several, of the name {feature!r}")
+            return self.names.index(feature)
+        if isinstance(feature, (bool, np.bool_)) or not isinstance(feature, (int, np.integer)):
+            raise TypeError(f"a feature is a number or a name, got {shown(feature)}")
+        if not -n_features <= feature < n_features:
+            raise ValueError(f"X has {n_features} features, none has the number {feature}")
+        return int(feature) % n_features
+
+
+class Bounded(NamedTuple):
+    """lower ≤ A w ≤ upper; the last column of A is for the intercept."""
+
+    A: "sp.csr_array"
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+class Constraint(ABC):
+    """A condition on the weights that holds at every τ."""
+
+    @abstractmethod
+    def bounded(self, training: Training) -> Bounded:
+        """Return the condition as bounds of linear functionals."""
+
+
+def _signs(columns: np.ndarray, direction: float, n_features: int) -> Bounded:
+    """Return direction · w_j ≥ 0 for each of these columns."""
+    k = len(columns)
+    A = sp.csr_array((np.full(k, direction), (np.arange(k), columns)), shape=(k, n_features + 1))
+    return Bounded(A, np.zeros(k), np.full(k, np.inf))
+
+
+@dataclass(frozen=True)
+class NonNegative(Constraint):
+    """w_j ≥ 0 for some features, by default for all.
+
+    Parameters
+    ----------
+    features : int, str or sequence of these, optional
+        Numbers of columns, or names if X is a data frame.
+    """
+
+    features: Any = None
+
+    def bounded(self, training: Training) -> Bounded:
+        """Return the condition as bounds of linear functionals."""
+        return _signs(training.columns(self.features), 1.0, training.X.shape[1])
+
+
+@dataclass(frozen=True)
+class Monotone(Constraint):
+    """The decision function rises, or falls, with each of some features.
+
+    Parameters
+    ----------
+    features : int, str or sequence of these
+        Numbers of columns, or names if X is a data frame.
+    direction : {1, -1}
+        1: it never falls if a feature grows; -1: it never rises.
+    """
+
+    features: Any
+    direction: int = 1
+
+    def bounded(self, training: Training) -> Bounded:
+        """Return the condition as bounds of linear functionals."""
+        if isinstance(self.direction, bool) or self.direction not in (1, -1):
+            raise ValueError(f"direction must be 1 or -1, got {shown(self.direction)}")
+        columns = training.columns(self.features)
+        return _signs(columns, float(self.direction), training.X.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Bound(Constraint):
+    """lower ≤ a·w + intercept·b ≤ upper, where w are the weights and b is the intercept.
+
+    With ``intercept=1`` that bounds the decision function at the point a.
+
+    Parameters
+    ----------
+    a : array-like of shape (n_features,)
+        The coefficients.
+    lower, upper : float
+        One of them may be infinite; if they are equal, a·w has this value.
+    intercept : float, default 0
+        The coefficient of the intercept.
+    """
+
+    a: Any
+    lower: float = -np.inf
+    upper: float = np.inf
+    intercept: float = 0.0
+
+    def bounded(self, training: Training) -> Bounded:
+        """Return the condition as bounds of linear functionals."""
+        a, n_features = check_numbers(self.a, "a of Bound"), training.X.shape[1]
+        if a.shape != (n_features,):
+            raise ValueError(f"a of Bound has shape {a.shape}, expected ({n_features},)")
+        coefficients = np.append(a, check_real(self.intercept, "intercept of Bound"))
+        if not (np.abs(coefficients) <= LARGEST).all():
+            raise ValueError("a of Bound has an entry that is not finite, or too large")
+        if not coefficients.any():
+            raise ValueError("a of Bound is zero: that bounds nothing")
+        if coefficients[-1] and not training.bias:
+            raise ValueError("Bound is for the intercept, and there is none")
+        lower, upper = check_real(self.lower, "lower"), check_real(self.upper, "upper")
+        if not lower <= upper or lower == np.inf or upper == -np.inf:
+            raise ValueError(f"Bound from {lower} to {upper} is impossible")
+        if any(math.isfinite(end) and abs(end) > LARGEST for end in (lower, upper)):
+            raise ValueError(f"Bound from {lower} to {upper} is too large")
+        return Bounded(sp.csr_array(coefficients[np.newaxis]), np.array([lower]), np.array([upper]))
+
+
+@dataclass(frozen=True, eq=False)
+class Fair(Constraint):
+    """|cov(group, f(x))| ≤ rho over the training samples, weighted as they are.
+
+    The usual convex surrogate of equal treatment (Zafar et al. 2017).
+
+    Parameters
+    ----------
+    group : array-like of shape (n_samples,)
+        Two values of any kind, or numbers. Of two values, the larger counts as 1, the other as 0.
+    rho : float, default 0
+        The largest covariance.
+    """
+
+    group: Any
+    rho: float = 0.0
+
+    def bounded(self, training: Training) -> Bounded:
+        """Return the condition as bounds of linear functionals."""
+        rho = check_real(self.rho, "rho of Fair")
+        if not 0.0 <= rho <= LARGEST:
+            raise ValueError(f"rho of Fair must be finite and at least 0, got {shown(self.rho)}")
+        X, weight = training.X, training.weight
+        group = _numbers_of(self.group, X.shape[0])
+        share = weight / weight.sum()
+        a = np.asarray(X.T @ (share * (group - share @ group))).ravel()
+        largest = np.abs(X).max() * np.abs(group).max() if X.shape[1] else 0.0
+        a[np.abs(a) <= X.shape[0] * np.finfo(float).eps * float(largest)] = 0.0
+        if not a.any():
+            return _signs(np.zeros(0, dtype=int), 1.0, X.shape[1])  # any w is fair
+        A = sp.csr_array(np.append(a, 0.0)[np.newaxis])
+        return Bounded(A, np.array([-rho]), np.array([rho]))
+
+
+def _numbers_of(group: Any, n_samples: int) -> np.ndarray:
+    """Return the group of each sample as a number."""
+    refuse_masked(group, "group")
+    values = np.asarray(group)
+    if values.shape != (n_samples,):
+        raise ValueError(f"group has shape {values.shape}, X has {n_samples} rows")
+    if values.dtype.kind in "fc" and not np.isfinite(values).all():
+        raise ValueError("group has values that are missing or not finite")
+    try:
+        kinds = np.unique(values)
+    except TypeError:
+        raise TypeError("group mixes values that cannot be sorted") from None
+    if len(kinds) == 1:
+        raise ValueError(f"group has a single value, {shown(kinds[0])}: there is nobody to compare")
+    if len(kinds) == 2:
+        return np.asarray(values == kinds[1], dtype=float)
+    if values.dtype.kind not in "fiub":
+        raise TypeError(f"group has {len(kinds)} values: give numbers, or one Fair for each")
+    return values.astype(float)
+
+
+def check_l1(l1: Any) -> float:
+    """Return the weight of the L1 penalty."""
+    number = check_real(l1, "l1")
+    if not 0.0 <= number <= LARGEST:
+        raise ValueError(f"l1 must be finite and at least 0, got {shown(l1)}")
+    return number
+
+
+def check_constraints(constraints: Any) -> tuple[Constraint, ...]:
+    """Return the constraints: none, one, or several."""
+    if constraints is None:
+        return ()
+    several = (constraints,) if isinstance(constraints, Constraint) else constraints
+    if not isinstance(several, Sequence) or isinstance(several, (str, bytes)):
+        raise TypeError(f"constraints must be a list of constraints, got {shown(constraints)}")
+    for one in several:
+        if not isinstance(one, Constraint):
+            raise TypeError(f"constraints must be NonNegative, Monotone, ..., got {shown(one)}")
+    return tuple(several)
+
+
+def extra_rows(
+    l1: float, constraints: Sequence[Constraint], training: Training, strength: float
+) -> ExtraRows:
+    """Return the rows of a penalty and of constraints; `strength` is C times the sum of weights.
+
+    A row may be scaled if its box is. All are about as long as the longest sample, so that raising
+    targets to break ties moves margins by no more than that. Rows that fix a weight are longer:
+    together, what their raised targets move is half of what any other row is raised by, so that
+    weights fixed exactly still meet the constraints.
+    """
+    X, bias, n_features = training.X, training.bias, training.X.shape[1]
+    squares = np.asarray((X.multiply(X) if sp.issparse(X) else np.square(X)).sum(axis=1))
+    length = math.sqrt(float(squares.max()) + bias**2) or 1.0
+    of_single = 2.0 * math.sqrt(n_features) * length
+    parts: list[tuple[Any, ...]] = []
+    if l1 > 0.0:
+        matrix = sp.csr_array(of_single * sp.eye_array(n_features, n_features + 1))
+        box = np.full(n_features, l1 / of_single)
+        parts.append((matrix, 0.0 * box, -box, box, box < 0.0, ["l1"] * n_features))
+    for number, one in enumerate(constraints):
+        A, lower, upper = one.bounded(training)
+        single, norms = np.diff(A.indptr) == 1, np.sqrt(A.multiply(A).sum(axis=1))
+        scale = np.where(single, of_single, length) / norms
+        name, equal = f"constraint {number}, {shown(one)},", lower == upper
+        for sign, bound in ((1.0, lower), (-1.0, -upper)):
+            some = np.flatnonzero((bound > -np.inf) & ~(equal & (sign < 0.0)))
+            target = scale[some] * bound[some]
+            far = FAR * (2.0 * strength + np.abs(target) / length**2)
+            matrix = sp.csr_array(sp.diags_array(sign * scale[some]) @ A[some])
+            below = np.where(equal[some], -far, 0.0)
+            parts.append((matrix, target, below, far, far > 0.0, [name] * len(some)))
+    matrix = sp.csr_array(sp.vstack([part[0] for part in parts], format="csr"))
+    if not bias:
+        matrix = sp.csr_array(matrix[:, :n_features])
+    matrix.eliminate_zeros()
+    target, lower, upper, hard = (np.concatenate([part[k] for part in parts]) for k in range(1, 5))
+    names = tuple(name for part in parts for name in part[5])
+    return ExtraRows(matrix, target, lower, upper, hard, names)
+
+
+def check_feasible(extra: ExtraRows) -> None:
+    """Refuse constraints that no w meets, and name the first that those before it exclude."""
+    hard = np.flatnonzero(extra.hard)
+    equal = extra.lower[hard] < 0.0
+    if (extra.target[hard] <= 0.0)[~equal].all() and (extra.target[hard] == 0.0)[equal].all():
+        return  # w = 0 does
+    if _feasible(extra, hard):
+        return
+    first, last = 0, len(hard)  # of the shortest beginning that is infeasible
+    while last - first > 1:
+        middle = (first + last) // 2
+        first, last = (middle, last) if _feasible(extra, hard[:middle]) else (first, middle)
+    raise ValueError(f"{extra.name[hard[last - 1]]} contradicts those before it: no w meets all")
+
+
+def _feasible(extra: ExtraRows, some: np.ndarray) -> bool:
+    """Return whether a w meets these of the constraints."""
+    equal = extra.lower[some] < 0.0
+    at_least, exactly = some[~equal], some[equal]
+    found = linprog(
+        np.zeros(extra.matrix.shape[1]),
+        A_ub=-extra.matrix[at_least] if len(at_least) else None,
+        b_ub=-extra.target[at_least] if len(at_least) else None,
+        A_eq=extra.matrix[exactly] if len(exactly) else None,
+        b_eq=extra.target[exactly] if len(exactly) else None,
+        bounds=(None, None),
+        method="highs",
+    )
+    return bool(found.status != 2)

@@ -1,0 +1,265 @@
+"""Paths with an L1 penalty and constraints: optimal by weak duality, feasible, zeros exact."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.optimize import lsq_linear
+
+import taupath as tp
+from real_data import CLASSIFICATION, load_dense
+
+GAP, KKT = 1e-9, 1e-7
+
+
+def judge(path, X, y, tau, C, l1=0.0, A=None, b=None, bias=1.0, weight=1.0):
+    """Assert optimality of what the path shows at τ, from the data alone.
+
+    Minimised is ½|w|² + l1 |coef|₁ + Σ h_i max(0, 1 - y_i f(x_i)) with A coef ≥ b. Any θ within
+    [0, h], β within [-l1, l1] and μ ≥ 0 bound that from below by Σ θ + bᵀμ - ½|v + β + Aᵀμ|²,
+    where v = Σ θ_i y_i z_i. β and μ are complementary ones that come nearest to the path's own w.
+    """
+    X = X.toarray() if sparse.issparse(X) else X
+    sign, (n, d) = np.where(y == np.unique(y)[1], 1.0, -1.0), X.shape
+    A, b = (np.zeros((0, d)), np.zeros(0)) if A is None else (np.asarray(A, float), np.asarray(b))
+    h = 2.0 * C * weight * np.where(sign > 0.0, 1.0 - tau, tau)
+    theta = n * C * path.alpha(tau)
+    assert theta.shape == (n,) and np.all(theta >= 0.0) and np.all(theta <= h * (1 + 1e-13))
+    coef, intercept = path.coef(tau), path.intercept(tau)
+    w, Z = np.append(coef, intercept), np.column_stack((X, np.full(n, bias)))
+    v = Z.T @ (sign * theta)
+    penalised = np.eye(d, d + 1) if l1 else np.zeros((0, d + 1))
+    rows = np.vstack((penalised, np.column_stack((A, np.zeros(len(A))))))
+    low = np.append(np.full(len(penalised), -l1), np.zeros(len(A)))
+    high = np.append(np.full(len(penalised), l1), np.full(len(A), np.inf))
+    # complementarity: β = -l1 sign(w) unless w is zero, and μ = 0 unless the constraint is tight
+    found = np.append(-l1 * np.sign(coef)[: len(penalised)], np.zeros(len(A)))
+    tight = A @ coef - b <= 1e-9 * (1.0 + np.abs(A) @ np.abs(coef))
+    open_now = np.append(coef[: len(penalised)] == 0.0, tight)
+    if open_now.any():
+        rest, box = w - v - rows.T @ found, (low[open_now], high[open_now])
+        solved = lsq_linear(rows[open_now].T, rest, box, method="bvls", tol=1e-15).x
+        found[open_now] = np.clip(solved, *box)
+    margin = sign * (X @ coef + intercept)
+    dual_point = v + rows.T @ found
+    primal = 0.5 * w @ w + l1 * np.abs(coef).sum() + h @ np.maximum(0.0, 1.0 - margin)
+    dual = theta.sum() + b @ found[len(penalised) :] - 0.5 * dual_point @ dual_point
+    assert -1e-12 <= (primal - dual) / primal <= GAP
+    assert np.all(A @ coef >= b - 1e-14 * (1.0 + np.abs(A) @ np.abs(coef)))
+    room = 1e-10 * 2.0 * C * np.max(weight)
+    assert np.max(np.where(theta < h - room, 1.0 - margin, 0.0), initial=0.0) <= KKT
+    assert np.max(np.where(theta > room, margin - 1.0, 0.0), initial=0.0) <= KKT
+    assert np.abs(w - dual_point).max() <= KKT * max(1.0, np.abs(w).max())
+    assert path.duality_gap(tau) <= GAP and path.kkt_violation(tau) <= KKT
+
+
+def problem(seed, n=60, d=6):
+    """Return integers with many ties, columns that depend on each other, and copies of samples."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-1, 2, (n, d)).astype(float)
+    X[:, 1] = X[:, 0]
+    X[:, 2] = 1.0 - X[:, 3]
+    y = np.where(X[:, 0] + X[:, 3] + rng.standard_normal(n) > 0.0, 1, -1)
+    return X, y, rng.uniform(0.02, 0.98, 5)
+
+
+def signs_of(columns, direction, d):
+    return direction * np.eye(d)[columns], np.zeros(len(columns))
+
+
+@pytest.mark.parametrize("name", CLASSIFICATION)
+@pytest.mark.parametrize("l1", [0.1, 5.0])
+def test_l1_on_real_data(name, l1):
+    folder = os.environ.get("TAUPATH_DATA")
+    if not folder:
+        pytest.skip("TAUPATH_DATA is not set")
+    X, y = load_dense(name, Path(folder))
+    path = tp.quantile_path(X, y, C=1.0, l1=l1)
+    for tau in np.random.default_rng(0).uniform(size=5):
+        judge(path, X, y, float(tau), 1.0, l1)
+    assert path.certify(max_points=200).holds()
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("l1", [1e-3, 0.5, 4.0])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_l1_where_rows_and_columns_tie(seed, l1, is_sparse):
+    X, y, taus = problem(seed)
+    path = tp.quantile_path(sparse.csr_array(X) if is_sparse else X, y, C=0.7, l1=l1)
+    for tau in taus:
+        judge(path, X, y, tau, 0.7, l1)
+    assert path.certify().holds()
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("l1", [0.0, 0.5])
+@pytest.mark.parametrize("kind", ["nonnegative", "monotone", "bound", "equal", "fair", "several"])
+def test_constraints_where_rows_and_columns_tie(seed, l1, kind):
+    X, y, taus = problem(seed)
+    group = np.random.default_rng(seed).integers(0, 2, len(y))
+    covariance = (group - group.mean()) @ X / len(y)
+    a = np.arange(1.0, 7.0)
+    given, A, b = {
+        "nonnegative": ([tp.NonNegative()], *signs_of(range(6), 1.0, 6)),
+        "monotone": ([tp.Monotone([0, 3], -1)], *signs_of([0, 3], -1.0, 6)),
+        "bound": ([tp.Bound(a, 0.5, 0.6)], [a, -a], [0.5, -0.6]),
+        "equal": ([tp.Bound(a, 0.5, 0.5)], [a, -a], [0.5, -0.5]),
+        "fair": ([tp.Fair(group, 0.01)], [covariance, -covariance], [-0.01, -0.01]),
+        "several": (
+            [tp.NonNegative([0]), tp.Bound(a, upper=1.0), tp.Fair(group)],
+            [np.eye(6)[0], -a, covariance, -covariance],
+            [0.0, -1.0, 0.0, 0.0],
+        ),
+    }[kind]
+    path = tp.quantile_path(X, y, C=0.7, l1=l1, constraints=given)
+    for tau in taus:
+        if kind == "equal":  # met to rounding, from either side
+            assert_allclose(a @ path.coef(tau), 0.5, rtol=1e-9)
+            assert path.duality_gap(tau) <= GAP and path.kkt_violation(tau) <= KKT
+        else:
+            judge(path, X, y, tau, 0.7, l1, A, b)
+    assert path.certify().holds()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_an_intercept_and_with_weights(seed):
+    X, y, taus = problem(seed)
+    weight = np.random.default_rng(seed).integers(0, 3, len(y)).astype(float)
+    path = tp.quantile_path(X, y, C=2.0, l1=0.3, intercept="none", sample_weight=weight)
+    for tau in taus:
+        judge(path, X, y, tau, 2.0, 0.3, bias=0.0, weight=weight)
+
+
+def test_separable_samples_with_a_large_C():
+    X, y, taus = problem(0)
+    y = np.where(X[:, 0] + 0.5 * X[:, 4] > 0.1, 1, -1)
+    path = tp.quantile_path(X, y, C=1e4, l1=0.3, constraints=[tp.Monotone(0)])
+    for tau in taus:
+        judge(path, X, y, tau, 1e4, 0.3, *signs_of([0], 1.0, 6))
+    assert path.certify().holds()
+
+
+def test_a_tiny_penalty_changes_nothing():
+    X, y, taus = problem(1)
+    plain, tiny = (tp.quantile_path(X, y, C=0.7, l1=l1) for l1 in (0.0, 1e-12))
+    for tau in taus:
+        assert_allclose(tiny.coef(tau), plain.coef(tau), rtol=0, atol=1e-9)
+        assert_allclose(tiny.intercept(tau), plain.intercept(tau), rtol=0, atol=1e-9)
+
+
+def test_a_large_penalty_leaves_the_intercept_alone():
+    X, y, _ = problem(1)
+    path = tp.quantile_path(X, y, C=0.7, l1=1e4)
+    assert path.n_nonzero(0.3) == 0
+    assert_array_equal(path.coef(0.3), 0.0)
+    assert_allclose(path.intercept(0.3), 1.0 if (y > 0).mean() > 0.3 else -1.0)
+
+
+def test_a_point_can_be_classified_for_certain():
+    X, y, taus = problem(3)
+    point = np.array([1.0, 0.0, 0.0, -1.0, 0.5, 0.0])
+    path = tp.quantile_path(X, y, C=0.7, constraints=tp.Bound(point, 0.25, intercept=1.0))
+    decided = [path.decision_function(point[np.newaxis], tau)[0] for tau in taus]
+    assert np.all(np.array(decided) >= 0.25 - 1e-12)
+    assert min(decided) < 0.25 + 1e-9  # it matters
+    assert path.certify().holds()
+
+
+def test_multipliers_beyond_the_first_bound_are_found():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 3))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    # nearly contradicting: both hold only far from the origin
+    a = np.array([1.0, 1e-2, 0.0])
+    given = [tp.Bound([1.0, 0.0, 0.0], upper=0.0), tp.Bound(a, lower=1.0)]
+    path = tp.quantile_path(X, y, C=1e-3, constraints=given)
+    coef = path.coef(0.5)
+    assert coef[0] <= 0.0 and a @ coef >= 1.0 - 1e-9
+    assert_allclose(coef[1], 100.0, rtol=1e-9)
+    assert path.data.extra.upper.max() > 1e3  # it had to be moved
+    assert path.certify().worst_gap < 1e-9
+
+
+def test_features_by_name_and_pickles_and_threads():
+    pandas = pytest.importorskip("pandas")
+    X, y, taus = problem(2)
+    table = pandas.DataFrame(X, columns=list("abcdef"))
+    by_name = tp.quantile_path(table, y, C=0.7, l1=0.2, constraints=[tp.NonNegative(["c", "a"])])
+    by_number = tp.quantile_path(
+        X, y, C=0.7, l1=0.2, constraints=[tp.NonNegative([2, 0])], n_jobs=2
+    )
+    again = pickle.loads(pickle.dumps(by_name))
+    for tau in taus:
+        assert_allclose(by_name.coef(tau), by_number.coef(tau), rtol=0, atol=1e-12)
+        assert_array_equal(by_name.coef(tau), again.coef(tau))
+    lower, free, upper = by_name.index_sets(0.4)
+    assert_array_equal(np.sort(np.concatenate((lower, free, upper))), np.arange(len(y)))
+    assert "extra rows" in repr(by_name)
+
+
+def test_probabilities_and_functions_at_kinks_are_those_of_the_solutions():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((50, 5))
+    y = np.where(X[:, 0] + rng.standard_normal(50) > 0.0, 1, -1)
+    path = tp.quantile_path(X, y, C=0.3, l1=1.0)
+    signs = path.decision_function(X, taus=np.linspace(0.0, 1.0, 2001)) >= 0.0
+    assert_allclose(path.crossings(X).length, signs.mean(axis=1), rtol=0, atol=2e-3)
+    for taus, coef in path.coefficients_at_nodes():
+        assert_allclose(coef, [path.coef(tau) for tau in taus], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"l1": -1.0}, "l1 must be finite and at least 0"),
+        ({"l1": np.nan}, "l1 must be finite"),
+        ({"l1": "much"}, "l1 must be a real number"),
+        ({"l1": 1.0, "kernel": "rbf"}, "for kernel='linear'"),
+        ({"l1": 1.0, "intercept": "free"}, "intercept='augmented' or 'none'"),
+        ({"l1": 1.0, "method": "approximate"}, "for exact paths"),
+        ({"constraints": "positive"}, "must be a list of constraints"),
+        ({"constraints": [1.0]}, "must be NonNegative"),
+        ({"constraints": [tp.NonNegative("age")]}, "'age' is unknown"),
+        ({"constraints": [tp.NonNegative(6)]}, "none has the number 6"),
+        ({"constraints": [tp.NonNegative([0, 0])]}, "different ones"),
+        ({"constraints": [tp.NonNegative([0.5])]}, "a number or a name"),
+        ({"constraints": [tp.Monotone(0, 2)]}, "direction must be 1 or -1"),
+        ({"constraints": [tp.Bound([1.0], 0.0)]}, r"shape \(1,\), expected \(6,\)"),
+        ({"constraints": [tp.Bound([np.nan] * 6, 0.0)]}, "not finite"),
+        ({"constraints": [tp.Bound(np.zeros(6), 0.0)]}, "bounds nothing"),
+        ({"constraints": [tp.Bound(np.ones(6), 1.0, 0.0)]}, "from 1.0 to 0.0 is impossible"),
+        ({"constraints": [tp.Bound(np.ones(6), np.nan)]}, "impossible"),
+        (
+            {"constraints": [tp.Bound(np.ones(6), 0.0, intercept=1.0)], "intercept": "none"},
+            "for the intercept, and there is none",
+        ),
+        ({"constraints": [tp.Fair(np.ones(60))]}, "single value"),
+        ({"constraints": [tp.Fair(np.ones(3))]}, "X has 60 rows"),
+        ({"constraints": [tp.Fair(np.append(np.nan, np.ones(59)))]}, "missing or not finite"),
+        ({"constraints": [tp.Fair(["a", "b", "c"] * 20)]}, "one Fair for each"),
+        ({"constraints": [tp.Fair([0, 1] * 30, -1.0)]}, "rho of Fair must be finite"),
+        (
+            {"constraints": [tp.Bound(np.eye(6)[0], 1.0), tp.Bound(np.eye(6)[0], upper=0.5)]},
+            "constraint 1, Bound.*contradicts those before it",
+        ),
+    ],
+)
+def test_bad_input_is_named(given, message):
+    X, y, _ = problem(0)
+    with pytest.raises((ValueError, TypeError), match=message):
+        tp.quantile_path(X, y, **given)
+
+
+def test_what_extra_rows_do_not_support_is_refused(tmp_path):
+    X, y, _ = problem(0)
+    path = tp.quantile_path(X, y, l1=1.0)
+    with pytest.raises(ValueError, match="cannot be stored"):
+        path.save(tmp_path / "path")
+    with pytest.raises(ValueError, match="cannot be simplified"):
+        path.simplify(1e-3)
