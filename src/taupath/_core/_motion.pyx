@@ -48,7 +48,7 @@ cdef class Motion:
         cdef Py_ssize_t most = min(rows.n_cols, rows.n_rows) + 1, m = len(state.free)
         if m > most:
             raise ValueError("free points are linearly dependent")
-        self.rows, self.line, self.turned = rows, line, True
+        self.rows, self.line, self.turned, self.n_refactorizations = rows, line, True, 1
         self.rounding.longest_step = 1.0
         set_moment(&self.now, state.t, 0.0)
         self.status = np.array(state.status, dtype=np.int8)
@@ -59,9 +59,8 @@ cdef class Motion:
         self.system = make_system(rows, max(m + SPARE, first))
         self.factor = self.system.factor
         self.additive = not (line.moving_targets or rows.balanced)
-        self.row_norm = np.sqrt(np.asarray(self.factor.squared_norm))
+        self.row_norm = self.length = np.sqrt(np.asarray(self.factor.squared_norm))
         self.longest = np.asarray(self.row_norm).max()
-        self.length = self.row_norm
         if line.moving_targets:
             # slack rates are <[z_i, -ṗ_i κ], [ẇ, 1/κ]>: one more coordinate, the same bound
             kappa = (self.longest or 1.0) / np.abs(line.target_rate).max()
@@ -76,7 +75,6 @@ cdef class Motion:
         self.some, self.at = np.zeros(TOGETHER, np.int32), np.zeros(TOGETHER, np.longdouble)
         if not self.factor.take_all(state.free).all():
             raise ValueError("free points are linearly dependent")
-        self.n_refactorizations = 1
         # targets move only in short corrections
         self.lagging = rows.dual and not line.moving_targets
         if self.lagging:
