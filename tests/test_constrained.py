@@ -86,6 +86,18 @@ def test_l1_on_real_data(name, l1):
     assert path.certify(max_points=200).holds()
 
 
+@pytest.mark.parametrize("name", CLASSIFICATION)
+def test_weights_of_one_sign_on_real_data(name):
+    folder = os.environ.get("TAUPATH_DATA")
+    if not folder:
+        pytest.skip("TAUPATH_DATA is not set")
+    X, y = load_dense(name, Path(folder))
+    path = tp.quantile_path(X, y, C=1.0, constraints=[tp.NonNegative()])
+    for tau in np.random.default_rng(1).uniform(size=3):
+        judge(path, X, y, float(tau), 1.0, 0.0, *signs_of(range(X.shape[1]), 1.0, X.shape[1]))
+    assert path.certify(max_points=100).holds()
+
+
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("l1", [1e-3, 0.5, 4.0])
 @pytest.mark.parametrize("is_sparse", [False, True])

@@ -15,7 +15,7 @@ from taupath.validation import LARGEST, check_numbers, check_real, refuse_masked
 
 # A bound that stands for infinity is so many times what the losses and the targets alone could move
 # a weight by. It is not larger since θ counts as at its other bound within a part of the width.
-FAR = 10.0
+AS_GOOD_AS_INFINITE = 10.0
 
 
 class Training(NamedTuple):
@@ -254,12 +254,14 @@ def extra_rows(
     for number, one in enumerate(constraints):
         A, lower, upper = one.bounded(training)
         single, norms = np.diff(A.indptr) == 1, np.sqrt(A.multiply(A).sum(axis=1))
-        scale = np.where(single, of_single, length) / norms
+        lengths = np.where(single, of_single, length)
+        scale = lengths / norms
         name, equal = f"constraint {number}, {shown(one)},", lower == upper
         for sign, bound in ((1.0, lower), (-1.0, -upper)):
             some = np.flatnonzero((bound > -np.inf) & ~(equal & (sign < 0.0)))
             target = scale[some] * bound[some]
-            far = FAR * (2.0 * strength + np.abs(target) / length**2)
+            alone = 2.0 * strength * length / lengths[some] + np.abs(target) / lengths[some] ** 2
+            far = AS_GOOD_AS_INFINITE * alone
             matrix = sp.csr_array(sp.diags_array(sign * scale[some]) @ A[some])
             below = np.where(equal[some], -far, 0.0)
             parts.append((matrix, target, below, far, far > 0.0, [name] * len(some)))

@@ -68,10 +68,13 @@ class ExtraRows:
         return rows, self.matrix.indices[first], self.matrix.data[first]
 
     def fixed(self, w: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Return w with exact weights where rows fix them, as all rows that are `free` do."""
+        """Return w with exact weights where rows fix them, as all rows that are `free` do.
+
+        No weight is beyond a hard bound.
+        """
         rows, columns, entries = self._single
         slack = entries * w[columns] - self.target[rows]
-        exact = free[rows] | (np.abs(slack) <= AS_ASKED)
+        exact = free[rows] | (np.abs(slack) <= AS_ASKED) | (self.hard[rows] & (slack < 0.0))
         found = w.copy()
         found[columns[exact]] = (self.target[rows] / entries)[exact] + 0.0  # no -0.0
         return found

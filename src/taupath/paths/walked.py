@@ -10,7 +10,7 @@ import numpy as np
 from taupath.engine.node_blocks import travel_of
 from taupath.engine.problem import VANISHING
 from taupath.engine.readers import made_once
-from taupath.engine.reading import Reader
+from taupath.engine.reading import VISIBLE, Reader
 from taupath.engine.record import Record, Solution, moves_between
 from taupath.engine.solver import COUNTED
 from taupath.engine.status import AFTER, BEFORE, FREE, LOWER, UPPER
@@ -73,16 +73,34 @@ class WalkedPiece:
     def forget_shared(self) -> None:
         """Drop the reader and what it found last."""
         self._last = None
-        self.__dict__.pop("_reader", None)
+        for reader in ("_reader", "_reader_as_given"):
+            self.__dict__.pop(reader, None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return WalkedPiece, (self.job, self.data, self.way, self.record)
 
     @made_once
     def _reader(self) -> Reader:
-        # weights that extra rows fix are exact with targets as given, not with raised ones
-        line = self.line if self.data.extra is None else self._given
-        return Reader(self.data.rows, line, self._given, self.record)
+        return Reader(self.data.rows, self.line, self._given, self.record)
+
+    @made_once
+    def _reader_as_given(self) -> Reader:
+        return Reader(self.data.rows, self._given, self._given, self.record)
+
+    def _read(self, t: float) -> Solution:
+        """Return the solution at t on the walk.
+
+        Weights that extra rows fix are exact with targets as given. Raised ones are better where
+        many samples that are just beyond the margin would cost more than the solution itself.
+        """
+        if self.data.extra is None:
+            return self._reader.solution(t)
+        found = self._reader_as_given.solution(t)
+        error = self._reader_as_given.error(found, t)
+        if error <= VISIBLE:
+            return found
+        other = self._reader.solution(t)
+        return other if self._reader.error(other, t) < error else found
 
     def _value(self, t: np.ndarray) -> np.ndarray:
         """Return the path's parameter at t on the walk."""
@@ -206,7 +224,7 @@ class WalkedPiece:
 
     def _solve(self, t: float) -> Solution:
         t = 1.0 - t if self.way.backward else t
-        status, theta, w, multiplier = self._reader.solution(t)
+        status, theta, w, multiplier = self._read(t)
         empty = (self.line.width(t) == 0.0) & (status != FREE)
         if empty.any():  # on either side of the margin its θ is the same
             members = np.flatnonzero(empty).astype(np.int32)
