@@ -106,20 +106,21 @@ class KernelMatrix:
         if kept and library.on_host:
             return self._added_up_on_host(members, coef)
         if kept:
-            return np.array([self._kept_rows_added_up(members, row) for row in coef])
+            found = [self._sum_of_kept_rows(members, row) for row in coef]
+            return library.fetch(library.xp.stack(found))
         sent, found = library.send(coef), library.send(np.zeros((len(coef), self.n)))
         for some in self.tiles(len(members), self.n):
             found = found + sent[:, some] @ self.block(members[some], slice(None))
         return library.fetch(found)
 
-    def _kept_rows_added_up(self, members: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """Return the sum of kept rows on a device."""
+    def _sum_of_kept_rows(self, members: np.ndarray, coef: np.ndarray) -> Any:
+        """Return the sum of kept rows on a device, where it stays."""
         library, used = self.library, np.flatnonzero(coef)
-        found = library.send(np.zeros(self.n))
-        for some in self.tiles(len(used), self.n):
-            members_here = members[used[some]]
-            found = found + library.weighted_rows(self._matrix(), members_here, coef[used[some]])
-        return library.fetch(found)
+        parts = [
+            library.weighted_rows(self._matrix(), members[used[some]], coef[used[some]])
+            for some in self.tiles(len(used), self.n)
+        ]
+        return sum(parts[1:], parts[0]) if parts else library.send(np.zeros(self.n))
 
     def _added_up_on_host(self, members: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """Return sums of rows in the memory of the host, none of which is copied."""

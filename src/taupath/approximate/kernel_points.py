@@ -74,6 +74,7 @@ class KernelPoints:
         self.own_class = (self.sign < 0.0).astype(np.intp)
         self.n_classes = 1 + int(self.own_class.any())
         self.lengths, self.refreshed = lengths, 0
+        self._longest = self.weight * lengths  # of each sample's term in w, if its box is 1
         n = len(self.sign)
         self.zero = KernelIterate(np.zeros(n), np.zeros((2, n)), np.zeros(2), 0.0, 0.0)
         signed_weight = self.sign * self.weight
@@ -126,7 +127,7 @@ class KernelPoints:
         totals[: self.n_classes] += by_class.sum(axis=1)
         # by Cauchy-Schwarz, a term is at most |coef| times both lengths; one rounding for the sum
         terms = float(np.abs(coef) @ self.lengths[members])
-        before = float(np.abs(iterate.fraction) @ (self.weight * self.lengths))
+        before = float(np.abs(iterate.fraction) @ self._longest)
         drift = (self.matrix.rounding(len(members)) + 4.0 * EPS) * terms + EPS * before
         return KernelIterate(fraction, sums, totals, iterate.intercept, iterate.drift + drift)
 
@@ -142,7 +143,7 @@ class KernelPoints:
             whole, totals = np.zeros((2, len(self.sign))), np.zeros(2)
             whole[: self.n_classes] = sums
             totals[: self.n_classes] = own[: self.n_classes] @ each.fraction
-            drift = relative * float(np.abs(each.fraction) @ (self.weight * self.lengths))
+            drift = relative * float(np.abs(each.fraction) @ self._longest)
             found.append(KernelIterate(each.fraction, whole, totals, each.intercept, drift))
         return found
 

@@ -9,9 +9,9 @@ from scipy.linalg import solve_triangular
 from taupath.approximate.kernel_matrix import KernelMatrix
 
 # Samples whose system is solved by a factorisation, at most; with more, by conjugate gradients.
-# A factorisation then takes 60 ms on one core of the host and 40 ms on an H200: longer than they,
-# but its steps are exact, and there are fewer of them.
-FACTORED_ON_HOST, FACTORED_ON_DEVICE = 1500, 12_000
+# A factorisation then takes 60 ms on one core of the host and 12 ms on an H200. Its steps are exact
+# and fewer, but with 12 000 paths there took a fifth longer on two sets, and with 3000 a twentieth.
+FACTORED_ON_HOST, FACTORED_ON_DEVICE = 1500, 5000
 # Conjugate gradients stop at this part of the right-hand side, or after so many iterations. With
 # 1e-3 each step takes fewer of these, but there are up to twice as many steps.
 PART_LEFT = 1e-6
