@@ -9,9 +9,10 @@ from scipy.linalg import solve_triangular
 from taupath.approximate.kernel_matrix import KernelMatrix
 
 # Samples whose system is solved by a factorisation, at most; with more, by conjugate gradients.
-# A factorisation then takes 60 ms on one core of the host and 12 ms on an H200. Its steps are exact
-# and fewer, but with 12 000 paths there took a fifth longer on two sets, and with 3000 a twentieth.
-FACTORED_ON_HOST, FACTORED_ON_DEVICE = 1500, 5000
+# A factorisation then takes 60 ms on one core of the host and 7 to 33 ms on an H200. There its size
+# is an eighth of all samples, between these two: with 12 000 a path of 32 561 samples took a fifth
+# longer than with 5000, but one of 100 000 took a fifth less.
+FACTORED_ON_HOST, FACTORED_ON_DEVICE = 1500, (5000, 12_000)
 # Conjugate gradients stop at this part of the right-hand side, or after so many iterations. With
 # 1e-3 each step takes fewer of these, but there are up to twice as many steps.
 PART_LEFT = 1e-6
@@ -45,7 +46,9 @@ class KernelSystems:
         matrix = self.matrix
         matrix.rows_used += len(members)
         self.largest = max(self.largest, len(members))
-        most = FACTORED_ON_HOST if matrix.library.on_host else FACTORED_ON_DEVICE
+        most = FACTORED_ON_HOST
+        if not matrix.library.on_host:
+            most = int(np.clip(matrix.n // 8, *FACTORED_ON_DEVICE))
         most = min(most, int(np.sqrt(matrix.room / 32.0)))  # the system, and room to work
         if len(members) <= most:
             return self._factored(members, constant, diagonal, right)
