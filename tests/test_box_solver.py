@@ -42,8 +42,8 @@ class Problem:
         self.box = Box(lower, upper, self.Z @ self.w + level - beyond)
         if dual:
             # a Gram matrix is what is given: it is rounded, and targets fit it
-            gram = self.Z @ self.Z.T + balanced * np.outer(self.sign, self.sign)
-            self.rows = MatrixRows(gram, self.sign.astype(np.int8), 1.0, balanced)
+            gram = self.Z @ self.Z.T
+            self.rows = MatrixRows(gram, self.sign.astype(np.int8), float(balanced), balanced)
             self.box = self.box._replace(target=gram @ theta + level - beyond)
         else:
             self.Z = self.Z if bias else self.Z[:, :-1]
@@ -243,7 +243,7 @@ def test_w_does_not_remember_how_large_it_was():
     n = 12
     X, sign = 3.0 * np.random.default_rng(0).normal(size=(n, 8)), np.tile([1.0, -1.0], n // 2)
     gram = np.outer(sign, sign) * (1.0 + X @ X.T / 8.0) ** 7
-    rows = MatrixRows(gram, sign.astype(np.int8), 1.0, False)
+    rows = MatrixRows(gram, sign.astype(np.int8))
     box = Box(np.zeros(n), np.full(n, 1e4), np.ones(n))
     found = BoxSolver(rows).solve(box, box.upper, 1e-12)
     off = gram.astype(EXTENDED) @ found.theta - found.w

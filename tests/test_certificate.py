@@ -250,7 +250,7 @@ def test_balance_is_restored_to_the_last_digit():
         alpha[0] -= sign[0] * math.fsum(sign * alpha)  # balanced, but for rounding and clipping
         alpha = np.clip(alpha, lower, upper)
         changed = alpha.copy()
-        restore_balance(changed, sign, lower, upper, free, np.ones(n))
+        restore_balance(changed, sign, lower, upper, free, np.ones(n), n)
         assert ((changed >= lower) & (changed <= upper)).all()
         assert_array_equal(changed[~free], alpha[~free])
         left = abs(math.fsum(sign * changed))
@@ -272,7 +272,8 @@ def test_balance_moves_no_long_row_by_more_than_rounding():
 
     def restored(free, last_length):
         found = alpha.copy()
-        restore_balance(found, sign, *boxes, np.array(free), np.array([1.0, 1.0, 1.0, last_length]))
+        lengths = np.array([1.0, 1.0, 1.0, last_length])
+        restore_balance(found, sign, *boxes, np.array(free), lengths, len(alpha))
         return found
 
     short, long = (restored([False, True, True, True], length) for length in (1.0, 1e6))

@@ -12,7 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from taupath._core._deadlines import Deadlines
 from taupath._core._factor import Factor, OrthogonalFactor
+from taupath._core._kernel_rows import CachedRows, MatrixRows
 
+from platforms import needs_extended_sums
 from taupath.engine.metric import Metric, natural_metric
 from taupath.engine.problem import Line
 from taupath.engine.rows import make_rows
@@ -389,3 +391,28 @@ def test_the_metric_of_a_zero_matrix_is_finite():
     metric = natural_metric(make_rows(np.zeros((3, 2)), one, 0.0), line)
     assert np.all(np.isfinite(metric.R))
     assert_array_equal(metric.length, 0.0)
+
+
+@needs_extended_sums
+@pytest.mark.parametrize("kind", ["in memory", "computed when needed"])
+def test_a_large_constant_rounds_no_small_entry_of_a_kernel(kind):
+    rng = np.random.default_rng(0)
+    n, bias = 20, 1e3
+    sign = np.where(np.arange(n) % 3 == 0, -1, 1).astype(np.int8)
+    B = rng.standard_normal((n, n)) * 10.0 ** rng.uniform(-4.0, 0.0, n)[:, np.newaxis]
+    K = sign[:, np.newaxis] * (B @ B.T) * sign
+    if kind == "in memory":
+        rows = MatrixRows(K, sign, bias, True)
+    else:
+        rows = CachedRows(K.__getitem__, K.diagonal().copy(), sign, bias, True, n)
+    theta = rng.integers(-8, 9, n).astype(float)
+    theta[-1] = -sign[-1] * (sign[:-1] @ theta[:-1])  # balanced: the constant cancels
+    exact = K.astype(np.longdouble) @ theta
+    found = rows.exact_combination(theta.astype(np.longdouble))
+    assert (np.abs(found - exact) <= 1e-18 * (np.abs(K) @ np.abs(theta))).all()
+    members = np.arange(n, dtype=np.int32)
+    whole = K + bias**2 * np.outer(sign, sign)
+    assert_allclose(rows.combine(theta), exact.astype(float), atol=1e-8)
+    assert_allclose(rows.gram(members), np.tril(whole), rtol=1e-15)
+    assert_allclose(rows.block(members), whole, rtol=1e-15)
+    assert_allclose(rows.squared_norms(), whole.diagonal(), rtol=1e-15)

@@ -429,6 +429,9 @@ WRONG_ONCE = {
     "a constant as long as the longest rows": ("polynomial", 193),
     "targets that hardly differ": ("regression_constant", 150),
     "balance of dual variables that have become tiny": ("columns_1e8", 325),
+    "a large constant rounds small entries of a kernel": ("polynomial", 1440),
+    "the same, with many free points": ("polynomial", 5134),
+    "balance by many roundings of one dual variable": ("polynomial", 2339),
 }
 
 

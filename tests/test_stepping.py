@@ -43,8 +43,8 @@ def made(features, C, balanced=False, dual=False):
     sign = np.where(X[:, 0] + rng.normal(size=len(X)) > 0.0, 1.0, -1.0)
     rows = make_rows(X, sign, 1.0, balanced=balanced)
     if dual:
-        gram = np.outer(sign, sign) * (np.exp(-((X[:, None] - X) ** 2).sum(axis=2)) + 1.0)
-        rows = MatrixRows(gram, sign.astype(np.int8), 1.0, balanced)
+        kernel = np.outer(sign, sign) * np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+        rows = MatrixRows(kernel, sign.astype(np.int8), 1.0, balanced)
     return rows, svm_line(sign, C)
 
 
@@ -107,8 +107,8 @@ def smooth():
     rng = np.random.default_rng(0)
     X = rng.random((80, 2))
     sign = np.where(X[:, 0] + 0.5 * rng.normal(size=80) > 0.5, 1.0, -1.0)
-    gram = np.outer(sign, sign) * (np.exp(-((X[:, None] - X) ** 2).sum(axis=2)) + 1.0)
-    return MatrixRows(gram, sign.astype(np.int8), 1.0, False), svm_line(sign, 1e3)
+    kernel = np.outer(sign, sign) * np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    return MatrixRows(kernel, sign.astype(np.int8), 1.0, False), svm_line(sign, 1e3)
 
 
 @needs_extended_sums

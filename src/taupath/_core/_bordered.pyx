@@ -94,8 +94,9 @@ cdef class BalancedSystem(FreeSystem):
             multiplier[0] = multiplier[0] + change
             self.shift(change, exact)
             for a in range(m):
-                coef[a] = coef[a] - change * self.level[a]
-                self.rows.axpy_long(self.factor.members[a], -change * self.level[a], exact)
+                self.factor.change[a] = -change * self.level[a]
+                coef[a] = coef[a] + self.factor.change[a]
+            self.rows.axpys_long(&self.factor.members[0], m, &self.factor.change[0], exact)
             if attempt < MOST_BALANCINGS - 1:
                 v = self.factor.meet(rhs, coef, exact)
                 continue

@@ -3,9 +3,13 @@ from taupath._core._rows cimport Rows
 
 cdef class KernelRows(Rows):
     cdef const double[::1] squares, norms    # ‖z_i‖² and ‖z_i‖
+    cdef double of_bias                      # bias², part of every k(x_i, x_j) that is not stored
 
-    # <z_i, z_j> for every j, until the next call
+    # sign_i sign_j k(x_i, x_j) for every j, until the next call
     cdef const double* row(self, Py_ssize_t i) noexcept nogil
+    # what is stored of `axpys_long`
+    cdef void stored_axpys_long(self, const int* members, Py_ssize_t m, const long double* coef,
+                                long double* v) noexcept nogil
     # <z_i, z_j> for a j whose row is at hand
     cdef double entry(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
 

@@ -1,7 +1,8 @@
 """Rows of a kernel, known only by their Gram matrix.
 
 A vector v is represented by its products <z_i, v> with all rows. A product is then one entry of it,
-and a row is a row of the Gram matrix.
+and a row is a row of the Gram matrix, <z_i, z_j> = sign_i sign_j (k(x_i, x_j) + bias²). What is
+stored are the sign_i sign_j k(x_i, x_j): a bias² that is large beside them would round them.
 """
 
 from libc.math cimport fabs
@@ -21,24 +22,24 @@ cdef enum:
 
 
 cdef class KernelRows(Rows):
-    """Rows known by their symmetric Gram matrix, which includes the bias."""
+    """Rows known by a symmetric kernel matrix with signs, whose diagonal is given."""
 
-    def __init__(self, const double[::1] squared_norms, sign, double bias=0.0,
-                 bint balanced=False):
-        super().__init__(squared_norms.shape[0], squared_norms.shape[0], sign, bias, balanced)
+    def __init__(self, const double[::1] diagonal, sign, double bias=0.0, bint balanced=False):
+        super().__init__(diagonal.shape[0], diagonal.shape[0], sign, bias, balanced)
+        self.of_bias = bias * bias
         self.n_cols = self.n_rows
         self.n_stored = self.n_rows
         self.longest = 1
         self.dual = True
         self.resolution = GRAM_RESOLUTION
-        self.squares = squared_norms
-        self.norms = np.sqrt(np.maximum(squared_norms, 0.0))
+        self.squares = np.add(diagonal, self.of_bias)
+        self.norms = np.sqrt(np.maximum(self.squares, 0.0))
 
     cdef const double* row(self, Py_ssize_t i) noexcept nogil:
         return NULL
 
     cdef double entry(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-        return self.row(j)[i]
+        return self.row(j)[i] + self.of_bias * (self.sign[i] * self.sign[j])
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         return v[i]
@@ -55,19 +56,44 @@ cdef class KernelRows(Rows):
 
     cdef void axpy(self, Py_ssize_t i, double a, double* v) noexcept nogil:
         dense_axpy[double, double](self.row(i), self.n_cols, a, v)
+        if self.of_bias != 0.0:
+            self.shift(a * self.sign[i] * self.of_bias, v, 1)
 
     cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
         dense_axpy[double, extended](self.row(i), self.n_cols, a, v)
+        if self.of_bias != 0.0:
+            self.shift_long(a * self.sign[i] * self.of_bias, v)
+
+    cdef void axpys_long(self, const int* members, Py_ssize_t m, const long double* coef,
+                         long double* v) noexcept nogil:
+        cdef Py_ssize_t k
+        cdef long double total = 0.0
+        self.stored_axpys_long(members, m, coef, v)
+        if self.of_bias != 0.0:
+            for k in range(m):
+                total = total + self.sign[members[k]] * coef[k]
+            self.shift_long(total * self.of_bias, v)
+
+    cdef void stored_axpys_long(self, const int* members, Py_ssize_t m, const long double* coef,
+                                long double* v) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(m):
+            dense_axpy[double, extended](self.row(members[k]), self.n_cols, coef[k], v)
 
     cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
+        cdef double each = self.sign[i] * self.of_bias
         dense_axpy[double, pair_t](self.row(i), self.n_cols, pair_of(a, b), <pair_t*> pair)
+        if self.of_bias != 0.0:
+            self.shift(a * each, pair, 2)
+            self.shift(b * each, pair + 1, 2)
 
     cdef void inner(self, Py_ssize_t i, const int* members, Py_ssize_t m,
                     double* out) noexcept nogil:
         cdef Py_ssize_t k
         cdef const double* q = self.row(i)
+        cdef double each = self.sign[i] * self.of_bias
         for k in range(m):
-            out[k] = q[members[k]]
+            out[k] = q[members[k]] + each * self.sign[members[k]]
 
     cdef double length(self, const double* v, Py_ssize_t stride) noexcept nogil:
         # a lower bound: the largest component along a row
@@ -97,7 +123,7 @@ cdef class KernelRows(Rows):
 
 
 cdef class MatrixRows(KernelRows):
-    """Rows of a Gram matrix that is in memory."""
+    """Rows of a kernel matrix with signs that is in memory."""
 
     def __init__(self, const double[:, ::1] Q, sign, double bias=0.0, bint balanced=False):
         super().__init__(np.ascontiguousarray(np.diagonal(Q)), sign, bias, balanced)
@@ -110,8 +136,8 @@ cdef class MatrixRows(KernelRows):
     cdef const double* row(self, Py_ssize_t i) noexcept nogil:
         return &self.Q[i, 0]
 
-    cdef void axpys_long(self, const int* members, Py_ssize_t m, const long double* coef,
-                         long double* v) noexcept nogil:
+    cdef void stored_axpys_long(self, const int* members, Py_ssize_t m, const long double* coef,
+                                long double* v) noexcept nogil:
         # four rows at a time: v is read and written a quarter as often, with the same sums
         cdef const double* x[4]
         cdef Py_ssize_t b, k
@@ -119,25 +145,29 @@ cdef class MatrixRows(KernelRows):
             for b in range(4):
                 x[b] = self.row(members[k + b])
             dense_axpys[extended](x, self.n_cols, coef + k, v)
-        for k in range(m & ~3, m):
-            self.axpy_long(members[k], coef[k], v)
+        k = m & ~3
+        KernelRows.stored_axpys_long(self, members + k, m - k, coef + k, v)
 
     cdef double entry(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-        return self.Q[i, j]         # row i is asked for more often than row j
+        # row i is asked for more often than row j
+        return self.Q[i, j] + self.of_bias * (self.sign[i] * self.sign[j])
 
     def combine(self, const double[::1] factor, const int[::1] members=None, out=None):
         """Return `out`, or zero, plus Σ factor[k] z_k, as its products with all rows."""
         if members is not None or out is not None:
             return super().combine(factor, members, out)
-        return np.asarray(self.Q) @ np.asarray(factor)
+        sign, Q = np.asarray(self.sign), np.asarray(self.Q)
+        return Q @ np.asarray(factor) + self.of_bias * (sign @ np.asarray(factor)) * sign
 
     def gram(self, const int[::1] members):
         """Return the lower triangle of <z_a, z_b> over the members (the rest is zero)."""
-        return np.tril(np.asarray(self.Q)[np.ix_(members, members)])
+        sign = np.asarray(self.sign, dtype=np.float64)[np.asarray(members)]
+        some = np.asarray(self.Q)[np.ix_(members, members)]
+        return np.tril(some + np.outer(self.of_bias * sign, sign))
 
 
 cdef class CachedRows(KernelRows):
-    """Rows of a Gram matrix that are computed when needed; recent ones are kept.
+    """Rows of a kernel matrix with signs that are computed when needed; recent ones are kept.
 
     There are slots for `n_slots` rows, and for more if `inner` is asked for products with more:
     its members are the free points, whose rows every step needs. These rows stay in their slots
@@ -146,9 +176,9 @@ cdef class CachedRows(KernelRows):
     `source(i)` returns row i. If it raises, the row is zero and `check` raises the error.
     """
 
-    def __init__(self, source, const double[::1] squared_norms, sign, double bias, bint balanced,
+    def __init__(self, source, const double[::1] diagonal, sign, double bias, bint balanced,
                  Py_ssize_t n_slots):
-        super().__init__(squared_norms, sign, bias, balanced)
+        super().__init__(diagonal, sign, bias, balanced)
         self.source = source
         self.blocks = []
         self.slot_of = np.full(self.n_rows, -1, dtype=np.int32)

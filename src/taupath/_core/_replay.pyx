@@ -60,6 +60,8 @@ cdef class Replay:
     cdef long double[::1] theta_of           # its free θ, by point
     cdef long double[::1] exact, coef        # scratch space of a sweep: w and the free θ
     cdef double[::1] rhs                     # ... and their targets
+    cdef int[::1] some                       # scratch space of sums over bound points: which,
+    cdef long double[::1] at                 # ... and their θ
 
     def __init__(self, Rows rows, line, record):
         self.rows, self.line = rows, Line(line)
@@ -74,6 +76,8 @@ cdef class Replay:
         self.theta_of = np.zeros(rows.n_rows, dtype=np.longdouble)
         self.exact = np.zeros(rows.n_cols, dtype=np.longdouble)
         self.coef, self.rhs = np.zeros(0, dtype=np.longdouble), np.zeros(0)
+        self.some = np.zeros(rows.n_rows + 1, dtype=np.int32)
+        self.at = np.zeros(rows.n_rows + 1, dtype=np.longdouble)
 
     @property
     def squared_norms(self):
@@ -181,7 +185,7 @@ cdef class Replay:
         Rounding of t itself can put a free θ beyond a bound that it reaches at this very t. Such
         a point is taken as bound, and the others are solved for again.
         """
-        cdef Py_ssize_t i, a, m, worst
+        cdef Py_ssize_t i, a, m = 0, worst
         cdef double excess, most
         cdef long double multiplier = 0.0, bound_total = 0.0
         cdef double[::1] theta = np.empty(self.rows.n_rows)
@@ -195,8 +199,11 @@ cdef class Replay:
                     continue
                 theta[i] = self._bound(i, status[i], t)
                 if theta[i] != 0.0:
-                    self.rows.axpy_long(i, theta[i], &exact[0])
+                    self.some[m] = <int> i
+                    self.at[m] = theta[i]
+                    m += 1
                     bound_total = bound_total + self.rows.sign[i] * theta[i]
+            self.rows.axpys_long(&self.some[0], m, &self.at[0], &exact[0])
         while True:
             m = self.factor.size
             worst = -1
@@ -309,21 +316,35 @@ cdef class Replay:
 
     cdef void _sum_bounds(self) noexcept nogil:
         cdef Py_ssize_t i
-        self.bound0[:] = 0.0
-        self.bound1[:] = 0.0
         self.system.bound_total0 = 0.0
         self.system.bound_total1 = 0.0
+        self._sum_bounds_at(0.0, &self.bound0[0])
+        self._sum_bounds_at(1.0, &self.bound1[0])
         for i in range(self.rows.n_rows):
-            self._count_bound(i, self.status[i], 1.0)
+            if self.status[i] != FREE:
+                self.system.count_bound(i, self._bound(i, self.status[i], 0.0),
+                                        self._bound(i, self.status[i], 1.0))
         self.summed = True
+
+    cdef void _sum_bounds_at(self, double t, long double* v) noexcept nogil:
+        """v = Σ θ_i z_i over the bound points at t."""
+        cdef Py_ssize_t i, m = 0
+        for i in range(self.rows.n_cols):
+            v[i] = 0.0
+        for i in range(self.rows.n_rows):
+            if self.status[i] != FREE:
+                self.some[m] = <int> i
+                self.at[m] = self._bound(i, self.status[i], t)
+                m += self.at[m] != 0.0
+        self.rows.axpys_long(&self.some[0], m, &self.at[0], v)
 
     cdef void _count_bound(self, Py_ssize_t i, int status, double how) noexcept nogil:
         """Point i is at a bound (how = 1) or no longer (how = -1)."""
         cdef double at0, at1
         if status == FREE:
             return
-        at0 = how * (self.line.lower0[i] if status == LOWER else self.line.upper0[i])
-        at1 = how * (self.line.lower1[i] if status == LOWER else self.line.upper1[i])
+        at0 = how * self._bound(i, status, 0.0)
+        at1 = how * self._bound(i, status, 1.0)
         if at0 != 0.0:
             self.rows.axpy_long(i, at0, &self.bound0[0])
         if at1 != 0.0:

@@ -181,15 +181,16 @@ def restore_balance(
     upper: np.ndarray,
     free: np.ndarray,
     lengths: np.ndarray,
+    roundings: int,
 ) -> None:
     """Change free α so that Σ sign_i α_i = 0, to the last digit where one of them has room for it.
 
     The largest free α takes the most, whose rounding is the largest anyway. The smallest one takes
     the rest, since its digits are the finest, if that is little even for it. If the sum is off by
-    rounding only, neither may move w by more than rounding does, as one with a long row would:
-    `lengths` are those of the rows.
+    rounding only, none may move Σ α_i z_i by more than so many `roundings` of one α do, and the
+    smallest one by no more than two: `lengths` are those of the rows.
     """
-    for pick, roundings, part in ((np.argmax, len(alpha), 1.0), (np.argmin, 2, LITTLE)):
+    for pick, most, part in ((np.argmax, roundings, 1.0), (np.argmin, 2, LITTLE)):
         excess = math.fsum(sign * alpha)
         if excess == 0.0:
             return
@@ -198,7 +199,7 @@ def restore_balance(
         unit = np.spacing(np.abs(alpha))
         if abs(excess) <= unit.sum():
             usual = unit.max() * np.median(lengths)
-            moved = roundings * (unit * lengths)[free].max(initial=usual)
+            moved = most * (unit * lengths)[free].max(initial=usual)
             able &= (abs(excess) * lengths <= moved) & (abs(excess) <= part * np.abs(alpha))
         some = np.flatnonzero(able)
         if len(some) == 0:

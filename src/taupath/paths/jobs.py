@@ -121,7 +121,9 @@ class Job(ABC):
         free = solution.status == FREE
         alpha = np.where(free, inside, at_bound)
         if data.centred:
-            restore_balance(alpha, data.sign, lower, upper, free, data.lengths)
+            # with a kernel, w moves with θ
+            roundings = len(alpha) if data.kernel is None else 2
+            restore_balance(alpha, data.sign, lower, upper, free, data.lengths, roundings)
         return alpha
 
     def in_boxes(self, data: TrainingData, solution: Solution, value: float) -> Solution:

@@ -142,11 +142,10 @@ class KernelData(TrainingData):
             return make_rows(low_rank, self.sign, bias, balanced=free)
         sign = self.sign.astype(np.int8)
         if K is not None:
-            Q = self.sign[:, np.newaxis] * (K + bias**2) * self.sign
-            return MatrixRows(Q, sign, bias, free)
+            return MatrixRows(self.sign[:, np.newaxis] * K * self.sign, sign, bias, free)
         return CachedRows(
-            lambda i: self.sign[i] * (self._row(i) + bias**2) * self.sign,
-            self.diagonal + bias**2,
+            lambda i: self.sign[i] * self._row(i) * self.sign,
+            self.diagonal,
             sign,
             bias,
             free,
