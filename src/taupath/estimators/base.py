@@ -148,7 +148,9 @@ def check_samples(
     how |= {"accept_sparse": "csr", "dtype": np.float64 if exact else [np.float64, np.float32]}
     try:
         # scikit-learn checks the form; `check_features` is the only one to check the values
-        found = validate_data(estimator, X, y, ensure_all_finite=False, **how)
+        found = validate_data(
+            estimator, X, y, skip_check_array=_has_form(X, y), ensure_all_finite=False, **how
+        )
     except (TypeError, ValueError, OverflowError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(_in_short(error, X)) from None
@@ -159,8 +161,25 @@ def check_samples(
         raise ValueError(str(error).replace("X contains nan", "X contains NaN")) from None
 
 
+def _has_form(X: Any, y: Any) -> bool:
+    """Return whether X, and y if there is one, are arrays that scikit-learn returns unchanged.
+
+    Finding that out for itself takes scikit-learn as long as walking the path of 20 samples.
+    """
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype != np.float64 or X.size == 0:
+        return False
+    if type(y) is not np.ndarray:
+        return isinstance(y, str) and y == "no_validation"
+    numbers = y.dtype.kind in "biu" or (y.dtype == np.float64 and bool(np.isfinite(y).all()))
+    return numbers and y.shape == X.shape[:1]
+
+
 def check_labels_of_classes(y: np.ndarray) -> None:
     """Refuse numbers that are no labels, and labels that cannot be sorted."""
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu":
+        # whole numbers are labels; scikit-learn may warn where most occur only once
+        if 2 * len(np.unique(y)) <= len(y):
+            return
     try:
         check_classification_targets(y)
         np.unique(y)
