@@ -146,11 +146,16 @@ def check_samples(
     refuse_masked(X, "X")
     refuse_masked(y, "y")
     how |= {"accept_sparse": "csr", "dtype": np.float64 if exact else [np.float64, np.float32]}
+    in_form = _has_form(X, y)
     try:
         # scikit-learn checks the form; `check_features` is the only one to check the values
-        found = validate_data(
-            estimator, X, y, skip_check_array=_has_form(X, y), ensure_all_finite=False, **how
-        )
+        if in_form and how.get("reset", True):
+            found = X if isinstance(y, str) else (X, y)
+            estimator.n_features_in_ = X.shape[1]
+            vars(estimator).pop("feature_names_in_", None)
+        else:
+            how |= {"skip_check_array": in_form, "ensure_all_finite": False}
+            found = validate_data(estimator, X, y, **how)
     except (TypeError, ValueError, OverflowError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(_in_short(error, X)) from None
@@ -164,7 +169,7 @@ def check_samples(
 def _has_form(X: Any, y: Any) -> bool:
     """Return whether X, and y if there is one, are arrays that scikit-learn returns unchanged.
 
-    Finding that out for itself takes scikit-learn as long as walking the path of 20 samples.
+    It takes scikit-learn a tenth of a millisecond to find out, much of the fit of a small path.
     """
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype != np.float64 or X.size == 0:
         return False
