@@ -181,10 +181,9 @@ def _has_form(X: Any, y: Any) -> bool:
 
 def check_labels_of_classes(y: np.ndarray) -> None:
     """Refuse numbers that are no labels, and labels that cannot be sorted."""
-    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu":
-        # whole numbers are labels; scikit-learn may warn where most occur only once
-        if 2 * len(np.unique(y)) <= len(y):
-            return
+    whole = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu"
+    if whole and 2 * len(np.unique(y)) <= len(y):
+        return  # these are labels; where most of them occur once, scikit-learn may warn
     try:
         check_classification_targets(y)
         np.unique(y)
