@@ -81,6 +81,52 @@ def test_data_frames_of_either_kind_are_arrays_with_names():
     )
 
 
+def test_arrays_are_the_same_samples_in_every_form():
+    values, labels = X.to_numpy(), np.where(Y == "ill", 1, 0)
+    plain = QuantileSVC().fit(values, labels)
+    forms = [values.tolist(), np.asfortranarray(values), values[::-1][::-1], values.astype(">f8")]
+    for samples in forms:
+        for y in (labels, labels.astype(float), labels == 1, labels.tolist()):
+            model = QuantileSVC().fit(samples, y)
+            assert model.n_features_in_ == 3
+            assert_array_equal(model.path_.taus, plain.path_.taus)
+            assert_array_equal(model.predict_proba(samples), plain.predict_proba(values))
+
+
+@pytest.mark.parametrize("model", [QuantileSVC(), QuantileSVR()])
+def test_a_fit_to_an_array_forgets_the_names_of_a_data_frame(model):
+    y = np.arange(90) % 2
+    assert hasattr(model.fit(X, y), "feature_names_in_")
+    model.fit(X.to_numpy()[:, :2], y)
+    assert not hasattr(model, "feature_names_in_") and model.n_features_in_ == 2
+
+
+@pytest.mark.parametrize(
+    ("samples", "y", "message"),
+    [
+        (np.ones((4, 2)), np.array([0.0, 1.0, np.inf, 0.0]), "y contains infinity"),
+        (np.ones((4, 2)), np.array([0.0, 1.0, np.nan, 0.0]), "y contains NaN"),
+        (np.ones((4, 2)), np.array([0, 1, 0]), "inconsistent numbers of samples"),
+        (np.ones((4, 2)), np.array([[0, 1], [1, 0], [0, 1], [1, 1]]), "1d array"),
+        (np.ones((4, 0)), np.array([0, 1, 0, 1]), "0 feature"),
+        (np.ones((0, 2)), np.array([], dtype=int), "0 sample"),
+        (np.ones(4), np.array([0, 1, 0, 1]), "Expected 2D array"),
+        (np.full((4, 2), np.nan), np.array([0, 1, 0, 1]), "X contains NaN"),
+    ],
+)
+@pytest.mark.parametrize("model", [QuantileSVC(), QuantileSVR()])
+def test_arrays_of_the_wrong_form_are_refused_and_change_nothing(model, samples, y, message):
+    fitted = clone(model).fit(X, np.arange(90) % 2)
+    with pytest.raises(ValueError, match=message):
+        fitted.fit(samples, y)
+    assert_array_equal(fitted.feature_names_in_, ["age", "height", "weight"])
+
+
+def test_numbers_that_are_no_labels_are_refused():
+    with pytest.raises(ValueError, match="continuous"):
+        QuantileSVC().fit(X.to_numpy(), np.linspace(0.0, 1.0, 90))
+
+
 @pytest.mark.parametrize(
     "model", [QuantileSVC(), QuantileSVR(), QuantileSVRCV([1.0], kernel="linear", cv=2)]
 )

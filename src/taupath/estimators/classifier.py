@@ -388,7 +388,11 @@ class QuantileSVC(PathClassifier):
 
     def _members_of(self, y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
         """Return the samples of these classes; None if they are all samples."""
-        members = np.isin(y, self.classes_[classes])
+        if len(classes) == 2:
+            one, other = self.classes_[classes]
+            members = (y == one) | (y == other)
+        else:
+            members = np.isin(y, self.classes_[classes])
         return None if members.all() else np.flatnonzero(members)
 
     def _job(

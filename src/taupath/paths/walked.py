@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from taupath.engine.node_blocks import travel_of
-from taupath.engine.problem import VANISHING
+from taupath.engine.problem import VANISHING, Line
 from taupath.engine.readers import made_once
 from taupath.engine.reading import VISIBLE, Reader
 from taupath.engine.record import Record, Solution, moves_between
@@ -62,9 +62,6 @@ class WalkedPiece:
 
     def __init__(self, job: Job, data: TrainingData, way: Way, record: Record) -> None:
         self.job, self.data, self.way, self.record = job, data, way, record
-        line = job.line_to_walk(data, way)
-        self.line = line.raised(way.rise)
-        self._given = line
         self._factor = -way.unit if way.turned else way.unit
         self.lock = data.lock  # of all pieces: they share the rows
         self.lock.share(self)
@@ -78,6 +75,16 @@ class WalkedPiece:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return WalkedPiece, (self.job, self.data, self.way, self.record)
+
+    @made_once
+    def _given(self) -> Line:
+        """What is solved, as it was walked, before its targets were raised."""
+        return self.job.line_to_walk(self.data, self.way)
+
+    @made_once
+    def line(self) -> Line:
+        """What was walked, with raised targets."""
+        return self._given.raised(self.way.rise)
 
     @made_once
     def _reader(self) -> Reader:
@@ -283,7 +290,11 @@ class Walked(Solutions):
                 counters[name] = max(before, count) if name == "max_free" else before + count
         super().__init__(job, data, kinks, counters)
         self.pieces = pieces
-        self.line = job.line(data)
+
+    @made_once
+    def line(self) -> Line:
+        """Bounds and targets of all training samples, and of extra rows."""
+        return self.job.line(self.data)
 
     @property
     def nodes(self) -> np.ndarray:
