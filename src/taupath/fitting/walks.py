@@ -15,6 +15,7 @@ from taupath.engine.tolerances import RAISE
 from taupath.engine.two_threads import Leg, Meeting, progress_of_two, walk_in_two, walk_together
 from taupath.exceptions import WalkFailed
 from taupath.paths.certificate import typical_size
+from taupath.paths.frontiers import Frontier
 from taupath.paths.intercept import centre_of
 from taupath.paths.jobs import QuantileClassification, QuantileRegression, Regularization, Way
 from taupath.paths.training_data import TrainingData
@@ -90,6 +91,13 @@ def walk_regularization(
     rows, order = data.rows_to_walk()
     line, tell = job.line(data), progress and _along_C(progress, job)
     record = solve_path(rows, line, 0.0, 1.0, order, tell)
+    return Walked(job, data, [WalkedPiece(job, data, Way(), record)])
+
+
+def walk_frontier(job: Frontier, data: TrainingData, progress: Tell | None = None) -> Walked:
+    """Return the solutions over a parameter of the extra rows."""
+    rows, order = data.rows_to_walk()
+    record = solve_path(rows, job.line(data), 0.0, 1.0, order, progress)
     return Walked(job, data, [WalkedPiece(job, data, Way(), record)])
 
 
