@@ -121,7 +121,7 @@ def walk_regression(
     """Return the solutions over τ, from walks that begin at either end and meet in the middle."""
     begin, end = tau_range
     constant = constant_piece(data, begin, end)
-    if constant is not None:
+    if constant is not None and data.extra is None:
         return Walked(job, data, [constant])
     rows, order = data.rows_to_walk()
     others = rows.sharing() if in_two_threads else None
@@ -130,6 +130,8 @@ def walk_regression(
     strength = job.C / unit * float(data.weight.max()) * float(rows.squared_norms().max())
     rise = RAISE / min(max(strength, 1.0), 1.0 / LEAST_RAISE)
     ranges = {True: (begin, min(end, 0.5)), False: (1.0 - end, min(1.0 - begin, 0.5))}
+    if data.extra is not None and not data.extra.mirrored:  # only θ itself keeps to their signs
+        ranges = {False: (1.0 - end, _at_least(1.0 - begin, begin))}
     ranges = {turned: part for turned, part in ranges.items() if part[0] < part[1]}
     halves_at_once = len(ranges) == 2 and others is not None
     report = progress_of_two(progress, (0.5, 0.5))
@@ -173,6 +175,11 @@ def _walk(
             rise = min(RAISE_MORE * rise, RAISE)
 
 
+def _at_least(t: float, begin: float) -> float:
+    """Return t, or the next number if 1 - t is above `begin` by rounding."""
+    return t if 1.0 - t <= begin else float(np.nextafter(t, 1.0))
+
+
 def _centre(data: TrainingData) -> float:
     """Return what to subtract from y: its median if that is large and costs nothing, else 0."""
     present = data.target[data.weight > 0.0]
@@ -183,7 +190,7 @@ def _unit(data: TrainingData, centre: float) -> float:
     """Return the scale on which y varies; a few outliers do not matter."""
     present = data.weight > 0.0
     spread = float(data.units.spread[present].mean())
-    return max(spread, LEAST_UNIT * typical_size(np.abs(data.target[present] - centre)))
+    return max(spread, LEAST_UNIT * typical_size(np.abs(data.target[present] - centre))) or 1.0
 
 
 def _part_of(

@@ -185,7 +185,23 @@ class ExtendedData(TrainingData):
     def measure(self, solution: Solution, line: Line, t: float, least: float = 0.0) -> Measure:
         """Measure how far from optimal a whole solution is."""
         targets = np.append(self.target, self.extra.line.target(t))
+        line = self._priced(line, t, solution.theta)
         return measure(self._evaluation(solution, targets), line, t, self.units, least)
+
+    def _priced(self, line: Line, t: float, theta: np.ndarray) -> Line:
+        """Return a line on which θ of a constraint has finite room, at t.
+
+        The dual objective bounds that of all w that meet the constraints, whatever the room. It is
+        the price at which the primal one counts what rounding violates a constraint by: here twice
+        the multiplier, and the largest cost of a sample.
+        """
+        n, hard = self.shape[0], self.extra.hard
+        widest = float(line.width(t)[:n].max())
+        room = 2.0 * np.abs(theta[n:]) + widest
+        lower, upper = line.lower(t), line.upper(t)
+        lower[n:] = np.where(hard, np.maximum(lower[n:], -room), lower[n:])
+        upper[n:] = np.where(hard, np.minimum(upper[n:], room), upper[n:])
+        return replace(line, lower0=lower, lower1=lower, upper0=upper, upper1=upper)
 
     def _evaluation(self, solution: Solution, targets: np.ndarray) -> Evaluation:
         """Return the primal and the dual point of a whole solution."""
