@@ -68,6 +68,10 @@ class Constraint(ABC):
     def bounded(self, training: Training) -> Bounded:
         """Return the condition as bounds of linear functionals."""
 
+    def of(self, rows: np.ndarray) -> "Constraint":
+        """Return the condition for some of the samples."""
+        return self
+
 
 def _signs(columns: np.ndarray, direction: float, n_features: int) -> Bounded:
     """Return direction · w_j ≥ 0 for each of these columns."""
@@ -189,6 +193,10 @@ class Fair(Constraint):
             return _signs(np.zeros(0, dtype=int), 1.0, X.shape[1])  # any w is fair
         A = sp.csr_array(np.append(a, 0.0)[np.newaxis])
         return Bounded(A, np.array([-rho]), np.array([rho]))
+
+    def of(self, rows: np.ndarray) -> "Fair":
+        """Return the condition for some of the samples."""
+        return Fair(np.asarray(self.group)[rows], self.rho)
 
 
 def _numbers_of(group: Any, n_samples: int) -> np.ndarray:
