@@ -294,7 +294,7 @@ class QuantileSVC(PathClassifier):
         int
         """
         self._check_linear("n_nonzero")
-        at = self.tau if tau is None else tau
+        at = check_within(self.tau if tau is None else tau, "tau", self._walked)
         return int(np.any([path.coef(at) != 0.0 for path in self.paths_], axis=0).sum())
 
     def _with_costs(self, y: np.ndarray, sample_weight: Any, cost_fp: Any, cost_fn: Any) -> Any:

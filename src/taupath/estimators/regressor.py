@@ -243,7 +243,8 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         int
         """
         self._check_linear("n_nonzero")
-        return self.path_.n_nonzero(self.quantile if quantile is None else quantile)
+        at = self.quantile if quantile is None else check_tau(quantile, "quantile")
+        return self.path_.n_nonzero(at)
 
     def predict(self, X: Any, quantile: Any = None) -> np.ndarray:
         """Predict quantiles of y.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from taupath.engine.record import Solution
 from taupath.fitting.constrained import Samples, walk_within
 from taupath.fitting.constraints import (
     Bounded,
@@ -21,9 +22,10 @@ from taupath.fitting.constraints import (
 )
 from taupath.fitting.doubts import warn_of_inexact
 from taupath.fitting.reach import check_reach
-from taupath.fitting.walks import walk_frontier
-from taupath.paths.extra_rows import ExtendedData, ExtraRows
+from taupath.fitting.walks import walk_frontier, walk_regularization
+from taupath.paths.extra_rows import BOUNDS, ExtendedData, ExtraRows
 from taupath.paths.frontiers import Fairness, Frontier, Sparsity
+from taupath.paths.jobs import Regularization
 from taupath.paths.path import SolutionPath
 from taupath.paths.walked import Walked, WalkedPiece
 from taupath.progress import Progress, telling
@@ -31,6 +33,8 @@ from taupath.validation import DEFAULT_C, check_C, check_positive, check_progres
 
 # A covariance counts as zero if it is at most this part of ‖a‖ ‖w‖, where it is a·w: rounding.
 NO_COVARIANCE = 1e-12
+# Names of the bounds where a line begins.
+AT_BEGIN = ("lower0", "upper0")
 # Between kinks closer than this, relative to their size, solutions can be those of raised targets
 # that would be zero without. So far beyond the last weight a path over an L1 penalty may end.
 COINCIDENT = 1e-6
@@ -91,11 +95,12 @@ def sparsity_path(
     if l1_max is None and constraints:
         raise ValueError("give l1_max: with constraints, weights need not become zero")
     extra = extra_rows(largest, constraints, samples.training, samples.strength(C))
-    check_feasible(extra)
-    extra = _with_bounds_zero(extra, ~extra.hard, at_end=False)
+    _, begin = _solved(samples, _without(extra, ~extra.hard), tau, C)
+    bounds: Any = {name: np.where(extra.hard, getattr(extra.line, name), 0.0) for name in AT_BEGIN}
+    extra = replace(extra, line=replace(extra.line, **bounds))
     assert samples.classes is not None
     job = Sparsity(tau, C, samples.classes, largest)
-    walked = _walked(job, samples, extra, tell)
+    walked = _walked(job, samples, extra, begin, tell)
     if l1_max is None:
         (piece,) = walked.pieces
         assert isinstance(piece, WalkedPiece)
@@ -167,13 +172,9 @@ def fairness_path(
         several = (*constraints, _AtMost(sign * a, rho))
         return extra_rows(l1, several, samples.training, samples.strength(C))
 
-    assert samples.classes is not None
     without = extra_of(1.0, 0.0)
     last = np.arange(len(without)) == len(without) - 1
-    without = _with_bounds_zero(without, last)  # an empty box is no constraint at all
-    check_feasible(without)
-    plain = _walked(Fairness(tau, C, samples.classes, 1.0), samples, without, None)
-    w = plain.solution(0.5).w
+    w, _ = _solved(samples, _without(without, last), tau, C)
     covariance = float((a[:, : len(w)] @ w)[0])
     size = math.sqrt(float(a.multiply(a).sum()) * float(w @ w))
     if abs(covariance) <= NO_COVARIANCE * size:
@@ -182,12 +183,14 @@ def fairness_path(
             "is nothing to follow"
         )
     rho_max = abs(covariance)
-    extra = extra_of(math.copysign(1.0, covariance), rho_max)
+    sign = math.copysign(1.0, covariance)
+    extra = extra_of(sign, rho_max)
     first = np.where(last, 0.0, extra.line.target0)
     extra = replace(extra, line=replace(extra.line, target0=first))
-    check_feasible(extra)
+    _, begin = _solved(samples, extra_of(sign, 0.0), tau, C)
+    assert samples.classes is not None
     job = Fairness(tau, C, samples.classes, rho_max)
-    return SolutionPath(_walked(job, samples, extra, tell))
+    return SolutionPath(_walked(job, samples, extra, begin, tell))
 
 
 class _AtMost(Constraint):
@@ -204,12 +207,39 @@ class _AtMost(Constraint):
         return Bounded(-self.a, np.array([-self.rho]), np.array([np.inf]))
 
 
-def _walked(job: Frontier, samples: Samples, extra: ExtraRows, tell: Any) -> Walked:
+def _without(extra: ExtraRows, some: np.ndarray) -> ExtraRows:
+    """Return the rows with empty boxes for some of them: these are then no constraints at all."""
+    empty: Any = {name: np.where(some, 0.0, getattr(extra.line, name)) for name in BOUNDS}
+    return replace(extra, line=replace(extra.line, **empty), hard=extra.hard & ~some)
+
+
+def _solved(
+    samples: Samples, extra: ExtraRows, tau: float, C: float
+) -> tuple[np.ndarray, Solution]:
+    """Return w with extra rows that rest, and the solution of all rows.
+
+    It is where a walk over C ends, which has far fewer kinks than one over rising targets.
+    """
+    check_feasible(extra)
+    assert samples.classes is not None
+    job = Regularization(tau, C, samples.classes)
+
+    def walk(data: ExtendedData) -> Walked:
+        check_reach(C, data)
+        return walk_regularization(job, data)
+
+    walked, _ = walk_within(samples, extra, walk)
+    (piece,) = walked.pieces
+    return walked.solution(C).w, piece.solution(C)
+
+
+def _walked(
+    job: Frontier, samples: Samples, extra: ExtraRows, begin: Solution, tell: Any
+) -> Walked:
     """Return the solutions of a job; warn if they are not as exact as promised."""
 
     def walk(data: ExtendedData) -> Walked:
-        check_reach(job.C, data)
-        return walk_frontier(job, data, tell)
+        return walk_frontier(job, data, begin, tell)
 
     found, _ = walk_within(samples, extra, walk)
     warn_of_inexact(found)
@@ -247,11 +277,3 @@ def _all_zero_from(walked: Walked, n_features: int) -> float:
     if first == len(wide):
         return float(kinks[-1])
     return float(kinks[wide[first]] + 0.5 * COINCIDENT * kinks[wide[first] + 1])
-
-
-def _with_bounds_zero(extra: ExtraRows, some: np.ndarray, at_end: bool = True) -> ExtraRows:
-    """Return the rows with empty boxes for some of them where the line begins, and at its end."""
-    names = ("lower0", "upper0", "lower1", "upper1")[: 4 if at_end else 2]
-    bounds: Any = {name: np.where(some, 0.0, getattr(extra.line, name)) for name in names}
-    hard = extra.hard & ~some
-    return replace(extra, line=replace(extra.line, **bounds), hard=hard)

@@ -9,7 +9,7 @@ from taupath.approximate.interpolation import index_sets
 from taupath.approximate.solutions import node_solver
 from taupath.approximate.training_data import StoredData
 from taupath.engine.problem import Line
-from taupath.engine.record import Record
+from taupath.engine.record import Record, Solution
 from taupath.engine.solver import Guess, solve_path
 from taupath.engine.tolerances import RAISE
 from taupath.engine.two_threads import Leg, Meeting, progress_of_two, walk_in_two, walk_together
@@ -94,10 +94,13 @@ def walk_regularization(
     return Walked(job, data, [WalkedPiece(job, data, Way(), record)])
 
 
-def walk_frontier(job: Frontier, data: TrainingData, progress: Tell | None = None) -> Walked:
-    """Return the solutions over a parameter of the extra rows."""
+def walk_frontier(
+    job: Frontier, data: TrainingData, begin: Solution, progress: Tell | None = None
+) -> Walked:
+    """Return the solutions over a parameter of the extra rows, from that where the walk begins."""
     rows, order = data.rows_to_walk()
-    record = solve_path(rows, job.line(data), 0.0, 1.0, order, progress)
+    guess = Guess(begin.status, begin.theta)
+    record = solve_path(rows, job.line(data), 0.0, 1.0, order, progress, guess=guess)
     return Walked(job, data, [WalkedPiece(job, data, Way(), record)])
 
 
