@@ -1,4 +1,4 @@
-"""Whole sparse and fair paths beside single runs of ReHLine, which solves the same problems at one τ.
+"""Whole sparse and fair paths beside runs of ReHLine, which solves the same problems at one τ.
 
     pip install rehline
     OMP_NUM_THREADS=1 python benchmarks/constrained.py

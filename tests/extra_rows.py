@@ -20,7 +20,6 @@ def judge(path, X, y, tau, C, l1=0.0, A=None, b=None, bias=1.0, weight=1.0, at=N
     _judge(path, X, sign, np.ones(len(y)), theta, 0.0 * h, h, l1, A, b, bias, at)
 
 
-
 def judge_regression(path, X, y, tau, C, l1=0.0, A=None, b=None, bias=1.0, weight=1.0):
     """Assert optimality of what a path of quantile regression shows at τ.
 

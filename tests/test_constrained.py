@@ -15,6 +15,7 @@ import taupath as tp
 from extra_rows import GAP, KKT, judge, problem, signs_of
 from real_data import CLASSIFICATION, load_dense
 
+
 @pytest.mark.parametrize("name", CLASSIFICATION)
 @pytest.mark.parametrize("l1", [0.1, 5.0])
 def test_l1_on_real_data(name, l1):

@@ -14,7 +14,7 @@ C = 2.0
 
 
 def problem(seed, n=60):
-    """Return integers with many ties, columns that depend on each other, y of some scale, its scale."""
+    """Return integers with many ties, columns that depend on each other, y and its scale."""
     rng = np.random.default_rng(seed)
     X = rng.integers(-1, 2, (n, 6)).astype(float)
     X[:, 1] = X[:, 0]

@@ -13,8 +13,8 @@ from taupath.fitting.constraints import (
     extra_rows,
 )
 from taupath.fitting.doubts import warn_of_inexact
-from taupath.fitting.reach import check_reach
 from taupath.fitting.over_tau import Request, Walk
+from taupath.fitting.reach import check_reach
 from taupath.paths.extra_rows import ExtendedData, ExtraRows
 from taupath.paths.intercept import Intercept, fixed_intercept
 from taupath.paths.jobs import Job, label_responses, target_responses
@@ -48,7 +48,9 @@ class Samples:
             raise ValueError("l1 and constraints are for arrays in memory, not for Dask")
         constant = fixed_intercept(intercept)
         if constant is None:
-            raise ValueError("l1 and constraints are for intercept='augmented' or 'none', not 'free'")
+            raise ValueError(
+                "l1 and constraints are for intercept='augmented' or 'none', not for 'free'"
+            )
         columns = getattr(X, "columns", None)
         names = None if columns is None else [str(name) for name in columns]
         X, classes = check_features(X), None

@@ -165,7 +165,7 @@ def fairness_path(
     samples = Samples.checked(X, y, sample_weight, intercept)
     a = Fair(group).bounded(samples.training).A
     if not a.shape[0]:
-        raise ValueError("no feature varies with group: the covariance is zero whatever the weights")
+        raise ValueError("no feature varies with group: any decision function is fair")
 
     def extra_of(sign: float, rho: float) -> ExtraRows:
         """Return all extra rows; the last one's target is that of sign · cov ≤ rho."""
