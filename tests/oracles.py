@@ -164,3 +164,43 @@ def hand_solution(tau: float) -> tuple[Array, float, float]:
     else:
         alpha = np.array([1.0 - tau, 1.0 - tau + HAND_LAM])
     return alpha, alpha[0] / HAND_LAM, (alpha[0] - alpha[1]) / HAND_LAM
+
+
+def clarabel_primal(
+    X: Any, y: npt.ArrayLike, upper: Array, l1: float = 0.0, A: Any = None, b: Any = None
+) -> float:
+    """Return the least ½|w|² + l1 |coef|₁ + upper · hinge losses with A coef ≥ b, by Clarabel.
+
+    Unknowns are w = (coef, intercept), the losses, and the sizes of the weights.
+    """
+    z, _ = _labelled_rows(X, y)
+    (n, d), k = z.shape, 0 if A is None else len(A)
+    quadratic = sparse.block_diag([sparse.eye(d), sparse.csc_matrix((n + d - 1,) * 2)], "csc")
+    linear = np.concatenate([np.zeros(d), upper, np.full(d - 1, l1)])
+    coef, size = sparse.eye(d - 1, d), sparse.eye(d - 1)
+    constraints = [
+        [-z, -sparse.eye(n), None],  # loss ≥ 1 - margin
+        [None, -sparse.eye(n), None],
+        [coef, None, -size],
+        [-coef, None, -size],
+    ]
+    right_side = [-np.ones(n), np.zeros(n + 2 * (d - 1))]
+    if k:
+        constraints.append([np.column_stack((-np.asarray(A, float), np.zeros(k))), None, None])
+        right_side.append(-np.asarray(b, float))
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = 1
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    right = np.concatenate(right_side)
+    solver = clarabel.DefaultSolver(
+        sparse.triu(quadratic, format="csc"),
+        linear,
+        sparse.csc_matrix(sparse.bmat(constraints)),
+        right,
+        [clarabel.NonnegativeConeT(len(right))],
+        settings,
+    )
+    found = solver.solve()
+    assert found.status in (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved)
+    return float(found.obj_val)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from taupath.fitting.classification import quantile_path, regularization_path
     from taupath.fitting.constraints import Bound, Fair, Monotone, NonNegative
+    from taupath.fitting.frontiers import fairness_path, sparsity_path
     from taupath.fitting.regression import quantile_regression_path
     from taupath.models.evaluation import evaluate
     from taupath.models.model import Model
@@ -60,6 +61,7 @@ _HOMES = {
     "SolutionPath": "paths.path",
     "WalkFailed": "exceptions",
     "evaluate": "models.evaluation",
+    "fairness_path": "fitting.frontiers",
     "load": "storage",
     "make_cost_scorer": "estimators.scoring",
     "operate": "models.operating",
@@ -67,6 +69,7 @@ _HOMES = {
     "quantile_regression_path": "fitting.regression",
     "regularization_path": "fitting.classification",
     "save": "storage",
+    "sparsity_path": "fitting.frontiers",
 }
 
 __all__ = [
@@ -93,6 +96,7 @@ __all__ = [
     "WalkFailed",
     "__version__",
     "evaluate",
+    "fairness_path",
     "load",
     "make_cost_scorer",
     "operate",
@@ -100,6 +104,7 @@ __all__ = [
     "quantile_regression_path",
     "regularization_path",
     "save",
+    "sparsity_path",
 ]
 
 

@@ -36,6 +36,7 @@ class Checked:
     """Features that `check_features` has returned: finite, and not checked for that again."""
 
     features: "np.ndarray | sp.csr_array"
+    columns: "np.ndarray | None" = None  # names of the features, where there are any
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -44,7 +45,7 @@ class Checked:
         return n_samples, n_features
 
     def __getitem__(self, which: Any) -> "Checked":
-        return Checked(self.features[which])
+        return Checked(self.features[which], self.columns)
 
 
 def shown(value: Any) -> str:

@@ -161,7 +161,8 @@ def check_samples(
         raise kind(_in_short(error, X)) from None
     features, response = found if isinstance(found, tuple) else (found, None)
     try:
-        return Checked(check_features(features, single=not exact)), response
+        names = getattr(estimator, "feature_names_in_", None)
+        return Checked(check_features(features, single=not exact), names), response
     except ValueError as error:  # scikit-learn's spelling, which its tests look for
         raise ValueError(str(error).replace("X contains nan", "X contains NaN")) from None
 

@@ -15,6 +15,7 @@ from taupath.estimators.fit_time import advise
 from taupath.estimators.parallel import run_all
 from taupath.estimators.probability_intervals import check_coverage
 from taupath.fitting.classification import quantile_path
+from taupath.fitting.constraints import check_constraints
 from taupath.paths.path import SolutionPath
 from taupath.progress import share_of
 from taupath.validation import (
@@ -31,7 +32,10 @@ from taupath.validation import (
 )
 
 # Parameters that `quantile_path` takes unchanged.
-PASSED_ON = ("kernel", "gamma", "degree", "coef0", "intercept", "tau_range", "cache_size", "tol")
+PASSED_ON = (
+    *("kernel", "gamma", "degree", "coef0", "intercept", "tau_range", "cache_size", "tol", "l1"),
+    "constraints",
+)
 
 
 class QuantileSVC(PathClassifier):
@@ -94,6 +98,13 @@ class QuantileSVC(PathClassifier):
     n_jobs : int, default=None
         Number of paths of several classes that are walked in parallel (joblib). For two classes, 2
         or more walk the path from both ends, in two threads.
+    l1 : float, default=0.0
+        Weight of an L1 penalty beside ½‖w‖², which makes weights of features exactly zero: see
+        `quantile_path`, and `n_nonzero`. For exact paths with the linear kernel and an intercept
+        that is not "free", as are constraints.
+    constraints : list of NonNegative, Monotone, Bound and Fair, default=None
+        What the weights of `path_`, which is positive for `pos_label`, have to meet at every τ; two
+        classes only. Features of data frames can be given by name.
     verbose : int, default=0
         1 shows progress, with the time left, on a terminal or in a notebook, and before a long
         exact fit how long the approximate method would take.
@@ -162,6 +173,8 @@ class QuantileSVC(PathClassifier):
         method: str = "exact",
         tol: float = 1e-3,
         n_jobs: int | None = None,
+        l1: float = 0.0,
+        constraints: Any = None,
         verbose: int = 0,
     ) -> None:
         self.C = C
@@ -181,6 +194,8 @@ class QuantileSVC(PathClassifier):
         self.method = method
         self.tol = tol
         self.n_jobs = n_jobs
+        self.l1 = l1
+        self.constraints = constraints
         self.verbose = verbose
 
     @all_or_nothing
@@ -263,6 +278,25 @@ class QuantileSVC(PathClassifier):
             )
         return self._intervals.interval(proba, coverage)
 
+    def n_nonzero(self, tau: float | None = None) -> int:
+        """Return how many features have a weight other than zero at τ.
+
+        For the linear kernel; with `l1`, zeros are exact. Of several classes, features count that
+        any of the paths uses.
+
+        Parameters
+        ----------
+        tau : float, optional
+            That of the constructor if not given.
+
+        Returns
+        -------
+        int
+        """
+        self._check_linear("n_nonzero")
+        at = check_within(self.tau if tau is None else tau, "tau", self._walked)
+        return int(np.any([path.coef(at) != 0.0 for path in self.paths_], axis=0).sum())
+
     def _with_costs(self, y: np.ndarray, sample_weight: Any, cost_fp: Any, cost_fn: Any) -> Any:
         """Return sample weights, multiplied by the costs of mistakes if there are any."""
         self.costs_in_training_ = not (cost_fp is None and cost_fn is None)
@@ -301,6 +335,8 @@ class QuantileSVC(PathClassifier):
                 f"tau={tau:g} is for two classes, y has {n_classes}; "
                 "give predict a cost_matrix instead"
             )
+        if n_classes > 2 and check_constraints(self.constraints):
+            raise ValueError(f"constraints are for two classes, y has {n_classes}; l1 is for any")
         self._intervals = None
         self._members = [self._members_of(y, classes) for classes, _ in self._tasks()]
         jobs = [

@@ -53,6 +53,8 @@ def advise(progress: Any, follow: Callable[..., Any], job: dict[str, Any]) -> No
     """
     if not (isinstance(progress, Display) and progress.shown and job["method"] == "exact"):
         return
+    if job["l1"] or job["constraints"] is not None:  # there is no approximate path
+        return
     if job["X"].shape[0] < (MANY_SAMPLES if _is_linear(job) else MANY_WITH_KERNEL):
         return
     found = forecast(follow, job)

@@ -15,6 +15,7 @@ from taupath.estimators.costs import check_each, check_tau
 from taupath.estimators.fit_time import advise
 from taupath.estimators.missed_pattern import warn_of_missed_pattern
 from taupath.estimators.rearrangement import ROWS_REARRANGED_AT_ONCE, rearranged_quantiles
+from taupath.fitting.constraints import check_constraints
 from taupath.fitting.regression import quantile_regression_path
 from taupath.paths.blocks import slices
 from taupath.paths.path import SolutionPath
@@ -35,7 +36,10 @@ from taupath.validation import (
 # Up to this many draws per sample, solving for each τ is cheaper than values at all kinks.
 FEW_DRAWS = 8
 # Parameters that `quantile_regression_path` takes unchanged.
-PASSED_ON = ("C", "kernel", "gamma", "degree", "coef0", "intercept", "cache_size", "tol", "n_jobs")
+PASSED_ON = (
+    *("C", "kernel", "gamma", "degree", "coef0", "intercept", "cache_size", "tol", "n_jobs", "l1"),
+    "constraints",
+)
 
 
 class QuantileSVR(RegressorMixin, PathEstimator):
@@ -78,6 +82,8 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         Memory for a kernel matrix, in megabytes; `quantile_path` says what happens beyond it.
     n_jobs : int, default=None
         2 or more walk each path from both ends, in two threads.
+    l1, constraints
+        As in `QuantileSVC`, with ``intercept="augmented"`` or ``"none"``.
     method, tol, verbose
         As in `QuantileSVC`.
 
@@ -122,6 +128,8 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         method: str = "exact",
         tol: float = 1e-3,
         n_jobs: int | None = None,
+        l1: float = 0.0,
+        constraints: Any = None,
         verbose: int = 0,
     ) -> None:
         self.C = C
@@ -136,6 +144,8 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         self.method = method
         self.tol = tol
         self.n_jobs = n_jobs
+        self.l1 = l1
+        self.constraints = constraints
         self.verbose = verbose
 
     @all_or_nothing
@@ -170,11 +180,13 @@ class QuantileSVR(RegressorMixin, PathEstimator):
             advise(first, quantile_regression_path, job)
             self._set_paths([quantile_regression_path(**job, progress=first)])
             if folds:
+                constraints = check_constraints(self.constraints)
 
                 def held_out(k: int, quantiles: np.ndarray) -> np.ndarray:
                     train, test = folds[k]
                     columns = train if pairwise else slice(None)
                     job = self._job(self.method_, X[train][:, columns], y[train], weight[train])
+                    job["constraints"] = [each.of(train) for each in constraints]
                     path = quantile_regression_path(
                         **job, progress=share_of(progress, (k + 1) / n, 1.0 / n)
                     )
@@ -215,6 +227,24 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         """The constant that goes with `coef_`."""
         self._check_linear("intercept_")
         return self.path_.intercept(self.quantile)
+
+    def n_nonzero(self, quantile: float | None = None) -> int:
+        """Return how many features have a weight other than zero at a quantile.
+
+        For the linear kernel; with `l1`, zeros are exact.
+
+        Parameters
+        ----------
+        quantile : float, optional
+            That of the constructor if not given.
+
+        Returns
+        -------
+        int
+        """
+        self._check_linear("n_nonzero")
+        at = self.quantile if quantile is None else check_tau(quantile, "quantile")
+        return self.path_.n_nonzero(at)
 
     def predict(self, X: Any, quantile: Any = None) -> np.ndarray:
         """Predict quantiles of y.

@@ -163,7 +163,9 @@ def quantile_path(
     )
     l1, constraints = check_l1(l1), check_constraints(constraints)
     if l1 or constraints:
-        return constrained_path(X, y, sample_weight, request, make_job, l1, constraints)
+        return constrained_path(
+            X, y, sample_weight, request, True, make_job, walk_classification, l1, constraints
+        )
     return path_over_tau(X, y, sample_weight, request, True, make_job, walk_classification)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
+from taupath.engine.problem import Line
 from taupath.paths.extra_rows import ExtraRows
 from taupath.validation import LARGEST, check_numbers, check_real, refuse_masked, shown
 
@@ -66,6 +67,10 @@ class Constraint(ABC):
     @abstractmethod
     def bounded(self, training: Training) -> Bounded:
         """Return the condition as bounds of linear functionals."""
+
+    def of(self, rows: np.ndarray) -> "Constraint":
+        """Return the condition for some of the samples."""
+        return self
 
 
 def _signs(columns: np.ndarray, direction: float, n_features: int) -> Bounded:
@@ -189,6 +194,10 @@ class Fair(Constraint):
         A = sp.csr_array(np.append(a, 0.0)[np.newaxis])
         return Bounded(A, np.array([-rho]), np.array([rho]))
 
+    def of(self, rows: np.ndarray) -> "Fair":
+        """Return the condition for some of the samples."""
+        return Fair(np.asarray(self.group)[rows], self.rho)
+
 
 def _numbers_of(group: Any, n_samples: int) -> np.ndarray:
     """Return the group of each sample as a number."""
@@ -271,14 +280,17 @@ def extra_rows(
     matrix.eliminate_zeros()
     target, lower, upper, hard = (np.concatenate([part[k] for part in parts]) for k in range(1, 5))
     names = tuple(name for part in parts for name in part[5])
-    return ExtraRows(matrix, target, lower, upper, hard, names)
+    return ExtraRows(matrix, Line(lower, lower, upper, upper, target, target), hard, names)
 
 
 def check_feasible(extra: ExtraRows) -> None:
-    """Refuse constraints that no w meets, and name the first that those before it exclude."""
+    """Refuse constraints that no w meets, and name the first that those before it exclude.
+
+    Those whose targets move are taken where their line begins.
+    """
     hard = np.flatnonzero(extra.hard)
-    equal = extra.lower[hard] < 0.0
-    if (extra.target[hard] <= 0.0)[~equal].all() and (extra.target[hard] == 0.0)[equal].all():
+    equal, target = extra.line.lower0[hard] < 0.0, extra.line.target0[hard]
+    if (target[~equal] <= 0.0).all() and (target[equal] == 0.0).all():
         return  # w = 0 does
     if _feasible(extra, hard):
         return
@@ -291,14 +303,14 @@ def check_feasible(extra: ExtraRows) -> None:
 
 def _feasible(extra: ExtraRows, some: np.ndarray) -> bool:
     """Return whether a w meets these of the constraints."""
-    equal = extra.lower[some] < 0.0
+    equal, target = extra.line.lower0[some] < 0.0, extra.line.target0[some]
     at_least, exactly = some[~equal], some[equal]
     found = linprog(
         np.zeros(extra.matrix.shape[1]),
         A_ub=-extra.matrix[at_least] if len(at_least) else None,
-        b_ub=-extra.target[at_least] if len(at_least) else None,
+        b_ub=-target[~equal] if len(at_least) else None,
         A_eq=extra.matrix[exactly] if len(exactly) else None,
-        b_eq=extra.target[exactly] if len(exactly) else None,
+        b_eq=target[equal] if len(exactly) else None,
         bounds=(None, None),
         method="highs",
     )

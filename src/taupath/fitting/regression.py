@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from taupath.fitting.constrained import constrained_path
+from taupath.fitting.constraints import check_constraints, check_l1
 from taupath.fitting.over_tau import Request, path_over_tau
 from taupath.fitting.walks import walk_regression
 from taupath.paths.jobs import QuantileRegression
@@ -30,6 +32,8 @@ def quantile_regression_path(
     tol: float = 1e-3,
     progress: Progress | None = None,
     device: str = "cpu",
+    l1: float = 0.0,
+    constraints: Any = None,
 ) -> SolutionPath:
     """Follow the exact solution of quantile regression over τ.
 
@@ -43,13 +47,15 @@ def quantile_regression_path(
     ----------
     X, kernel, gamma, degree, coef0, intercept, sample_weight, cache_size, tau_range
         As in `quantile_path`.
-    n_jobs, method, tol, progress, device
+    n_jobs, method, tol, progress, device, constraints
         As in `quantile_path`.
     y : array-like of shape (n_samples,)
         The numbers to be predicted.
     C : float, default 1.0
         Weight of the loss. As C grows, solutions with the linear kernel approach the unregularised
         quantiles.
+    l1 : float, default 0
+        Adds l1 ‖w‖₁ to the objective; otherwise as in `quantile_path`. The same at all τ.
 
     Returns
     -------
@@ -74,4 +80,9 @@ def quantile_regression_path(
         device,
     )
     job = QuantileRegression(check_C(C))
+    l1, constraints = check_l1(l1), check_constraints(constraints)
+    if l1 or constraints:
+        return constrained_path(
+            X, y, sample_weight, request, False, lambda *_: job, walk_regression, l1, constraints
+        )
     return path_over_tau(X, y, sample_weight, request, False, lambda *_: job, walk_regression)

@@ -9,12 +9,13 @@ from taupath.approximate.interpolation import index_sets
 from taupath.approximate.solutions import node_solver
 from taupath.approximate.training_data import StoredData
 from taupath.engine.problem import Line
-from taupath.engine.record import Record
+from taupath.engine.record import Record, Solution
 from taupath.engine.solver import Guess, solve_path
 from taupath.engine.tolerances import RAISE
 from taupath.engine.two_threads import Leg, Meeting, progress_of_two, walk_in_two, walk_together
 from taupath.exceptions import WalkFailed
 from taupath.paths.certificate import typical_size
+from taupath.paths.frontiers import Frontier
 from taupath.paths.intercept import centre_of
 from taupath.paths.jobs import QuantileClassification, QuantileRegression, Regularization, Way
 from taupath.paths.training_data import TrainingData
@@ -93,6 +94,16 @@ def walk_regularization(
     return Walked(job, data, [WalkedPiece(job, data, Way(), record)])
 
 
+def walk_frontier(
+    job: Frontier, data: TrainingData, begin: Solution, progress: Tell | None = None
+) -> Walked:
+    """Return the solutions over a parameter of the extra rows, from that where the walk begins."""
+    rows, order = data.rows_to_walk()
+    guess = Guess(begin.status, begin.theta)
+    record = solve_path(rows, job.line(data), 0.0, 1.0, order, progress, guess=guess)
+    return Walked(job, data, [WalkedPiece(job, data, Way(), record)])
+
+
 def _along_C(tell: Tell, job: Regularization) -> Tell:
     """Return the progress callback of a walk over C, whose kinks crowd where C is small."""
 
@@ -113,7 +124,7 @@ def walk_regression(
     """Return the solutions over τ, from walks that begin at either end and meet in the middle."""
     begin, end = tau_range
     constant = constant_piece(data, begin, end)
-    if constant is not None:
+    if constant is not None and data.extra is None:
         return Walked(job, data, [constant])
     rows, order = data.rows_to_walk()
     others = rows.sharing() if in_two_threads else None
@@ -122,6 +133,8 @@ def walk_regression(
     strength = job.C / unit * float(data.weight.max()) * float(rows.squared_norms().max())
     rise = RAISE / min(max(strength, 1.0), 1.0 / LEAST_RAISE)
     ranges = {True: (begin, min(end, 0.5)), False: (1.0 - end, min(1.0 - begin, 0.5))}
+    if data.extra is not None and not data.extra.mirrored:  # only θ itself keeps to their signs
+        ranges = {False: (1.0 - end, _at_least(1.0 - begin, begin))}
     ranges = {turned: part for turned, part in ranges.items() if part[0] < part[1]}
     halves_at_once = len(ranges) == 2 and others is not None
     report = progress_of_two(progress, (0.5, 0.5))
@@ -165,6 +178,11 @@ def _walk(
             rise = min(RAISE_MORE * rise, RAISE)
 
 
+def _at_least(t: float, begin: float) -> float:
+    """Return t, or the next number if 1 - t is above `begin` by rounding."""
+    return t if 1.0 - t <= begin else float(np.nextafter(t, 1.0))
+
+
 def _centre(data: TrainingData) -> float:
     """Return what to subtract from y: its median if that is large and costs nothing, else 0."""
     present = data.target[data.weight > 0.0]
@@ -175,7 +193,7 @@ def _unit(data: TrainingData, centre: float) -> float:
     """Return the scale on which y varies; a few outliers do not matter."""
     present = data.weight > 0.0
     spread = float(data.units.spread[present].mean())
-    return max(spread, LEAST_UNIT * typical_size(np.abs(data.target[present] - centre)))
+    return max(spread, LEAST_UNIT * typical_size(np.abs(data.target[present] - centre))) or 1.0
 
 
 def _part_of(

@@ -17,14 +17,18 @@ from taupath.engine.readers import made_once
 from taupath.engine.record import Record, Solution
 from taupath.engine.rows import make_rows, order_in_memory
 from taupath.engine.status import AFTER, FREE, LOWER, UPPER
-from taupath.paths.certificate import Units
+from taupath.engine.tolerances import RAISE
+from taupath.paths.certificate import Measure, Units, measure
 from taupath.paths.evaluation import Evaluation, LinearEvaluation
 from taupath.paths.intercept import Intercept
 from taupath.paths.training_data import Responses, TrainingData
 
 # A weight is exactly the one that a row with a single entry asks for if the row's slack is at most
-# this: more than rounding leaves of it, and a hundredth of what gaps may be.
-AS_ASKED = 1e-11
+# this, in units of a typical target: what raised targets can leave of it.
+AS_ASKED = RAISE
+# Names of the ends of a line.
+BOUNDS = ("lower0", "lower1", "upper0", "upper1")
+TARGETS = ("target0", "target1")
 
 
 @dataclass(frozen=True)
@@ -32,27 +36,40 @@ class ExtraRows:
     """Rows z over the features and, if there is one, the constant; their targets and boxes."""
 
     matrix: "sp.csr_array"
-    target: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
+    line: Line  # targets and boxes at both ends of a path
     hard: np.ndarray  # whether bounds other than zero stand for infinity
     name: tuple[str, ...]  # what messages call each row
 
     def __len__(self) -> int:
-        return len(self.target)
+        return len(self.name)
 
     def widened(self, factor: float) -> "ExtraRows":
         """Return the rows with bounds so many times as far off where they stand for infinity."""
-        lower, upper = (
-            np.where(self.hard, factor * bound, bound) for bound in (self.lower, self.upper)
+        wider: Any = {
+            name: np.where(self.hard, factor * getattr(self.line, name), getattr(self.line, name))
+            for name in BOUNDS
+        }
+        return replace(self, line=replace(self.line, **wider))
+
+    def in_units(self, unit: float) -> "Line":
+        """Return the line for θ and w that are smaller by this factor."""
+        ends: Any = {name: getattr(self.line, name) / unit for name in (*BOUNDS, *TARGETS)}
+        return replace(self.line, **ends)
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether targets and boxes for -θ and -w are the same."""
+        line = self.line
+        return not (line.target0.any() or line.target1.any()) and all(
+            np.array_equal(getattr(line, f"lower{end}"), -getattr(line, f"upper{end}"))
+            for end in (0, 1)
         )
-        return replace(self, lower=lower, upper=upper)
 
     def reached(self, record: Record) -> np.ndarray:
         """Return which rows are, anywhere in a record of all rows, at a bound for infinity."""
         n = len(record.status) - len(self)
         found = np.zeros(len(self), dtype=bool)
-        for side, bound in ((LOWER, self.lower), (UPPER, self.upper)):
+        for side, bound in ((LOWER, self.line.lower0), (UPPER, self.line.upper0)):
             at = record.status == side
             at[record.index[AFTER[record.move] == side]] = True
             if record.nodes is not None:
@@ -62,21 +79,23 @@ class ExtraRows:
 
     @made_once
     def _single(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The rows with one entry, its column and the entry."""
-        rows = np.flatnonzero(np.diff(self.matrix.indptr) == 1)
+        """The rows with one entry whose targets rest, its column and the entry."""
+        rests = self.line.target0 == self.line.target1
+        rows = np.flatnonzero((np.diff(self.matrix.indptr) == 1) & rests)
         first = self.matrix.indptr[rows]
         return rows, self.matrix.indices[first], self.matrix.data[first]
 
-    def fixed(self, w: np.ndarray, free: np.ndarray) -> np.ndarray:
+    def fixed(self, w: np.ndarray, free: np.ndarray, unit: float) -> np.ndarray:
         """Return w with exact weights where rows fix them, as all rows that are `free` do.
 
-        No weight is beyond a hard bound.
+        No weight is beyond a hard bound. Targets are typically as large as `unit`.
         """
         rows, columns, entries = self._single
-        slack = entries * w[columns] - self.target[rows]
-        exact = free[rows] | (np.abs(slack) <= AS_ASKED) | (self.hard[rows] & (slack < 0.0))
+        target = self.line.target0[rows]
+        slack = entries * w[columns] - target
+        exact = free[rows] | (np.abs(slack) <= AS_ASKED * unit) | (self.hard[rows] & (slack < 0.0))
         found = w.copy()
-        found[columns[exact]] = (self.target[rows] / entries)[exact] + 0.0  # no -0.0
+        found[columns[exact]] = (target / entries)[exact] + 0.0  # no -0.0
         return found
 
 
@@ -104,10 +123,6 @@ class ExtendedData(TrainingData):
     def _signs(self) -> np.ndarray:
         return np.append(self.sign, np.ones(len(self.extra)))
 
-    @property
-    def _targets(self) -> np.ndarray:
-        return np.append(self.target, self.extra.target)
-
     @made_once
     def rows(self) -> Rows:
         """The z_i of samples, and the extra rows."""
@@ -121,13 +136,13 @@ class ExtendedData(TrainingData):
         order = np.append(order, len(order) + np.arange(len(self.extra)))
         return make_rows(self.walked_X[order], self._signs[order], 0.0), order
 
-    def extended(self, line: Line) -> Line:
-        """Return the line of samples, continued by the extra rows, which rest."""
-        extra, both = self.extra, (0, 1)
-        own = {f"lower{end}": extra.lower for end in both}
-        own |= {f"upper{end}": extra.upper for end in both}
-        own |= {f"target{end}": extra.target for end in both}
-        ends: Any = {name: np.append(getattr(line, name), more) for name, more in own.items()}
+    def extended(self, line: Line, unit: float = 1.0) -> Line:
+        """Return the line of samples, continued by the extra rows; θ is in this unit."""
+        more = self.extra.in_units(unit)
+        ends: Any = {
+            name: np.append(getattr(line, name), getattr(more, name))
+            for name in (*BOUNDS, *TARGETS)
+        }
         return replace(line, **ends)
 
     # -- what is read: samples only --------------------------------------------------------------
@@ -135,14 +150,16 @@ class ExtendedData(TrainingData):
     def expand(self, solution: Solution) -> Solution:
         """Return the solution of the samples; weights that extra rows fix are exact."""
         n = self.shape[0]
-        w = self.extra.fixed(solution.w, solution.status[n:] == FREE)
+        unit = self.units.typical or 1.0
+        w = self.extra.fixed(solution.w, solution.status[n:] == FREE, unit)
         return solution._replace(status=solution.status[:n], theta=solution.theta[:n], w=w)
 
-    def whole(self, solution: Solution, found: Solution) -> Solution:
+    def whole(self, solution: Solution, found: Solution, t: float) -> Solution:
         """Return the solution of the samples, continued by the extra rows of the one found."""
-        extra, n = self.extra, self.shape[0]
-        status, theta = found.status[n:], np.clip(found.theta[n:], extra.lower, extra.upper)
-        at_bound = np.where(status == UPPER, extra.upper, extra.lower)
+        line, n = self.extra.line, self.shape[0]
+        lower, upper = line.lower(t), line.upper(t)
+        status, theta = found.status[n:], np.clip(found.theta[n:], lower, upper)
+        at_bound = np.where(status == UPPER, upper, lower)
         return solution._replace(
             status=np.append(solution.status, status),
             theta=np.append(solution.theta, np.where(status == FREE, theta, at_bound)),
@@ -165,14 +182,35 @@ class ExtendedData(TrainingData):
         """The lengths of all rows."""
         return self.norms(self.walked_X)
 
-    def evaluation(self, solution: Solution) -> Evaluation:
-        """Return the primal and the dual point of a whole solution, to be measured."""
+    def measure(self, solution: Solution, line: Line, t: float, least: float = 0.0) -> Measure:
+        """Measure how far from optimal a whole solution is."""
+        targets = np.append(self.target, self.extra.line.target(t))
+        line = self._priced(line, t, solution.theta)
+        return measure(self._evaluation(solution, targets), line, t, self.units, least)
+
+    def _priced(self, line: Line, t: float, theta: np.ndarray) -> Line:
+        """Return a line on which θ of a constraint has finite room, at t.
+
+        The dual objective bounds that of all w that meet the constraints, whatever the room. It is
+        the price at which the primal one counts what rounding violates a constraint by: here twice
+        the multiplier, and the largest cost of a sample.
+        """
+        n, hard = self.shape[0], self.extra.hard
+        widest = float(line.width(t)[:n].max())
+        room = 2.0 * np.abs(theta[n:]) + widest
+        lower, upper = line.lower(t), line.upper(t)
+        lower[n:] = np.where(hard, np.maximum(lower[n:], -room), lower[n:])
+        upper[n:] = np.where(hard, np.minimum(upper[n:], room), upper[n:])
+        return replace(line, lower0=lower, lower1=lower, upper0=upper, upper1=upper)
+
+    def _evaluation(self, solution: Solution, targets: np.ndarray) -> Evaluation:
+        """Return the primal and the dual point of a whole solution."""
         Z = self.walked_X
         terms = Z.shape[1] if isinstance(Z, np.ndarray) else int(np.diff(Z.indptr).max(initial=1))
         return LinearEvaluation(
             solution.theta,
             self._signs,
-            self._targets,
+            targets,
             solution.w,
             0.0,
             0.0,

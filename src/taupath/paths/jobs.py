@@ -108,7 +108,7 @@ class Job(ABC):
 
     def alpha_bounds(self, data: TrainingData, value: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the lower and the upper bound of each α, where α / θ is finite."""
-        line, t = self.line(data), self.to_t(value)
+        line, t = self.boxes.line(data.responses), self.to_t(value)
         scale = self.alpha_scale(len(data.sign), value)
         return scale * line.lower(t), scale * line.upper(t)
 
@@ -132,7 +132,7 @@ class Job(ABC):
         return solution._replace(theta=alpha / self.alpha_scale(len(alpha), value))
 
 
-class _SVM(Job):
+class SVM(Job):
     """Hinge losses: a sample costs C c(τ), and α = λ θ lies between 0 and c(τ) / n."""
 
     classes: np.ndarray
@@ -147,9 +147,15 @@ class _SVM(Job):
             )
         return responses
 
+    @staticmethod
+    def cost_bounds(data: TrainingData, tau: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return 0 and c_i(τ) (the paper's Eq. 4, times the sample's weight)."""
+        own = (data.sign < 0.0).astype(np.intp)
+        return np.zeros(len(own)), costs_at(tau)[own] * data.weight / len(own)
+
 
 @dataclass(frozen=True, eq=False)
-class QuantileClassification(_SVM):
+class QuantileClassification(SVM):
     """The asymmetric-cost SVM over τ (the paper's Eqs. 4 and 8): t = τ.
 
     A positive sample's box ends at 2 C (1 - τ), a negative one's at 2 C τ.
@@ -163,7 +169,7 @@ class QuantileClassification(_SVM):
     def boxes(self) -> Boxes:
         """The boxes of a sample of weight 1."""
         zero = np.zeros(2)
-        return Boxes(zero, zero, self.C * _costs(0.0), self.C * _costs(1.0))
+        return Boxes(zero, zero, self.C * costs_at(0.0), self.C * costs_at(1.0))
 
     def lam(self, n_samples: int) -> float:
         """Return λ = 1 / (n C)."""
@@ -175,11 +181,11 @@ class QuantileClassification(_SVM):
 
     def alpha_bounds(self, data: TrainingData, value: float) -> tuple[np.ndarray, np.ndarray]:
         """Return 0 and c_i(τ)."""
-        return _cost_bounds(data, value)
+        return self.cost_bounds(data, value)
 
 
 @dataclass(frozen=True, eq=False)
-class Regularization(_SVM):
+class Regularization(SVM):
     """The SVM with fixed τ over C (Hastie et al. 2004): t = C / C_max.
 
     A positive sample's box ends at 2 C (1 - τ), a negative one's at 2 C τ.
@@ -197,7 +203,7 @@ class Regularization(_SVM):
     def boxes(self) -> Boxes:
         """The boxes of a sample of weight 1."""
         zero = np.zeros(2)
-        return Boxes(zero, zero, zero, self.C_max * _costs(self.tau))
+        return Boxes(zero, zero, zero, self.C_max * costs_at(self.tau))
 
     @property
     def settings(self) -> str:
@@ -218,7 +224,7 @@ class Regularization(_SVM):
 
     def alpha_bounds(self, data: TrainingData, value: float) -> tuple[np.ndarray, np.ndarray]:
         """Return 0 and c_i(τ)."""
-        return _cost_bounds(data, self.tau)
+        return self.cost_bounds(data, self.tau)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +255,8 @@ class QuantileRegression(Job):
         target = data.target - way.centre
         target = (-target if way.turned else target) / way.unit
         in_units = replace(self, C=self.C / way.unit)
-        line = in_units.boxes.line(data.responses._replace(target=target)).reversed()
+        line = in_units.boxes.line(data.responses._replace(target=target))
+        line = data.extended(line, way.unit).reversed()
         return replace(line, typical=min(data.units.typical / way.unit, 1.0) or 1.0)
 
     def alpha_scale(self, n_samples: int, value: float) -> float:
@@ -257,15 +264,9 @@ class QuantileRegression(Job):
         return 1.0
 
 
-def _costs(tau: float) -> np.ndarray:
+def costs_at(tau: float) -> np.ndarray:
     """Return c(τ) of positive and of negative samples: the cost of hinge loss 1, for C = 1."""
     return np.array([2.0 * (1.0 - tau), 2.0 * tau])
-
-
-def _cost_bounds(data: TrainingData, tau: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return 0 and c_i(τ) (the paper's Eq. 4, times the sample's weight)."""
-    own = (data.sign < 0.0).astype(np.intp)
-    return np.zeros(len(own)), _costs(tau)[own] * data.weight / len(own)
 
 
 def label_responses(y: Any, n_samples: int, sample_weight: Any) -> tuple[np.ndarray, Responses]:

@@ -150,16 +150,19 @@ class TrainingData:
         """The number of each distinct sample among all samples: that of its first copy."""
         return np.arange(self.shape[0])
 
-    def extended(self, line: Line) -> Line:
-        """Return the line of the samples, continued by extra rows if there are any."""
+    def extended(self, line: Line, unit: float = 1.0) -> Line:
+        """Return the line of the samples, continued by extra rows if there are any.
+
+        θ and w are in this unit.
+        """
         return line
 
     def expand(self, solution: Solution) -> Solution:
         """Return the solution of all samples, given that of the rows that were walked."""
         return solution
 
-    def whole(self, solution: Solution, found: Solution) -> Solution:
-        """Return the solution of all samples, continued by extra rows of the one found."""
+    def whole(self, solution: Solution, found: Solution, t: float) -> Solution:
+        """Return the solution of all samples, continued by extra rows of the one found at t."""
         return solution
 
     def expand_theta(self, theta: np.ndarray) -> np.ndarray:

@@ -343,8 +343,9 @@ class Walked(Solutions):
     def _measure(self, value: float, least: float) -> Measure:
         found = self._found(value)
         solution = self.job.in_boxes(self.data, self.data.expand(found), value)
-        whole = self.data.whole(solution, found)
-        return self.data.measure(whole, self.line, self.job.to_t(value), least)
+        t = self.job.to_t(value)
+        whole = self.data.whole(solution, found, t)
+        return self.data.measure(whole, self.line, t, least)
 
     @property
     def doubtful(self) -> np.ndarray | None:

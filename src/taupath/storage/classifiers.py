@@ -16,6 +16,8 @@ from taupath.validation import check_choice, check_range
 
 # Parameters that do not change the fitted model.
 NOT_STORED = ("n_jobs", "verbose")
+# Parameters of paths that cannot be stored.
+OF_EXTRA_ROWS = ("l1", "constraints")
 
 
 def pack_classifier(
@@ -93,6 +95,8 @@ def holds_data(path: dict[str, Any]) -> bool:
 def pack_parameters(given: dict[str, Any]) -> dict[str, Any]:
     """Return parameters as JSON can hold them."""
     parameters = {name: value for name, value in given.items() if name not in NOT_STORED}
+    if any(parameters.pop(name, None) for name in OF_EXTRA_ROWS):
+        raise ValueError("an estimator with l1 or constraints cannot be stored; pickle it instead")
     if "tau_range" in parameters:
         parameters["tau_range"] = [float(end) for end in parameters["tau_range"]]
     for name, value in parameters.items():
@@ -120,6 +124,8 @@ def unpack_parameters(found: Any, budget: Budget) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ModelFileError("the parameters of an estimator are missing")
     parameters = dict(found)
+    if any(name in parameters for name in OF_EXTRA_ROWS):
+        raise ModelFileError("an estimator has an L1 penalty or constraints, which are not stored")
     if "tau_range" in parameters:
         parameters["tau_range"] = check_range(parameters["tau_range"])
     weight = parameters.get("class_weight")

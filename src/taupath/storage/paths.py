@@ -115,7 +115,7 @@ def _pack_exact(
     """Return the description of exact solutions, whose walks have these records."""
     job, data = solutions.job, solutions.data
     if data.extra is not None:
-        raise ValueError("a path with l1 or constraints cannot be stored in a model file")
+        raise ValueError("a path with l1 or constraints cannot be stored; pickle it instead")
     found = pack_samples(data, arrays) | pack_kernel(data.kernel) | pack_job(job)
     found |= {"intercept": data.constant.kind, "path": job.kind}
     if data.distinct is not data:
