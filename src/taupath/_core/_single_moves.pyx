@@ -29,7 +29,7 @@ cdef enum Outcome:
 
 cdef enum:
     SPARE = 16              # room for free points beyond those of the first solution
-    EVENTS_PER_POINT = 4    # a move of more events than so many per point, and FEWEST_EVENTS, is lost
+    EVENTS_PER_POINT = 4    # a move is lost after so many events per point, and FEWEST_EVENTS
     FEWEST_EVENTS = 1000
     ROUNDS = 3              # of refinement, at most
 
@@ -308,7 +308,8 @@ cdef class SingleMoves:
             curve = curve + sense * self.column[a] * self.direction[a]
         if curve <= DOUBTFUL * self.square[j] and not self.fresh and self._renew():
             return self._direct(j, sense)
-        if m == self.rows.n_cols or curve <= DEPENDENT * self.square[j]:     # the free rows span that of j: w rests
+        if m == self.rows.n_cols or curve <= DEPENDENT * self.square[j]:
+            # the free rows span that of j: w rests
             memset(&self.rate[0], 0, self.rate.shape[0] * sizeof(double))
             return 0.0
         if self.off:
@@ -352,11 +353,13 @@ cdef class SingleMoves:
             return stop
         for i in range(<int> self.rows.n_rows):
             rate = self.rate[i]
-            if (rate == 0.0 or self.now.status[i] == FREE or (rate < 0.0) == (self.now.status[i] == UPPER)
+            if (rate == 0.0 or self.now.status[i] == FREE
+                    or (rate < 0.0) == (self.now.status[i] == UPPER)
                     or i == j or self.lower[i] == self.upper[i]):
                 continue
             if fabs(self.now.slack[i]) < stop.step * fabs(rate):
-                stop.step, stop.which, stop.kind = fabs(self.now.slack[i] / rate), i, FREE
+                step = fabs(self.now.slack[i] / rate)
+                stop.step, stop.which, stop.kind = step, i, FREE
             elif self.now.slack[i] * rate > 0.0:     # rounding has put it on the wrong side
                 stop.step, stop.which, stop.kind = 0.0, i, FREE
         return stop
