@@ -13,11 +13,12 @@ What is found is not trusted: `settle` solves the equations of the final index s
 
 cimport cython
 from libc.math cimport fabs, sqrt
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 import numpy as np
 
 from taupath._core._blas cimport axpy, dot
+from taupath._core._moved_state cimport DEPENDENT, MovedState
 from taupath._core._rows cimport Rows
 from taupath._core._status cimport FREE, LOWER, UPPER
 
@@ -33,10 +34,8 @@ cdef enum:
     FEWEST_EVENTS = 1000
     ROUNDS = 3              # of refinement, at most
 
-# A squared distance from the span of the free rows below this part of ‖z‖² is rounding: the Gram
-# matrix squares the condition number.
-cdef double DEPENDENT = 1e-11
-# Below this part, the inverse is made anew, unless it has not changed since, and looked at again.
+# If a squared distance from the span of the free rows is below this part of ‖z‖², the inverse is
+# made anew, unless it has not changed since, and looked at again.
 cdef double DOUBTFUL = 1e-6
 # The rate of a slack below this part of ‖z_i‖‖ẇ‖, or of the terms that it is summed from, is
 # rounding.
@@ -55,42 +54,6 @@ cdef struct Stop:
     double step
     Py_ssize_t which    # a position among the free points, or a point
     int kind            # LOWER, UPPER: a free θ meets a bound; FREE: a slack meets zero; -1: goal
-
-
-@cython.final
-cdef class Shape:
-    """What changes during a move: θ, index sets, slacks and the inverse."""
-
-    cdef double[::1] theta, slack
-    cdef signed char[::1] status
-    cdef int[::1] members
-    cdef double[:, ::1] inverse
-    cdef double multiplier
-    cdef Py_ssize_t size
-
-    def __init__(self, Py_ssize_t n, Py_ssize_t capacity):
-        self.theta, self.slack = np.zeros(n), np.zeros(n)
-        self.status = np.zeros(n, dtype=np.int8)
-        self.members = np.zeros(capacity, dtype=np.int32)
-        self.inverse = np.zeros((capacity + 1, capacity + 1))
-
-    cdef void copy(self, Shape other) noexcept nogil:
-        """Become what another one of the same capacity is."""
-        cdef Py_ssize_t n = self.theta.shape[0], k
-        memcpy(&self.theta[0], &other.theta[0], n * sizeof(double))
-        memcpy(&self.slack[0], &other.slack[0], n * sizeof(double))
-        memcpy(&self.status[0], &other.status[0], n)
-        self.size, self.multiplier = other.size, other.multiplier
-        memcpy(&self.members[0], &other.members[0], self.size * sizeof(int))
-        for k in range(self.size + 1):
-            memcpy(&self.inverse[k, 0], &other.inverse[k, 0], (self.size + 1) * sizeof(double))
-
-    cdef reserve(self, Py_ssize_t capacity):
-        cdef Py_ssize_t before = self.members.shape[0]
-        self.members = np.resize(self.members, capacity)
-        larger = np.zeros((capacity + 1, capacity + 1))
-        larger[:before + 1, :before + 1] = self.inverse
-        self.inverse = larger
 
 
 @cython.final
@@ -117,7 +80,7 @@ cdef class SingleMoves:
     """
 
     cdef Rows rows
-    cdef Shape now, first
+    cdef MovedState now, first
     cdef const double[::1] raised, given
     cdef double[::1] lower, upper, square, length
     cdef double[::1] w, v, rate, column, direction
@@ -135,8 +98,8 @@ cdef class SingleMoves:
         self.length = np.sqrt(self.square)
         self.off = 1 if rows.balanced else 0
         self.w, self.v, self.rate = np.zeros(rows.n_cols), np.zeros(rows.n_cols), np.zeros(n)
-        self.now = Shape(n, m + SPARE)
-        self.first = Shape(n, m + SPARE)
+        self.now = MovedState(n, m + SPARE)
+        self.first = MovedState(n, m + SPARE)
         self._make_columns()
         self.right = True
         for i in range(n):
@@ -243,7 +206,7 @@ cdef class SingleMoves:
             if goal == theta and lower < upper:
                 return ARRIVED
             with nogil:
-                self._drop(self._position(i))
+                self._drop(self.now.position(i))
         else:
             goal = upper if self.now.slack[i] < 0.0 else lower
             stopping = (goal - theta) * self.now.slack[i] < 0.0
@@ -404,13 +367,6 @@ cdef class SingleMoves:
         if self.now.size:
             self.rows.inner(i, &self.now.members[0], self.now.size, &self.column[self.off])
 
-    cdef Py_ssize_t _position(self, int i) noexcept nogil:
-        cdef Py_ssize_t a
-        for a in range(self.now.size):
-            if self.now.members[a] == i:
-                return a
-        return -1
-
     cdef bint _enter(self, int i) noexcept nogil:
         """Make a point free; returns False if its row depends on those of the others."""
         self.now.slack[i] = 0.0
@@ -428,51 +384,14 @@ cdef class SingleMoves:
         return True
 
     cdef bint _add(self, int i) noexcept nogil:
-        cdef Py_ssize_t a, M = self.now.size + self.off
-        cdef double rest = self.square[i]
-        cdef double[::1] h = self.direction
         self._column_of(i)
         self.now.status[i] = FREE
-        if self.off and self.now.size == 0:      # the inverse of [[0, e], [e, ‖z‖²]]
-            self.now.inverse[0, 0] = -rest
-            self.now.inverse[0, 1] = self.now.inverse[1, 0] = self.column[0]
-            self.now.inverse[1, 1] = 0.0
-        else:
-            for a in range(M):
-                h[a] = dot(M, &self.now.inverse[a, 0], &self.column[0])
-                rest = rest - self.column[a] * h[a]
-            if not rest > DEPENDENT * self.square[i]:
-                return False
-            for a in range(M):
-                axpy(M, h[a] / rest, &h[0], &self.now.inverse[a, 0])
-                self.now.inverse[a, M] = self.now.inverse[M, a] = -h[a] / rest
-            self.now.inverse[M, M] = 1.0 / rest
-        self.now.members[self.now.size] = i
-        self.now.size += 1
         self.fresh = False
-        return True
+        return self.now.add(i, self.off, self.square[i], &self.column[0], &self.direction[0])
 
     cdef void _drop(self, Py_ssize_t a) noexcept nogil:
-        """Take the a-th free point out of the equations."""
-        cdef Py_ssize_t b, c, k = a + self.off, M = self.now.size + self.off
-        cdef double pivot = self.now.inverse[k, k]
-        self.now.size -= 1
         self.fresh = False
-        for b in range(a, self.now.size):
-            self.now.members[b] = self.now.members[b + 1]
-        if self.now.size == 0:
-            return
-        memcpy(&self.direction[0], &self.now.inverse[k, 0], M * sizeof(double))
-        for b in range(M):
-            if b != k:
-                axpy(M, -self.direction[b] / pivot, &self.direction[0], &self.now.inverse[b, 0])
-        for b in range(M):
-            if b == k:
-                continue
-            c = b - (b > k)
-            memcpy(&self.now.inverse[c, 0], &self.now.inverse[b, 0], k * sizeof(double))
-            for a in range(k + 1, M):
-                self.now.inverse[c, a - 1] = self.now.inverse[b, a]
+        self.now.drop(a, self.off, &self.direction[0])
 
     # -- what was found -------------------------------------------------------------------------
 
