@@ -66,6 +66,7 @@ RIGHT: dict[str, set[str]] = {
     "cache_size": NUMBER | {"huge"},
     "level": NUMBER | {"infinite", "negative", "huge", "True", "all negative"},
     "y": {"all negative"},
+    "rows": {"empty"},
     "max_points": {"None", "too large for a float"},
     "n_jobs": {"negative"},
     "verbose": {"True", "too large for a float"},
@@ -146,6 +147,15 @@ PATHS = Lazily(
         ),
     }
 )
+# Methods that not all paths have, and the paths that have them.
+_EXACT = {"classification", "regression", "over C", "kernel"}
+LEAVING_OUT = {
+    "leave_one_out": _EXACT,
+    "without": _EXACT,
+    "with_rows": _EXACT,
+    "loo_error": _EXACT - {"regression"},
+    "loo_cost": _EXACT - {"regression", "over C"},
+}
 ESTIMATORS = Lazily(
     {
         "QuantileSVC": lambda: taupath.QuantileSVC().fit(X, LABEL),
@@ -179,7 +189,10 @@ def test_methods_of_paths(name):
             continue
         call = getattr(path, method)
         names = inspect.signature(call).parameters
-        given = {"X": X, "tau": 0.5} if method != "certify" else {}
+        if method in LEAVING_OUT and name not in LEAVING_OUT[method]:
+            continue
+        y = TARGET if name == "regression" else LABEL
+        given = {"X": X, "y": y, "tau": 0.5, "rows": [0]} if method != "certify" else {}
         given = {each: value for each, value in given.items() if each in names}
         if "taus" in names:
             del given["tau"]
@@ -195,7 +208,8 @@ def test_methods_of_paths(name):
             continue
         if method in ("coef", "n_nonzero") and path.data.kernel is not None:
             continue
-        found += [f"{method}: {each}" for each in complaints(call, given, set())]
+        right_y = {"all negative"} if name == "regression" else set()
+        found += [f"{method}: {each}" for each in complaints(call, given, right_y)]
     # both X and y are needed, and a path with data needs neither
     found = [each for each in found if not each.startswith(("certify: y", "certify: X"))]
     assert found == []

@@ -9,10 +9,14 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import LeaveOneOut, check_cv
 
 from taupath.estimators.classifier import QuantileSVC
 from taupath.validation import Checked, check_integer, shown
+
+# Most samples for ``cv="loo"``. Its time grows with the square of their number: for so many, the
+# default search takes some minutes.
+MOST_LEFT_OUT = 300
 
 
 class Data(NamedTuple):
@@ -63,7 +67,7 @@ class Score:
 
 
 def check_folds(cv: Any, X: Checked, y: np.ndarray, weight: np.ndarray) -> list[Fold]:
-    """Return the folds; every class must be in every training part."""
+    """Return the folds, one per sample for "loo"; every class must be in every training part."""
     if isinstance(cv, numbers.Integral):
         check_integer(cv, "cv", least=2)
         classes, counts = np.unique(y[weight > 0.0], return_counts=True)
@@ -74,8 +78,17 @@ def check_folds(cv: Any, X: Checked, y: np.ndarray, weight: np.ndarray) -> list[
                 f"class {rare} has fewer samples, {counts.min()}, than cv has folds, {shown(cv)}: "
                 f"use {fewer}more samples of this class"
             )
+    each = isinstance(cv, str) and cv == "loo"
     # weight 0 is absence: folds that are drawn here divide the other samples only
-    own = np.flatnonzero(weight > 0.0) if isinstance(cv, numbers.Integral) else np.arange(len(y))
+    drawn_here = isinstance(cv, numbers.Integral) or each
+    own = np.flatnonzero(weight > 0.0) if drawn_here else np.arange(len(y))
+    if each:
+        cv = LeaveOneOut()
+        if len(own) > MOST_LEFT_OUT:
+            raise ValueError(
+                f"cv='loo' is for at most {MOST_LEFT_OUT} samples, there are {len(own)}: it walks "
+                "the path of every candidate that often; use 5 or 10 folds"
+            )
     try:
         features = X.features if len(own) == len(y) else X.features[own]
         drawn = check_cv(cv, y[own], classifier=True).split(features, y[own])
@@ -87,8 +100,8 @@ def check_folds(cv: Any, X: Checked, y: np.ndarray, weight: np.ndarray) -> list[
                 "themselves, cv=list(splitter.split(X, y, groups))"
             ) from None
         raise ValueError(
-            "cv must be a number of folds, a cross-validation generator, or the training and "
-            f"test samples of each fold, got {shown(cv)}: {shown(str(error))}"
+            "cv must be a number of folds, 'loo', a cross-validation generator, or the training "
+            f"and test samples of each fold, got {shown(cv)}: {shown(str(error))}"
         ) from None
     if not folds:
         raise ValueError("cv has no folds")

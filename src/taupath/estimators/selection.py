@@ -90,8 +90,9 @@ class QuantileSVCCV(CombinedClassifier):
         held-out samples, averaged over nearby τ; two classes only. With "stack" and "per_tau" a
         sample is positive where its probability is at least τ, and no probability is exactly 0
         or 1.
-    cv : int, cross-validation generator or iterable, default=5
-        As in scikit-learn; for an integer, folds are stratified.
+    cv : int, "loo", cross-validation generator or iterable, default=5
+        As in scikit-learn; for an integer, folds are stratified. "loo": every sample is held out by
+        itself, for at most 300 samples; every path is walked exactly that often.
     scoring : str or callable, default=None
         Score by which ``combine="best"`` chooses, as in scikit-learn: its name, or a scorer as
         returned by `make_cost_scorer`. The mean over held-out samples is maximised. None: the Brier

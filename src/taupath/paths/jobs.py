@@ -93,6 +93,10 @@ class Job(ABC):
         """Return the value of the parameter at t."""
         return t
 
+    def tau_at(self, value: float) -> float:
+        """Return the τ at a value of the parameter."""
+        return value
+
     def line(self, data: TrainingData) -> Line:
         """Return bounds and targets of all training samples, and of extra rows."""
         return data.extended(self.boxes.line(data.responses))
@@ -217,6 +221,10 @@ class Regularization(SVM):
     def from_t(self, t: Any) -> Any:
         """Return C."""
         return self.C_max * t
+
+    def tau_at(self, value: float) -> float:
+        """Return the fixed τ."""
+        return self.tau
 
     def alpha_scale(self, n_samples: int, value: float) -> float:
         """Return λ = 1 / (n C)."""

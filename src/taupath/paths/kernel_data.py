@@ -89,6 +89,12 @@ class KernelData(TrainingData):
         parts = slices(self.shape[0], DIAGONAL_BLOCK)
         return np.concatenate([self.between(some, some).diagonal() for some in parts])
 
+    def with_samples(self, X: Any, responses: Responses) -> TrainingData:
+        """Return other samples, or their kernel matrix, with the same kernel."""
+        data = KernelData(X, responses, self.constant, self.kernel, self.budget)
+        data.centred = self.centred
+        return data
+
     def check_symmetric(self) -> None:
         """Refuse a kernel that is not symmetric."""
         if not self.kernel.known:

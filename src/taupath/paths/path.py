@@ -19,6 +19,7 @@ from taupath.paths.crossings import (
     KeptFunctions,
     Tracks,
 )
+from taupath.paths.leaving_out import LeavingOut
 from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import BYTES_AT_A_TIME
 from taupath.validation import (
@@ -34,7 +35,7 @@ from taupath.validation import (
 FEW_TAUS = 32
 
 
-class SolutionPath:
+class SolutionPath(LeavingOut):
     """Solutions for every value of a parameter.
 
     Returned by `quantile_path`, `regularization_path` and `quantile_regression_path`. The parameter

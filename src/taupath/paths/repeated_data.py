@@ -65,6 +65,11 @@ class _Repeated(TrainingData):
         """The number of each distinct sample among all samples: that of its first copy."""
         return self._copies.first
 
+    @property
+    def group(self) -> np.ndarray:
+        """The number of the distinct sample that each sample is a copy of."""
+        return self._copies.group
+
     def expand(self, solution: Solution) -> Solution:
         """Return the solution of all samples, given that of the distinct ones."""
         status, theta = solution.status[self._copies.group], self.expand_theta(solution.theta)

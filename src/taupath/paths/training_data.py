@@ -150,6 +150,17 @@ class TrainingData:
         """The number of each distinct sample among all samples: that of its first copy."""
         return np.arange(self.shape[0])
 
+    @property
+    def group(self) -> np.ndarray:
+        """The number of the distinct sample that each sample is a copy of."""
+        return np.arange(self.shape[0])
+
+    def with_samples(self, X: Any, responses: Responses) -> "TrainingData":
+        """Return other samples with the same kernel and the same kind of intercept."""
+        data = TrainingData(X, responses, self.constant, self.shift)
+        data.centred = self.centred
+        return data
+
     def extended(self, line: Line, unit: float = 1.0) -> Line:
         """Return the line of the samples, continued by extra rows if there are any.
 

@@ -26,6 +26,8 @@ class ConstantPiece:
     nbytes = 0
     doubtful = np.zeros((0, 2))
 
+    way = Way()
+
     def __init__(self, begin: float, end: float, solution: Solution) -> None:
         self.kinks = self.nodes = np.array([begin, end])
         self.counters = dict.fromkeys(COUNTED, 0)
@@ -314,10 +316,14 @@ class Walked(Solutions):
         """Return the solution from the piece that it belongs to."""
         return self.data.expand(self._found(value))
 
+    def piece_at(self, value: float) -> WalkedPiece | ConstantPiece:
+        """Return the piece that the solution at this value of the parameter belongs to."""
+        own = (piece for piece in self.pieces[:-1] if value < piece.kinks[-1])
+        return next(own, self.pieces[-1])
+
     def _found(self, value: float) -> Solution:
         """Return the solution of the rows that were walked."""
-        own = (piece for piece in self.pieces[:-1] if value < piece.kinks[-1])
-        return next(own, self.pieces[-1]).solution(value)
+        return self.piece_at(value).solution(value)
 
     def sweep(self, first: int, last: int, with_theta: bool) -> Sweep:
         """Return the solutions at the nodes first, ..., last - 1."""
@@ -331,10 +337,10 @@ class Walked(Solutions):
 
     def measure(self, value: float) -> Measure:
         """Measure the solution from the data, with each θ within its bounds."""
-        return self._measure(value, self._least)
+        return self._measure(value, self.least)
 
     @made_once
-    def _least(self) -> float:
+    def least(self) -> float:
         """What gaps are at least relative to."""
         begin, end = self.range
         middle = min(max(float(self.job.from_t(self.job.unit_at)), begin), end)
