@@ -121,7 +121,7 @@ def held_out(
     columns = train if model.kernel == "precomputed" else slice(None)
     own.fit(X[train][:, columns], y[train], weight[train])
     others = X[test][:, columns]
-    proba = own.predict_proba(others)
+    proba = own._unclipped(others)
     truth = y[test][:, np.newaxis] == own.classes_
     squares = 0.5 * ((proba - truth) ** 2).sum(axis=1)
     return HeldOut(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from taupath.choices import COMBINE, METHODS
+from taupath.choices import COMBINE, LAPLACE, METHODS
 from taupath.estimators.base import all_or_nothing, check_labels_of_classes, check_samples
 from taupath.estimators.candidates import (
     Candidate,
@@ -57,7 +57,7 @@ MATRIX_ALONE = "give kernel='precomputed' alone, not in a list"
 # Parameters that the model of each candidate takes unchanged.
 OF_EACH_MODEL = (
     *("degree", "coef0", "intercept", "tau", "pos_label", "tau_range", "monotone"),
-    *("class_weight", "multi_class", "cache_size", "tol"),
+    *("clip", "class_weight", "multi_class", "cache_size", "tol"),
 )
 
 
@@ -99,8 +99,8 @@ class QuantileSVCCV(CombinedClassifier):
     standardize : bool, default=True
         Whether features are brought to mean 0 and standard deviation 1 (sparse ones are not
         shifted, a kernel matrix is left alone). `coef_` is in the units of X.
-    degree, coef0, intercept, tau, pos_label, tau_range, monotone
-        As in `QuantileSVC`. The last two are for ``combine="best"``.
+    degree, coef0, intercept, tau, pos_label, tau_range, monotone, clip
+        As in `QuantileSVC`. The last three are for ``combine="best"``.
     class_weight, multi_class, cache_size, tol
         As in `QuantileSVC`.
     method : {"auto", "exact", "approximate"}, default="auto"
@@ -150,7 +150,7 @@ class QuantileSVCCV(CombinedClassifier):
         All paths of `estimators_`, each with its certificate.
     path_ : SolutionPath
         The path for two classes and ``combine="best"``.
-    classes_, pos_label_, coef_, intercept_, method_, n_iter_, n_features_in_, feature_names_in_
+    classes_, pos_label_, clip_, coef_, intercept_, method_, n_iter_, n_features_in_, feature_names_in_
         As in `QuantileSVC`; the coefficients for ``combine="best"`` and the linear kernel only.
 
     Examples
@@ -179,6 +179,7 @@ class QuantileSVCCV(CombinedClassifier):
         pos_label: Any = None,
         tau_range: tuple[float, float] = (0.0, 1.0),
         monotone: bool = False,
+        clip: str | float = LAPLACE,
         class_weight: Any = None,
         multi_class: str = "ovo",
         cache_size: float = 1000.0,
@@ -201,6 +202,7 @@ class QuantileSVCCV(CombinedClassifier):
         self.pos_label = pos_label
         self.tau_range = tau_range
         self.monotone = monotone
+        self.clip = clip
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.cache_size = cache_size
