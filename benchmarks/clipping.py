@@ -1,7 +1,7 @@
-"""What the least probability `clip` of `QuantileSVC` does to the log-loss, on the sets of decisions.py.
+"""What the least probability `clip` of `QuantileSVC` does to the log-loss.
 
-Splits as there: 60 % to train on, at most 600 cases, and 40 % to judge by. Log-loss counts
-probabilities below 1e-12 as 1e-12. "0" is `clip=0`, the exact lengths; "laplace" is the default,
+Sets and splits are those of decisions.py: 60 % to train on, at most 600 cases, and 40 % to judge by.
+Log-loss counts probabilities below 1e-12 as 1e-12. "0" is `clip=0`, the exact lengths; "laplace" is the default,
 1 / (n + 2); "1e-06" and "0.01" are numbers. "exact" is the share of test cases, in %, whose length
 is exactly 0 or 1.
 
@@ -70,7 +70,9 @@ def main() -> int:
     columns = [("model", [row[0] for row in rows]), ("data", [row[1] for row in rows])]
     columns.append(("exact", [f"{100.0 * row[2]:.1f}" for row in rows]))
     for k, clip in enumerate(CLIPS):
-        columns.append((f"{clip:g}" if clip != "laplace" else clip, [f"{row[3 + k]:.3f}" for row in rows]))
+        columns.append(
+            (f"{clip:g}" if clip != "laplace" else clip, [f"{row[3 + k]:.3f}" for row in rows])
+        )
     print("\n".join(table("Log-loss", columns)))
     return 0
 

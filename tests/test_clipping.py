@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import taupath as tp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 
+import taupath as tp
 from taupath.estimators.clipping import clipped, least_probability
 from taupath.exceptions import ModelFileError
 from taupath.outcomes.held_out import joined, outcomes_of

@@ -175,7 +175,10 @@ def test_a_second_fit_forgets_the_first():
 
 GROUPS = np.arange(len(Y)) % 6
 ALL = np.arange(len(Y))
-ONE_CLASS = [(np.setdiff1d(ALL, np.flatnonzero(Y == "b")[k::3]), np.flatnonzero(Y == "b")[k::3]) for k in range(2)]
+ONE_CLASS = [
+    (np.setdiff1d(ALL, np.flatnonzero(Y == "b")[k::3]), np.flatnonzero(Y == "b")[k::3])
+    for k in range(2)
+]
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,8 @@ def outcomes_payload(
 ) -> dict[str, Any]:
     """Return the data of a page of aggregates, from the truth and the decisions alone.
 
-    `least` is the least probability, and `with_costs` says whether costs were in the training of the models that decided.
+    `least` is the least probability, and `with_costs` says whether costs were in the training of
+    the models that decided.
     """
     if positive.all() or not positive.any():
         raise ValueError("a report needs cases of both classes")
