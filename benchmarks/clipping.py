@@ -1,9 +1,9 @@
 """What the least probability `clip` of `QuantileSVC` does to the log-loss.
 
-Sets and splits are those of decisions.py: 60 % to train on, at most 600 cases, and 40 % to judge by.
-Log-loss counts probabilities below 1e-12 as 1e-12. "0" is `clip=0`, the exact lengths; "laplace" is the default,
-1 / (n + 2); "1e-06" and "0.01" are numbers. "exact" is the share of test cases, in %, whose length
-is exactly 0 or 1.
+Sets and splits are those of decisions.py: 60 % to train on, at most 600 cases, and 40 % to judge
+by. Log-loss counts probabilities below 1e-12 as 1e-12. "0" is `clip=0`, the exact lengths;
+"laplace" is the default, 1 / (n + 2); "1e-06" and "0.01" are numbers. "exact" is the share of test
+cases, in %, whose length is exactly 0 or 1.
 
 linear, C = 1   `QuantileSVC()`
 RBF, C = 100    `QuantileSVC(100, kernel="rbf")`, flexible for so few cases

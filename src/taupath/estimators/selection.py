@@ -45,9 +45,9 @@ from taupath.validation import (
 
 # Values of C that are tried by default, for standardised features, and multiples of "scale" for γ.
 # On seven real and three simulated sets, the stack of all seven had mean costs within 0.2 % of the
-# least among ten grids of up to 16, and a log-loss within 0.3 %. A stack goes without the RBF kernel
-# with the larger γ and the smaller C, one of the two slowest: over 52 splits of 13 sets, costs were
-# lower by .0008 without it, and the log-loss by .0002.
+# least among ten grids of up to 16, and a log-loss within 0.3 %. A stack goes without the RBF
+# kernel with the larger γ and the smaller C, one of the two slowest: over 52 splits of 13 sets,
+# costs were lower by .0008 without it, and the log-loss by .0002.
 LINEAR_CS, OTHER_CS = (0.01, 0.1, 1.0), (1.0, 10.0)
 GAMMA_MULTIPLES = (1.0, 4.0)
 # What is left out of an automatic grid with approximate paths.
