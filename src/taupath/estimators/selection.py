@@ -80,7 +80,7 @@ class QuantileSVCCV(CombinedClassifier):
     kernel : str, callable or iterable of these, default="auto"
         One kernel, or several: "linear", "rbf", "poly", "sigmoid" or functions; or "precomputed",
         alone. "auto": linear and RBF. If the RBF paths would take more than five minutes of CPU
-        time, as with 5 000 samples or more, fewer of the automatic γ and C are tried with it, and
+        time, as with 5 500 samples or more, fewer of the automatic γ and C are tried with it, and
         none if even that takes longer.
     gamma : float, str or iterable of these, default="grid"
         Coefficients of "rbf", "poly" and "sigmoid" to choose from: numbers, "scale" and "auto" as
