@@ -35,7 +35,8 @@ def held_out(C):
     """Return truth and probability of every sample, by a model without its fold."""
     proba = np.empty(len(Y))
     for train, test in FOLDS:
-        proba[test] = QuantileSVC(C).fit(X[train], Y[train]).predict_proba(X[test])[:, 1]
+        model = QuantileSVC(C, clip=0).fit(X[train], Y[train])
+        proba[test] = model.predict_proba(X[test])[:, 1]
     return Y == "b", proba
 
 
@@ -174,6 +175,10 @@ def test_a_second_fit_forgets_the_first():
 
 GROUPS = np.arange(len(Y)) % 6
 ALL = np.arange(len(Y))
+ONE_CLASS = [
+    (np.setdiff1d(ALL, np.flatnonzero(Y == "b")[k::3]), np.flatnonzero(Y == "b")[k::3])
+    for k in range(2)
+]
 
 
 @pytest.mark.parametrize(
@@ -183,6 +188,7 @@ ALL = np.arange(len(Y))
         ([(ALL, ALL)], "cv trains on samples that the same fold holds out, such as sample 0"),
         ([(ALL[:90], ALL[80:])], "such as sample 80"),
         ([(ALL, ALL[:0])], "cv has a fold that holds out no samples of a weight above 0"),
+        (ONE_CLASS, "cv holds out no samples of class 'a': candidates are judged by all classes"),
     ],
 )
 @pytest.mark.parametrize("combine", ["stack", "best", "per_tau"])

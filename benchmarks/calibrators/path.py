@@ -29,7 +29,7 @@ def by_path(
     )
     search.fit(X[some], y[some])
     C = search.C_
-    model = QuantileSVC(C, kernel=kernel, multi_class=multi_class).fit(X, y)
+    model = QuantileSVC(C, kernel=kernel, multi_class=multi_class, clip=0).fit(X, y)
     proba = model.predict_proba(X_test)
     found = {"path": Found(proba, C)}
     if len(model.classes_) == 2:

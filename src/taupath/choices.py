@@ -9,6 +9,8 @@ METHODS = ("exact", "approximate", "auto")
 DEVICES = ("auto", "cpu", "cuda")
 # How a search combines its candidates.
 COMBINE = ("stack", "best", "per_tau")
+# The least probability that Laplace's rule of succession allows for.
+LAPLACE = "laplace"
 # Kinds of intercepts.
 INTERCEPTS = ("augmented", "free", "none")
 # Formats that tables are read from.

@@ -37,6 +37,8 @@ MOST_LISTED_CLASSES = 30
 # Options that `Preparation.learn` and the estimator take under the same name, unchanged.
 OF_PREPARATION = ("target", "task", "positive", "drop", "missing", "flag_missing", "unseen")
 OF_ESTIMATOR = ("C", "lam", "kernel", "combine", "degree", "coef0", "intercept", "method", "tol")
+# Options that take numbers or words, which the estimator checks.
+NUMBERS_OR_WORDS = ("gamma", "clip")
 
 
 def add(new_command: NewCommand) -> None:
@@ -194,6 +196,12 @@ def add(new_command: NewCommand) -> None:
         "--monotone",
         action="store_true",
         help="decide by the probabilities: positive if at least τ",
+    )
+    svm.add_argument(
+        "--clip",
+        metavar="P",
+        help="least probability: laplace (the default), which is 1 / (n + k) for n rows and k "
+        "classes, or a number; 0 for none",
     )
     svm.add_argument(
         "--conformal",
@@ -425,16 +433,16 @@ def paths_in_words(trained: dict[str, Any]) -> str:
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of the estimator that were given."""
-    gamma: Any = arguments.gamma
-    with contextlib.suppress(TypeError, ValueError):  # "scale", "auto" or nothing
-        gamma = float(gamma)
-    given = {name: getattr(arguments, name) for name in OF_ESTIMATOR} | {
-        "gamma": gamma,
+    given = {name: getattr(arguments, name) for name in (*OF_ESTIMATOR, *NUMBERS_OR_WORDS)}
+    for name in NUMBERS_OR_WORDS:
+        with contextlib.suppress(TypeError, ValueError):  # a word or nothing
+            given[name] = float(given[name])
+    given |= {
         "tau_range": None if arguments.tau_range is None else tuple(arguments.tau_range),
         "monotone": arguments.monotone or None,
         "conformal": arguments.conformal,
         "n_jobs": arguments.n_jobs,
     }
     if arguments.cv is None or arguments.task == "regress":  # otherwise several are tried
-        given["kernel"], given["gamma"] = given["kernel"] or "linear", gamma or "scale"
+        given["kernel"], given["gamma"] = given["kernel"] or "linear", given["gamma"] or "scale"
     return {name: value for name, value in given.items() if value is not None}

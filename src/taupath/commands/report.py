@@ -133,6 +133,7 @@ def _write_held_out(arguments: argparse.Namespace, model: Any) -> int:
         about=held_out.in_words().capitalize() + ".",
         target_name=model.preparation.target,
         with_costs=model.estimator.costs_in_training_,
+        least=outcomes.least,
         **_origin(arguments, model),
     )
     return int(outcomes.n_rows)

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 
+from taupath.choices import LAPLACE
 from taupath.estimators.base import all_or_nothing, check_labels_of_classes
+from taupath.estimators.clipping import least_probability
 from taupath.estimators.constant_decisions import ConstantDecisions
 from taupath.estimators.costs import check_tau, weights_of_costs
 from taupath.estimators.decisions import PathClassifier
@@ -79,6 +81,10 @@ class QuantileSVC(PathClassifier):
         does. True: where its probability is at least τ, so that a sample that is positive at some
         τ is positive at every smaller one. The two differ only where boundaries of different τ
         cross.
+    clip : "laplace" or float, default="laplace"
+        The least probability of `predict_proba`. A sample may be on the same side at every τ; its
+        probability then is this instead of exactly 0, or 1 minus this. "laplace": 1 / (n_samples +
+        n_classes), Laplace's estimate for what none of n samples showed. 0: no such limit.
     class_weight : dict or "balanced", default=None
         Factors of the samples' costs, by class. They shift probabilities as if the classes had
         other shares.
@@ -123,6 +129,8 @@ class QuantileSVC(PathClassifier):
     coef_, intercept_ : ndarray of shape (1, n_features), ndarray of shape (1,)
         For the linear kernel, at `tau`. The function is above 0 for ``classes_[1]``, as in
         scikit-learn. For several classes, one row for each of `paths_`.
+    clip_ : float
+        The least probability of `predict_proba`; the largest is 1 minus this for each other class.
     costs_in_training_ : bool
         Whether `fit` was given costs. `score` and `make_cost_scorer` then judge the decisions at
         `tau`, which already include the costs.
@@ -167,6 +175,7 @@ class QuantileSVC(PathClassifier):
         pos_label: Any = None,
         tau_range: tuple[float, float] = (0.0, 1.0),
         monotone: bool = False,
+        clip: str | float = LAPLACE,
         class_weight: Any = None,
         multi_class: str = "ovo",
         cache_size: float = 1000.0,
@@ -188,6 +197,7 @@ class QuantileSVC(PathClassifier):
         self.pos_label = pos_label
         self.tau_range = tau_range
         self.monotone = monotone
+        self.clip = clip
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.cache_size = cache_size
@@ -268,7 +278,7 @@ class QuantileSVC(PathClassifier):
             An interval need not contain the prediction itself: if it does not, the model is off.
         """
         self._check_two_classes("predict_proba_interval")
-        proba = self.predict_proba(X)[:, self._positive]
+        proba = self._unclipped(self._check_new(X))[:, self._positive]
         check_coverage(coverage)
         if self._intervals is None:
             raise ValueError(
@@ -337,6 +347,7 @@ class QuantileSVC(PathClassifier):
             )
         if n_classes > 2 and check_constraints(self.constraints):
             raise ValueError(f"constraints are for two classes, y has {n_classes}; l1 is for any")
+        self.clip_ = least_probability(self.clip, weight, n_classes)
         self._intervals = None
         self._members = [self._members_of(y, classes) for classes, _ in self._tasks()]
         jobs = [
@@ -407,6 +418,8 @@ class QuantileSVC(PathClassifier):
     def _set_paths(self, paths: Sequence[SolutionPath]) -> None:
         self.paths_ = list(paths)
         self._constant = ConstantDecisions()
+        if self.monotone:  # beyond these τ all probabilities are on the same side
+            self._constant = ConstantDecisions(self.clip_, np.nextafter(1.0 - self.clip_, 2.0))
         self.__dict__.pop("path_", None)
         if len(self.classes_) == 2:
             self.path_ = self.paths_[0]

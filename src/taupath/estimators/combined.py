@@ -14,6 +14,7 @@ from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.combination import PerTau, Stack
 from taupath.estimators.explanation import BY_HELD_OUT, PartsOf, parts_of_features
 from taupath.estimators.frozen_classifier import FrozenClassifier
+from taupath.paths.crossings import Crossings
 from taupath.paths.path import SolutionPath
 from taupath.validation import Checked
 
@@ -47,10 +48,10 @@ class CombinedClassifier(QuantileSVC):
         turned = len(self.classes_) == 2 and self._positive == 0
         return np.asarray(columns[..., ::-1] if turned else columns)
 
-    def _proba(self, X: Checked) -> np.ndarray:
+    def _unclipped(self, X: Checked, found: list[Crossings] | None = None) -> np.ndarray:
         if self.combination_ is None:
-            return super()._proba(X)
-        each = np.array([self._positive_last(model._proba(X)) for model in self.estimators_])
+            return super()._unclipped(X, found)
+        each = np.array([self._positive_last(model._unclipped(X)) for model in self.estimators_])
         return self._positive_last(self.combination_.proba(each))
 
     def _positive_up_to(self, X: Checked) -> np.ndarray:
@@ -75,6 +76,8 @@ class CombinedClassifier(QuantileSVC):
             own.append(other)
             begin += n_paths
         self.estimators_, self._members = own, own[0]._members
+        # combined probabilities are shrunk as if one more sample of each class had been seen
+        self.clip_ = own[0].clip_ if self.combination_ is None else 0.0
         super()._set_paths(paths)
         if self.combination_ is not None:
             self.__dict__.pop("path_", None)

@@ -124,7 +124,11 @@ def weights_of_costs(
                 f"count, and both classes are needed"
             )
     cost /= cost.max()  # no sum below overflows
-    return np.asarray(weight * (cost / np.average(cost, weights=weight / weight.max())))
+    found = np.asarray(weight * (cost / np.average(cost, weights=weight / weight.max())))
+    for name, members in (("cost_fp", ~positive), ("cost_fn", positive)):
+        if not found[members].any():
+            raise ValueError(f"{name} is too small beside the largest cost: it counts as 0")
+    return found
 
 
 def check_cost_matrix(cost_matrix: Any, n_samples: int, n_classes: int) -> np.ndarray:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from taupath import upward
 from taupath.estimators.base import PathEstimator
+from taupath.estimators.clipping import clipped
 from taupath.estimators.constant_decisions import ConstantDecisions
 from taupath.estimators.costs import (
     CostScoreMixin,
@@ -47,6 +48,7 @@ class PathClassifier(CostScoreMixin, PathEstimator):
     pos_label_: Any
     path_: SolutionPath
     paths_: list[SolutionPath]
+    clip_: float
     costs_in_training_: bool = False
     _members: list[np.ndarray | None]  # training samples of each path; None for all
     _constant: ConstantDecisions  # of `path_`
@@ -277,7 +279,8 @@ class PathClassifier(CostScoreMixin, PathEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class, read off the path.
 
-        For two classes that of the positive one is the length of {τ : f_τ(x) ≥ 0}, exactly.
+        For two classes that of the positive one is the length of {τ : f_τ(x) ≥ 0}, exactly but for
+        probabilities near 0 and 1, see `clip`.
 
         Parameters
         ----------
@@ -328,9 +331,17 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         each = zip(self.paths_, self._members, strict=True)
         return [path.crossings(self._columns(X, members)) for path, members in each]
 
-    def _proba(self, X: Checked) -> np.ndarray:
-        k = len(self.classes_)
-        positive = [self.paths_[0].tau_range[0] + each.length for each in self._crossings(X)]
+    def _proba(self, X: Checked, found: list[Crossings] | None = None) -> np.ndarray:
+        """Return probabilities as `predict_proba` does; `found` as in `_unclipped`."""
+        return clipped(self._unclipped(X, found), self.clip_)
+
+    def _unclipped(self, X: Checked, found: list[Crossings] | None = None) -> np.ndarray:
+        """Return probabilities exactly as the paths have them.
+
+        `found` are the crossings of these samples, if they are known already.
+        """
+        k, begin = len(self.classes_), self._walked[0]
+        positive = [begin + each.length for each in found or self._crossings(X)]
         if k == 2:
             both = (1.0 - positive[0], positive[0])
             return np.column_stack(both if self._positive == 1 else both[::-1])

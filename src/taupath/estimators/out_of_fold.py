@@ -121,6 +121,13 @@ def check_folds(cv: Any, X: Checked, y: np.ndarray, weight: np.ndarray) -> list[
                 f"cv trains on samples that the same fold holds out, such as sample {both[0]}; "
                 "the two must have none in common"
             )
+    tests = np.concatenate([fold.test for fold in folds])
+    missing = np.setdiff1d(y[weight > 0.0], y[tests][weight[tests] > 0.0])
+    if len(missing) > 0:
+        raise ValueError(
+            f"cv holds out no samples of class {shown(missing.tolist()[0])}: candidates are judged "
+            "by all classes; use more, or stratified, folds"
+        )
     return folds
 
 
@@ -134,7 +141,7 @@ def held_out(
     columns = train if model.kernel == "precomputed" else slice(None)
     own.fit(X[train][:, columns], y[train], weight[train])
     others = X[test][:, columns]
-    proba = own.predict_proba(others)
+    proba = own._unclipped(others)
     truth = y[test][:, np.newaxis] == own.classes_
     squares = 0.5 * ((proba - truth) ** 2).sum(axis=1)
     return HeldOut(

@@ -241,7 +241,8 @@ class Model:
             outcomes = self.held_out.outcomes
             intervals = ProbabilityIntervals()  # the models of folds predicted these rows
             intervals.fit(outcomes.probabilities()[:, 1], outcomes.truth, out_of_fold=True)
-            return intervals.interval(estimator.predict_proba(features)[:, 1], coverage)
+            proba = estimator._unclipped(estimator._check_new(features))
+            return intervals.interval(proba[:, 1], coverage)
         return np.asarray(estimator.predict_proba_interval(features, coverage))
 
     @_if_it_can

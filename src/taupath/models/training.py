@@ -84,7 +84,7 @@ def fitted(
             begin, end = options["tau_range"]
             options = {**options, "tau": min(max(0.5, begin), end)}
     else:
-        for name in ("lam", "monotone", "tau_range", "cost_fp", "cost_fn"):
+        for name in ("lam", "monotone", "clip", "tau_range", "cost_fp", "cost_fn"):
             if {**options, **costs}.get(name) is not None:
                 raise ValueError(f"{name} is for classification, not for regression")
     chosen = None

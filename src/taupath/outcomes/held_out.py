@@ -7,13 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss
 
+from taupath.estimators.clipping import clipped
 from taupath.estimators.costs import least_cost_class
 from taupath.estimators.regressor import QuantileSVR
-from taupath.outcomes.rates import (
-    Rates,
-    decision_changes,
-    probabilities_of_changes,
-)
+from taupath.outcomes.rates import Rates, decision_changes, probabilities_of_changes
 from taupath.paths.crossings import Changes
 
 # Quantiles whose losses are kept: every per cent, so that tables of any of them can be made.
@@ -34,6 +31,7 @@ class Outcomes:
     truth: np.ndarray
     walked: tuple[float, float]  # the range of τ
     changes: Changes | None = None  # decisions at every τ, as in `Rates`
+    least: float = 0.0  # the least probability; those of `changes` are exact lengths
     proba: np.ndarray | None = None  # (n_samples, n_classes)
     quantiles: dict[str, np.ndarray] | None = None
     coverage: dict[float, float] | None = None  # of central intervals, by their nominal coverage
@@ -54,7 +52,7 @@ class Outcomes:
             return self.proba
         assert self.changes is not None
         positive = probabilities_of_changes(self.changes, self.walked)
-        return np.column_stack((1.0 - positive, positive))
+        return clipped(np.column_stack((1.0 - positive, positive)), self.least)
 
     def decided(self, cost_matrix: Any = None) -> np.ndarray:
         """Return the position of the predicted class, for several classes."""
@@ -104,8 +102,9 @@ def outcomes_of(estimator: Any, X: Any, y: np.ndarray) -> Outcomes:
     if len(estimator.classes_) > 2:
         places = np.searchsorted(estimator.classes_, y)
         return Outcomes(places, walked, proba=estimator.predict_proba(X))
-    positive = y == estimator.pos_label_
-    return Outcomes(positive, walked, decision_changes(estimator, estimator._check_new(X)))
+    changes = decision_changes(estimator, estimator._check_new(X))
+    least = 0.0 if estimator._by_probability else estimator.clip_  # else changes have it already
+    return Outcomes(y == estimator.pos_label_, walked, changes, least)
 
 
 def at_quantiles(
@@ -153,7 +152,8 @@ def joined(parts: Sequence[Outcomes]) -> Outcomes:
     place = np.argsort(order)
     by_place = np.argsort(place[who], kind="stable")
     changes = Changes(begin[order], place[who][by_place], when[by_place], change[by_place])
-    return Outcomes(truth[order], walked, changes)
+    least = min(part.least for part in parts)
+    return Outcomes(truth[order], walked, changes, least)
 
 
 def _joined_quantiles(parts: Sequence[Outcomes], truth: np.ndarray, sizes: np.ndarray) -> Outcomes:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.clipping import clipped
 from taupath.estimators.explanation import BY_HELD_OUT, WITH_COSTS
 from taupath.outcomes.inputs import columns_of, grid_around, positive_of
 from taupath.outcomes.rates import (
@@ -47,12 +48,12 @@ def binary_payload(
     model: QuantileSVC = source.model
     positive = positive_of(model, source.X, source.y)
     by_sign = not model._by_probability
-    if by_sign:
-        found = model.path_.crossings(source.X)
-        proba, changes = found.length, sign_changes(model, source.X, found)
-    else:
-        proba = model._proba(source.X)[:, model._positive]
+    found = model._crossings(source.X) if by_sign else None
+    proba = model._proba(source.X, found)[:, model._positive]
+    if found is None:
         changes = decision_changes(model, source.X)
+    else:
+        changes = sign_changes(model, source.X, found[0])
     larger = model.pos_label_ == model.classes_[1]
     others = {name: proba[:, int(larger)] for name, proba in compare.items()}
     weights = source.weights
@@ -81,15 +82,17 @@ def binary_payload(
 
 
 def outcomes_payload(
-    positive: np.ndarray, changes: Changes, class_names: list[str], with_costs: bool
+    positive: np.ndarray, changes: Changes, class_names: list[str], with_costs: bool, least: float
 ) -> dict[str, Any]:
     """Return the data of a page of aggregates, from the truth and the decisions alone.
 
-    `with_costs` says whether costs were in the training of the models that decided.
+    `least` is the least probability, and `with_costs` says whether costs were in the training of
+    the models that decided.
     """
     if positive.all() or not positive.any():
         raise ValueError("a report needs cases of both classes")
-    proba = probabilities_of_changes(changes)
+    share = probabilities_of_changes(changes)
+    proba = clipped(np.column_stack((1.0 - share, share)), least)[:, 1]
     return {
         "classes": class_names,
         "tau": 0.5,

@@ -157,15 +157,16 @@ def write_outcomes(
     certificate: Any = None,
     stored_certificate: bool = False,
     with_costs: bool = False,
+    least: float = 0.0,
 ) -> None:
     """Write a page of aggregates from which cases are positive and the decisions at every τ.
 
     `class_names` are those of the negative and the positive class. `about` tells readers where the
-    decisions come from. `with_costs` says whether costs were in training. The other arguments are
-    as in `write_report`.
+    decisions come from. `with_costs` says whether costs were in training, and `least` is the least
+    probability. The other arguments are as in `write_report`.
     """
     truth = np.asarray(positive, dtype=bool)
-    payload = outcomes_payload(truth, changes, class_names, with_costs) | {
+    payload = outcomes_payload(truth, changes, class_names, with_costs, least) | {
         "title": title,
         "target": target_name,
         "seen": None,

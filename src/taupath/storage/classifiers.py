@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from taupath.choices import LAPLACE
 from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.clipping import check_least
 from taupath.estimators.costs import check_tau
 from taupath.exceptions import ModelFileError
 from taupath.paths.jobs import QuantileClassification
@@ -30,6 +32,7 @@ def pack_classifier(
         "parameters": pack_parameters(parameters),
         "classes": pack_labels(estimator.classes_),
         "positive": estimator._positive if len(estimator.classes_) == 2 else None,
+        "clip": float(estimator.clip_),
         "costs_in_training": estimator.costs_in_training_,
         "paths": paths,
         "members": [
@@ -69,6 +72,7 @@ def unpack_classifier(
     estimator.costs_in_training_ = costs
     if k == 2:
         estimator.pos_label_ = unpack_positive(found, classes)
+    estimator.clip_ = _unpack_clip(found, estimator, k)
     estimator._members = []
     for member, path in zip(found["members"], paths, strict=True):
         own = None if member is None else arrays.take(member, np.int64, path.data.shape[0])
@@ -82,6 +86,18 @@ def unpack_classifier(
         raise ModelFileError("only some of the paths say what their samples are")
     estimator._set_paths(paths)
     return estimator
+
+
+def _unpack_clip(found: dict[str, Any], estimator: QuantileSVC, n_classes: int) -> float:
+    """Return the least probability. Files written before there was one have none."""
+    if "clip" not in found:
+        estimator.clip = 0.0
+        return 0.0
+    least = check_least(found["clip"], n_classes)
+    # any number of samples may stand for "laplace"
+    if estimator.clip != LAPLACE and check_least(estimator.clip, n_classes) != least:
+        raise ModelFileError("the least probability is not that of the parameters")
+    return least
 
 
 # -- parameters ------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.clipping import check_least
 from taupath.exceptions import ModelFileError
 from taupath.outcomes.held_out import HeldOut, Outcomes
 from taupath.paths.crossings import Changes
@@ -29,6 +30,7 @@ def pack_held_out(held_out: HeldOut | None, arrays: ArraysToWrite) -> dict[str, 
         "truth": arrays.put("truth", outcomes.truth.astype(np.int32 if classes else np.float64)),
     }
     if outcomes.changes is not None:
+        found["least"] = float(outcomes.least)
         found["changes"] = {
             name: arrays.put(name, array.astype(dtype))
             for (name, dtype), array in zip(CHANGES.items(), outcomes.changes, strict=True)
@@ -67,7 +69,9 @@ def _outcomes(found: dict[str, Any], arrays: StoredArrays, estimator: Any) -> Ou
         raise ModelFileError("a held-out row belongs to no class")
     if k == 2:
         positive = truth == 1
-        return Outcomes(positive, walked, _changes(found.get("changes"), arrays, len(truth)))
+        changes = _changes(found.get("changes"), arrays, len(truth))
+        # files written before there was a least probability have none
+        return Outcomes(positive, walked, changes, check_least(found.get("least", 0.0), k))
     proba = arrays.take(found.get("proba"), np.float64, len(truth), ndim=2)
     if proba.shape[1] != k or not ((proba >= 0.0) & (proba <= 1.0)).all():
         raise ModelFileError("the probabilities of held-out rows are not probabilities")
