@@ -58,6 +58,7 @@ RIGHT: dict[str, set[str]] = {
     "lam": NUMBER,
     "C_max": NUMBER,
     "l1": NUMBER,
+    "l1_max": NUMBER,
     "constraints": {"empty"},
     "coverage": NUMBER,
     "gamma": NUMBER,

@@ -202,7 +202,10 @@ class Fair(Constraint):
 def _numbers_of(group: Any, n_samples: int) -> np.ndarray:
     """Return the group of each sample as a number."""
     refuse_masked(group, "group")
-    values = np.asarray(group)
+    try:
+        values = np.asarray(group)
+    except ValueError:
+        raise ValueError("group must be a list of values, one for each row of X") from None
     if values.shape != (n_samples,):
         raise ValueError(f"group has shape {values.shape}, X has {n_samples} rows")
     if values.dtype.kind in "fc" and not np.isfinite(values).all():

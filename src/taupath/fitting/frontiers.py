@@ -29,7 +29,7 @@ from taupath.paths.jobs import Regularization
 from taupath.paths.path import SolutionPath
 from taupath.paths.walked import Walked, WalkedPiece
 from taupath.progress import Progress, telling
-from taupath.validation import DEFAULT_C, check_C, check_positive, check_progress, check_real
+from taupath.validation import DEFAULT_C, check_C, check_progress, check_real
 
 # A covariance counts as zero if it is at most this part of ‖a‖ ‖w‖, where it is a·w: rounding.
 NO_COVARIANCE = 1e-12
@@ -85,13 +85,13 @@ def sparsity_path(
     >>> import numpy as np, taupath
     >>> X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 2.0], [3.0, 4.0]])
     >>> path = taupath.sparsity_path(X, [0, 0, 1, 1], C=10.0)
-    >>> [path.n_nonzero(l1) for l1 in (0.0, 1.0, path.tau_range[1])]
+    >>> [path.n_nonzero(l1) for l1 in (0.0, 20.0, path.tau_range[1])]
     [2, 1, 0]
     """
     tell = telling(check_progress(progress), "kinks", Sparsity.symbol)
     tau, C, constraints = _check_tau(tau), check_C(C), check_constraints(constraints)
     samples = Samples.checked(X, y, sample_weight, intercept)
-    largest = _enough(samples, tau, C) if l1_max is None else check_positive(l1_max, "l1_max")
+    largest = _enough(samples, tau, C) if l1_max is None else check_C(l1_max, "l1_max")
     if l1_max is None and constraints:
         raise ValueError("give l1_max: with constraints, weights need not become zero")
     extra = extra_rows(largest, constraints, samples.training, samples.strength(C))
@@ -154,9 +154,9 @@ def fairness_path(
     --------
     >>> import numpy as np, taupath
     >>> X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 2.0], [3.0, 4.0]])
-    >>> path = taupath.fairness_path(X, [0, 0, 1, 1], ["a", "b", "a", "b"], C=10.0)
+    >>> path = taupath.fairness_path(X, [0, 0, 1, 1], ["a", "a", "a", "b"], C=10.0)
     >>> f = path.decision_function(X, 0.1)
-    >>> abs(np.cov([0, 1, 0, 1], f, ddof=0)[0, 1]).round(9)
+    >>> abs(np.cov([0, 0, 0, 1], f, ddof=0)[0, 1]).round(9)
     np.float64(0.1)
     """
     tell = telling(check_progress(progress), "kinks", Fairness.symbol)
