@@ -400,7 +400,9 @@ def _solve_margin(yx_m: Any, right_side: FloatArray, start: FloatArray | None) -
     if m == 0:
         return np.zeros(0)
     q_mm = LinearOperator((m, m), matvec=lambda u: yx_m @ (yx_m.T @ u), dtype=np.float64)
-    u, info = cg(q_mm, right_side, x0=start, rtol=CG_RESIDUAL, atol=0.0, maxiter=20 * m + 100)
+    # A direction that rounds to nothing divides by zero; the NaN that follow never converge.
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        u, info = cg(q_mm, right_side, x0=start, rtol=CG_RESIDUAL, atol=0.0, maxiter=20 * m + 100)
     return np.where(info == 0, u, np.nan)
 
 
