@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
+from sklearn.preprocessing import StandardScaler
 
 import taupath
 from platforms import needs_extended_sums
+from taupath.datasets import load_classification
 from taupath.paths import crossings, training_data
 from taupath.paths.path import SolutionPath
 from taupath.paths.walked import WalkedPiece
@@ -347,3 +350,14 @@ def test_what_functions_can_move_is_measured_in_full(kernel, intercept):
         most = np.outer(norm, tracks._travel[step:] - tracks._travel[:-step])
         most += tracks._drift[step:] - tracks._drift[:-step]
         assert np.all(np.abs(values[:, step:] - values[:, :-step]) <= most + 1e-9)
+
+
+def test_a_sample_that_is_positive_everywhere_is_so_along_the_whole_path(data_dir):
+    """Rounding once made the pieces add up to more than 1, and a search failed for that."""
+    data = load_classification("dna.scale", data_dir)
+    X, y = data.X.toarray(), data.y == data.y.max()
+    train = next(StratifiedShuffleSplit(1, test_size=0.4, random_state=2).split(X, y))[0][:600]
+    X = StandardScaler().fit_transform(X[train])
+    fitted, held_out = list(StratifiedKFold(5).split(X, y[train]))[1]
+    path = taupath.quantile_path(X[fitted], np.where(y[train][fitted], 1, -1), C=0.1)
+    assert path.crossings(X[held_out]).length.max() <= 1.0

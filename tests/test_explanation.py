@@ -177,7 +177,7 @@ def test_the_probability_is_the_length_of_the_positive_pieces(name):
         middles = 0.5 * (np.array(edges[1:]) + edges[:-1])
         positive = decided_at(found, middles) == found.positive
         length = np.clip(np.diff(edges) @ positive, model.clip_, 1.0 - model.clip_)
-        assert found.probability == p == pytest.approx(length, abs=2.0 * model.clip_**2)
+        assert found.probability == p == pytest.approx(length, abs=1e-12)
 
 
 def test_two_changes_with_nothing_between_them_are_none():

@@ -37,12 +37,12 @@ def check_least(clip: Any, n_classes: int) -> float:
 def clipped(proba: np.ndarray, least: float) -> np.ndarray:
     """Return probabilities of classes, one column each, that are at least `least`.
 
-    Those below about `least` are raised and their rows divided by their sums, so that 0 becomes
-    `least` where another class has probability 1. Other rows stay as they are.
+    Those below are raised to it, and what the others of the row have above it shrinks in
+    proportion. Rows with nothing to raise stay as they are.
     """
-    raised_to = least / (1.0 - (proba.shape[1] - 1) * least)
-    rows = np.flatnonzero((proba < raised_to).any(axis=1))
-    raised = np.maximum(proba[rows], raised_to)
+    rows = np.flatnonzero((proba < least).any(axis=1))
+    above = np.maximum(proba[rows] - least, 0.0)
+    room = 1.0 - proba.shape[1] * least
     found = proba.copy()
-    found[rows] = raised / raised.sum(axis=1, keepdims=True)
+    found[rows] = least + above * (room / above.sum(axis=1, keepdims=True))
     return found

@@ -280,7 +280,9 @@ class SolutionPath(LeavingOut):
             self._tracks.crossings(features, self.data.norms(X[some]), levels[some])
             for some, features in self.data.blocks(X)
         ]
-        return Crossings(*map(np.concatenate, zip(*found, strict=True)))
+        length, first, last = map(np.concatenate, zip(*found, strict=True))
+        begin, end = self.tau_range
+        return Crossings(np.minimum(length, end - begin), first, last)  # pieces add up with rounding
 
     def changes(self, X: Any) -> Changes:
         """Return all sign changes of f_τ(x) of each sample, exactly.

@@ -56,7 +56,7 @@ def quantile_payload(source: ModelAndData, columns: CaseColumns | None) -> dict[
     shift = ON_QUANTILE * (float(np.ptp(y)) or 1.0)
     # predicted probabilities of values below y, and up to y
     below, up_to = (
-        np.sort(np.clip(1.0 - path.crossings(source.X, level).length, 0.0, 1.0))
+        np.sort(1.0 - path.crossings(source.X, level).length)
         for level in (y - shift, y + shift)
     )
     means, median = _quantile_means(path, source.X, y)
