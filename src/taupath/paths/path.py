@@ -282,7 +282,8 @@ class SolutionPath(LeavingOut):
         ]
         length, first, last = map(np.concatenate, zip(*found, strict=True))
         begin, end = self.tau_range
-        return Crossings(np.minimum(length, end - begin), first, last)  # pieces add up with rounding
+        length = np.minimum(length, end - begin)  # a sum of pieces is rounded
+        return Crossings(length, first, last)
 
     def changes(self, X: Any) -> Changes:
         """Return all sign changes of f_τ(x) of each sample, exactly.

@@ -56,8 +56,7 @@ def quantile_payload(source: ModelAndData, columns: CaseColumns | None) -> dict[
     shift = ON_QUANTILE * (float(np.ptp(y)) or 1.0)
     # predicted probabilities of values below y, and up to y
     below, up_to = (
-        np.sort(1.0 - path.crossings(source.X, level).length)
-        for level in (y - shift, y + shift)
+        np.sort(1.0 - path.crossings(source.X, level).length) for level in (y - shift, y + shift)
     )
     means, median = _quantile_means(path, source.X, y)
     n_levels = 0
