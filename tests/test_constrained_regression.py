@@ -99,12 +99,12 @@ def test_part_of_the_range():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"l1": -1.0}, "l1 must be finite and at least 0"),
+        ({"l1": -1.0}, "l1 must lie between 0 and"),
         ({"l1": 1.0, "intercept": "free"}, "intercept='augmented' or 'none'"),
         ({"l1": 1.0, "kernel": "rbf"}, "for kernel='linear'"),
         ({"l1": 1.0, "method": "approximate"}, "for exact paths"),
         ({"constraints": [tp.Fair(np.ones(60))]}, "single value"),
-        ({"constraints": [tp.NonNegative("age")]}, "'age' is unknown"),
+        ({"constraints": [tp.NonNegative("age")]}, "'age' is a name, and X has none"),
     ],
 )
 def test_bad_input_is_named(given, message):

@@ -186,7 +186,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
                     train, test = folds[k]
                     columns = train if pairwise else slice(None)
                     job = self._job(self.method_, X[train][:, columns], y[train], weight[train])
-                    job["constraints"] = [each.of(train) for each in constraints]
+                    job["constraints"] = [each.for_samples(train) for each in constraints]
                     path = quantile_regression_path(
                         **job, progress=share_of(progress, (k + 1) / n, 1.0 / n)
                     )

@@ -28,28 +28,36 @@ class Training(NamedTuple):
     bias: float  # the constant feature, 0 for none
 
     def columns(self, features: Any) -> np.ndarray:
-        """Return the numbers of these features: one or several numbers or names, None for all."""
+        """Return the indices of features, given by one or several indices or names; None: all."""
         n_features = self.X.shape[1]
         if features is None:
             return np.arange(n_features)
         one = isinstance(features, str) or np.ndim(features) == 0
         found = [self._column(each) for each in ([features] if one else features)]
-        if len(found) == 0 or len(set(found)) < len(found):
-            raise ValueError(f"features must be different ones, got {shown(features)}")
+        if len(found) == 0:
+            raise ValueError("features is empty: name one, or leave the constraint out")
+        if len(set(found)) < len(found):
+            raise ValueError(f"features names one of them twice: {shown(features)}")
         return np.array(found)
 
     def _column(self, feature: Any) -> int:
         n_features = int(self.X.shape[1])
         if isinstance(feature, str):
             if self.names is None:
-                raise ValueError(f"X has no column names, so that feature {feature!r} is unknown")
-            if self.names.count(feature) != 1:
-                raise ValueError(f"X has no column, or several, of the name {feature!r}")
+                raise ValueError(
+                    f"feature {feature!r} is a name, and X has none: give its column index"
+                )
+            n_named = self.names.count(feature)
+            if n_named != 1:
+                so_many = "no column is" if n_named == 0 else f"{n_named} columns are"
+                raise ValueError(f"{so_many} named {feature!r}: give a column index")
             return self.names.index(feature)
         if isinstance(feature, (bool, np.bool_)) or not isinstance(feature, (int, np.integer)):
-            raise TypeError(f"a feature is a number or a name, got {shown(feature)}")
+            raise TypeError(f"features must be column indices or names, got {shown(feature)}")
         if not -n_features <= feature < n_features:
-            raise ValueError(f"X has {n_features} features, none has the number {feature}")
+            raise ValueError(
+                f"feature {feature} does not exist: X has {n_features} columns, counted from 0"
+            )
         return int(feature) % n_features
 
 
@@ -68,7 +76,7 @@ class Constraint(ABC):
     def bounded(self, training: Training) -> Bounded:
         """Return the condition as bounds of linear functionals."""
 
-    def of(self, rows: np.ndarray) -> "Constraint":
+    def for_samples(self, rows: np.ndarray) -> "Constraint":
         """Return the condition for some of the samples."""
         return self
 
@@ -87,7 +95,7 @@ class NonNegative(Constraint):
     Parameters
     ----------
     features : int, str or sequence of these, optional
-        Numbers of columns, or names if X is a data frame.
+        Column indices, or names if X is a data frame.
     """
 
     features: Any = None
@@ -104,9 +112,9 @@ class Monotone(Constraint):
     Parameters
     ----------
     features : int, str or sequence of these
-        Numbers of columns, or names if X is a data frame.
+        Column indices, or names if X is a data frame.
     direction : {1, -1}
-        1: it never falls if a feature grows; -1: it never rises.
+        1: it never falls as a feature grows; -1: it never rises.
     """
 
     features: Any
@@ -114,8 +122,8 @@ class Monotone(Constraint):
 
     def bounded(self, training: Training) -> Bounded:
         """Return the condition as bounds of linear functionals."""
-        if isinstance(self.direction, bool) or self.direction not in (1, -1):
-            raise ValueError(f"direction must be 1 or -1, got {shown(self.direction)}")
+        if check_real(self.direction, "direction of Monotone") not in (1.0, -1.0):
+            raise ValueError(f"direction of Monotone must be 1 or -1, got {shown(self.direction)}")
         columns = training.columns(self.features)
         return _signs(columns, float(self.direction), training.X.shape[1])
 
@@ -153,7 +161,8 @@ class Bound(Constraint):
             raise ValueError("a of Bound is zero: that bounds nothing")
         if coefficients[-1] and not training.bias:
             raise ValueError("Bound is for the intercept, and there is none")
-        lower, upper = check_real(self.lower, "lower"), check_real(self.upper, "upper")
+        lower = check_real(self.lower, "lower of Bound")
+        upper = check_real(self.upper, "upper of Bound")
         if not lower <= upper or lower == np.inf or upper == -np.inf:
             raise ValueError(f"Bound from {lower} to {upper} is impossible")
         if any(math.isfinite(end) and abs(end) > LARGEST for end in (lower, upper)):
@@ -163,14 +172,17 @@ class Bound(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class Fair(Constraint):
-    """|cov(group, f(x))| ≤ rho over the training samples, weighted as they are.
+    """|cov(group, f(x))| ≤ rho over the training samples.
 
-    The usual convex surrogate of equal treatment (Zafar et al. 2017).
+    The usual convex surrogate of equal treatment (Zafar et al. 2017). Samples count as much as in
+    training: with weights, with `class_weight` and with costs given to `fit`, it is the covariance
+    of samples weighted so.
 
     Parameters
     ----------
     group : array-like of shape (n_samples,)
-        Two values of any kind, or numbers. Of two values, the larger counts as 1, the other as 0.
+        Two values of any kind, or numbers. Of two values, the one that sorts last counts as 1, the
+        other as 0.
     rho : float, default 0
         The largest covariance.
     """
@@ -180,23 +192,33 @@ class Fair(Constraint):
 
     def bounded(self, training: Training) -> Bounded:
         """Return the condition as bounds of linear functionals."""
-        rho = check_real(self.rho, "rho of Fair")
-        if not 0.0 <= rho <= LARGEST:
-            raise ValueError(f"rho of Fair must be finite and at least 0, got {shown(self.rho)}")
+        rho = _check_penalty(self.rho, "rho of Fair")
+        return _Covariance(_numbers_of(self.group, training.X.shape[0]), rho).bounded(training)
+
+    def for_samples(self, rows: np.ndarray) -> Constraint:
+        """Return the condition for some of the samples, whose groups count as among all."""
+        rho = _check_penalty(self.rho, "rho of Fair")
+        return _Covariance(_numbers_of(self.group, np.size(self.group))[rows], rho)
+
+
+@dataclass(frozen=True, eq=False)
+class _Covariance(Constraint):
+    """|cov(group, f(x))| ≤ rho, for a group of finite numbers."""
+
+    group: np.ndarray
+    rho: float
+
+    def bounded(self, training: Training) -> Bounded:
         X, weight = training.X, training.weight
-        group = _numbers_of(self.group, X.shape[0])
         share = weight / weight.sum()
+        group = self.group - self.group.min()  # rounding of a large offset would hide what varies
         a = np.asarray(X.T @ (share * (group - share @ group))).ravel()
         largest = np.abs(X).max() * np.abs(group).max() if X.shape[1] else 0.0
         a[np.abs(a) <= X.shape[0] * np.finfo(float).eps * float(largest)] = 0.0
         if not a.any():
             return _signs(np.zeros(0, dtype=int), 1.0, X.shape[1])  # any w is fair
         A = sp.csr_array(np.append(a, 0.0)[np.newaxis])
-        return Bounded(A, np.array([-rho]), np.array([rho]))
-
-    def of(self, rows: np.ndarray) -> "Fair":
-        """Return the condition for some of the samples."""
-        return Fair(np.asarray(self.group)[rows], self.rho)
+        return Bounded(A, np.array([-self.rho]), np.array([self.rho]))
 
 
 def _numbers_of(group: Any, n_samples: int) -> np.ndarray:
@@ -225,9 +247,13 @@ def _numbers_of(group: Any, n_samples: int) -> np.ndarray:
 
 def check_l1(l1: Any) -> float:
     """Return the weight of the L1 penalty."""
-    number = check_real(l1, "l1")
+    return _check_penalty(l1, "l1")
+
+
+def _check_penalty(value: Any, name: str) -> float:
+    number = check_real(value, name)
     if not 0.0 <= number <= LARGEST:
-        raise ValueError(f"l1 must be finite and at least 0, got {shown(l1)}")
+        raise ValueError(f"{name} must lie between 0 and {LARGEST:g}, got {shown(value)}")
     return number
 
 
@@ -264,7 +290,7 @@ def extra_rows(
         box = np.full(n_features, l1 / of_single)
         parts.append((matrix, 0.0 * box, -box, box, box < 0.0, ["l1"] * n_features))
     for number, one in enumerate(constraints):
-        A, lower, upper = one.bounded(training)
+        A, lower, upper = _bounded(one, number, training)
         single, norms = np.diff(A.indptr) == 1, np.sqrt(A.multiply(A).sum(axis=1))
         lengths = np.where(single, of_single, length)
         scale = lengths / norms
@@ -284,6 +310,13 @@ def extra_rows(
     target, lower, upper, hard = (np.concatenate([part[k] for part in parts]) for k in range(1, 5))
     names = tuple(name for part in parts for name in part[5])
     return ExtraRows(matrix, Line(lower, lower, upper, upper, target, target), hard, names)
+
+
+def _bounded(one: Constraint, number: int, training: Training) -> Bounded:
+    try:
+        return one.bounded(training)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"constraint {number}: {error}") from None
 
 
 def check_feasible(extra: ExtraRows) -> None:
