@@ -166,7 +166,7 @@ def test_features_without_content_stay_at_zero():
         ("l1", {"intercept": "free"}, "intercept='augmented' or 'none'"),
         ("l1", {"constraints": [tp.NonNegative()]}, "give l1_max"),
         ("rho", {"tau": 1.0}, "tau must lie strictly between 0 and 1"),
-        ("rho", {"l1": -1.0}, "l1 must be finite"),
+        ("rho", {"l1": -1.0}, "l1 must lie between 0 and"),
         ("rho", {"group": np.ones(60)}, "single value"),
         ("rho", {"group": np.ones(3)}, "X has 60 rows"),
         ("rho", {"group": np.append(np.nan, np.ones(59))}, "missing or not finite"),

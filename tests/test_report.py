@@ -59,6 +59,7 @@ def counts_at(payload, taus):
 # -- what pages carry ------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("make", [lambda **p: breast_cancer(**p)[:3], moons])
 def test_counts_are_those_of_predict_next_to_every_change(file, make, monotone):
