@@ -192,7 +192,7 @@ def test_probabilities_and_functions_at_kinks_are_those_of_the_solutions():
         ({"constraints": [tp.Bound(np.ones(6), np.nan)]}, "impossible"),
         (
             {"constraints": [tp.Bound(np.ones(6), 0.0, intercept=1.0)], "intercept": "none"},
-            "for the intercept, and there is none",
+            "for the intercept, but there is none",
         ),
         ({"constraints": [tp.Fair(np.ones(60))]}, "single value"),
         ({"constraints": [tp.Fair(np.ones(3))]}, "X has 60 rows"),

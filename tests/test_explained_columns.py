@@ -188,7 +188,7 @@ def test_the_command_refuses_other_models(folder, tmp_path, capsys):
     data, y = load_iris(return_X_y=True)
     tp.save(QuantileSVC(C=0.1).fit(data[::3], y[::3]), tmp_path / "iris.tau")
     said = said_by(capsys, tmp_path / "iris.tau", folder / "new.csv", status=1)
-    assert "is a model of 3 classes: only decisions between two are explained" in said
+    assert "is a model of 3 classes: only models of two classes can be explained" in said
     tp.save(tp.QuantileSVR().fit(data[::3], data[::3, 0]), tmp_path / "r.tau")
     assert "is a regression" in said_by(capsys, tmp_path / "r.tau", folder / "new.csv", status=1)
     said = said_by(capsys, folder / "model.tau", folder / "new.csv", "--tau", 2, status=1)

@@ -293,7 +293,7 @@ def test_the_target_is_the_column_asked_for_or_a_sensible_one(table, header, opt
         ({"drop": ["d"]}, "columns to drop are not there: 'd'; the file has 'a', 'b'"),
         ({"drop": ["a", "b"]}, "all columns are left out"),
         ({"keep": ["d"]}, "columns to keep are not there: 'd'; the file has 'a', 'b'"),
-        ({"keep": ["a"], "drop": ["a"]}, "columns to drop and to keep: 'a'"),
+        ({"keep": ["a"], "drop": ["a"]}, "columns are both dropped and kept: 'a'"),
         ({"target": "a", "keep": ["a"]}, "column 'a' is the target and cannot be left out"),
         ({"drop": ["a"]}, "there is no column besides the target 'b'"),
     ],

@@ -324,7 +324,7 @@ def test_wrong_columns_are_refused(run, folder):
         (("--drop", "no"), "columns to drop are not there: 'no'"),
         (("--keep-id", "no"), "columns to keep are not there: 'no'"),
         (("--keep-id", "churn", "--target", "churn"), "'churn' is the target"),
-        (("--keep-id", "age", "--drop", "age"), "columns to drop and to keep: 'age'"),
+        (("--keep-id", "age", "--drop", "age"), "columns are both dropped and kept: 'age'"),
         (("--positive", "gone"), "there is no class 'gone', only 'left', 'stayed'"),
         (("--task", "regress", "--target", "age", "--positive", "1"), "positive class goes with"),
         (("--delimiter", "::"), "a delimiter must be one character, or one of tab,"),

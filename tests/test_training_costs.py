@@ -173,7 +173,7 @@ def test_savings_are_shares_of_the_cheaper_constant_decision():
         (0, FN, "cost_fp is 0 for every negative sample"),
         (1, np.where(Y == "yes", 0.0, FN), "cost_fn is 0 for every positive sample"),
         (0, 0, "cost_fp is 0 for every negative sample"),
-        (1e300, 1e-300, "cost_fn is too small beside the largest cost"),
+        (1e300, 1e-300, "cost_fn is too small compared with the largest cost"),
     ],
 )
 @pytest.mark.parametrize("estimator", [QuantileSVC(), QuantileSVCCV([1.0], cv=3)])

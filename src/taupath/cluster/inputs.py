@@ -36,7 +36,7 @@ class PartitionedData:
         if not is_dask_collection(X):
             raise TypeError(
                 f"y or sample_weight is a Dask collection, X is a {type(X).__name__}: pass X as "
-                "one, too (dask.array.from_array(X, chunks=...)), or the others by compute()"
+                "one, too (dask.array.from_array(X, chunks=...)), or compute the others"
             )
         self.labels = labels
         self.X = as_array(X, "X", client)

@@ -198,7 +198,7 @@ def outcomes(
             raise ClusterFailed(
                 f"nothing has happened for {now - begun:.0f} s on the Dask cluster at "
                 f"{_address(client)}: {n_workers} workers, {n_busy} of them at work, {finished} of "
-                f"{len(watched)} tasks done. See to it that workers are running and call again; "
+                f"{len(watched)} tasks done. Check that workers are running and call again; "
                 "dask.config.set({'taupath.timeout': '10min'}) waits longer"
             )
 

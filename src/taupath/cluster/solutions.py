@@ -62,7 +62,7 @@ class OnCluster(ByFunctions):
         if self._rows is None:
             raise ValueError(
                 "this path was pickled, and its rows were left on the cluster: "
-                "path.attach(X, y) gives them back"
+                "path.attach(X, y) restores them"
             )
         return self._rows
 

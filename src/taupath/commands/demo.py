@@ -26,10 +26,10 @@ def add(new_command: NewCommand) -> None:
         name="demo",
         help="fit a whole path on data that ships with scikit-learn",
         description=(
-            "Fit the SVMs of all costs to half of scikit-learn's breast cancer data, then print "
-            "how they do on the other half as the price of a missed cancer falls from 20 false "
-            "alarms to a twentieth of one, and the certificate that the fit is exact. A report to "
-            "play with is written beside."
+            "Fit the SVMs for all costs to half of scikit-learn's breast cancer data. Print how "
+            "they do on the other half as the price of a missed cancer falls from 20 false alarms "
+            "to a twentieth of one, and a certificate that the fit is exact. Write a report, a "
+            "page on which you can try costs."
         ),
     )
     parser.add_argument(
@@ -38,7 +38,7 @@ def add(new_command: NewCommand) -> None:
     parser.add_argument(
         "--data",
         metavar="DIR",
-        help="write the two halves there, as train.csv and test.csv, to try other commands on",
+        help="also write the two halves there, as train.csv and test.csv, for other commands",
     )
 
 

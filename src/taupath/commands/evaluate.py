@@ -53,15 +53,15 @@ def add(new_command: NewCommand) -> None:
     """Add the command to a parser."""
     parser = new_command(
         name="evaluate",
-        help="mistakes and their costs on a file, for every price of a miss",
+        help="count mistakes and costs on a file, for every price of a miss",
         description=(
             "Compare decisions with the truth in a file: what is found and missed, and what the "
-            "mistakes cost, for every price of a miss (for a regression, losses and coverage along "
-            "the quantile). Without a file, or with the training file, the held-out figures are "
-            "shown that `taupath fit --folds` or `--holdout` has stored. The table shows some "
-            "prices; -o writes every interval of τ on which decisions stay the same. If a cost is "
-            "a column of the file, or costs were in training, the table shows what the decisions "
-            "for these costs add up to."
+            "mistakes cost, for every price of a miss (for a regression, losses and coverage at "
+            "each quantile). Without a file, or with the training file, show the held-out figures "
+            "that `taupath fit --folds` or `--holdout` has stored. The table shows some prices; -o "
+            "writes every interval of τ on which decisions stay the same. If a cost is a column of "
+            "the file, or costs were given in training, the table shows what the decisions for "
+            "these costs cost in all."
         ),
         epilog=EXAMPLES,
     )

@@ -32,10 +32,10 @@ def add(new_command: NewCommand) -> None:
     """Add the command to a parser."""
     parser = new_command(
         name="explain",
-        help="say why rows of a file are decided as they are",
+        help="explain the decisions on rows of a file",
         description=(
-            "Say for rows of a raw file at which costs their decision flips and, for linear "
-            "models, what each column adds to it. Two classes only."
+            "Explain the decisions on rows of a raw file: at which costs each of them flips and, "
+            "for linear models, what each column adds to the decision function. Two classes only."
         ),
         epilog=EXAMPLES,
     )
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
     model = load_model(arguments)
     if model.task != "classify" or len(model.labels) > 2:
         what = "regression" if model.task != "classify" else f"model of {len(model.labels)} classes"
-        raise Failed(f"{arguments.model} is a {what}: only decisions between two are explained")
+        raise Failed(f"{arguments.model} is a {what}: only models of two classes can be explained")
     if model.estimator.costs_in_training_:
         warn_of_costs(arguments.model)
     used = model.preparation.column_names or []

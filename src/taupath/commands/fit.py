@@ -48,9 +48,9 @@ def add(new_command: NewCommand) -> None:
         help="train on a file, for every ratio of costs at once",
         description=(
             "Train an SVM for every ratio of misclassification costs (or, with --task regress, for "
-            "all quantiles) and write it to one model file, together with how columns become "
-            "features. Numeric columns are standardized, text columns one-hot encoded. The model "
-            "file holds the training data, unless --method is approximate and the kernel linear."
+            "all quantiles) and write one model file, which also says how columns become features. "
+            "Numeric columns are standardized, text columns one-hot encoded. The model file holds "
+            "the training data, unless --method is approximate and the kernel linear."
         ),
         epilog=EXAMPLES,
     )
@@ -62,8 +62,15 @@ def add(new_command: NewCommand) -> None:
     )
     add_data_options(parser)
     data = parser.add_argument_group("data")
-    data.add_argument("--task", choices=TASKS, default="classify")
-    data.add_argument("--target", metavar="COLUMN", help="the column to predict: name or number")
+    data.add_argument(
+        "--task", choices=TASKS, default="classify", help="predict a class (default) or a number"
+    )
+    data.add_argument(
+        "--target",
+        metavar="COLUMN",
+        help="the column to predict: name or number (default: the one called target, class, label "
+        "or y, else the last one)",
+    )
     data.add_argument(
         "--positive",
         metavar="LABEL",
@@ -83,14 +90,14 @@ def add(new_command: NewCommand) -> None:
         metavar="COLUMN",
         action="append",
         default=[],
-        help="not a feature, but carried to the output of `taupath predict`; repeatable",
+        help="not a feature, but copied to the output of `taupath predict`; repeatable",
     )
     data.add_argument(
         "--missing",
         choices=MISSING,
         default="error",
-        help="missing cells: refused (default); filled in by the median of a numeric column and "
-        "the most frequent category of a text column; or such rows are left out",
+        help="missing cells: error refuses them (default); impute fills in the median of a "
+        "numeric column or the most frequent category of a text column; drop leaves out the row",
     )
     data.add_argument(
         "--flag-missing",
@@ -149,7 +156,7 @@ def add(new_command: NewCommand) -> None:
     svm.add_argument(
         "--combine",
         choices=COMBINE,
-        help="with --cv, what to make of the candidates: a weighted sum of their logits (stack, "
+        help="with --cv, how candidates become one model: a weighted sum of their logits (stack, "
         "the default), the best of them, or the best for each τ (per_tau)",
     )
     svm.add_argument(
@@ -195,7 +202,7 @@ def add(new_command: NewCommand) -> None:
     svm.add_argument(
         "--monotone",
         action="store_true",
-        help="decide by the probabilities: positive if at least τ",
+        help="decide positive where the probability is at least τ",
     )
     svm.add_argument(
         "--clip",
@@ -207,7 +214,7 @@ def add(new_command: NewCommand) -> None:
         "--conformal",
         type=int,
         metavar="FOLDS",
-        help="regression: intervals that keep their coverage on new data, by held-out folds",
+        help="for regression: intervals that keep their coverage on new data, from so many folds",
     )
     parser.add_argument(
         "--points",
@@ -226,7 +233,8 @@ def add(new_command: NewCommand) -> None:
         "--n-jobs",
         type=int,
         metavar="N",
-        help="number of processes, if there are several paths; of threads, two at most, if one",
+        help="number of processes if there are several paths, or of threads (two at most) if there "
+        "is one",
     )
 
 

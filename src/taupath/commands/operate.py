@@ -26,12 +26,12 @@ def add(new_command: NewCommand) -> None:
     """Add the command to a parser."""
     parser = new_command(
         name="operate",
-        help="the τ at which a promise about new rows holds",
+        help="find the τ at which a promise about new rows holds",
         description=(
             "Find the τ at which a promise about new rows holds, with a confidence of 1 - delta, "
             "from rows that the model was not trained on. Training rows are recognised and "
-            "refused. Without a file, the rows are used that `taupath fit --folds` or `--holdout` "
-            "held out; the promise is then not guaranteed. The exit status is 1 if no τ keeps the "
+            "refused. Without a file, use the rows that `taupath fit --folds` or `--holdout` held "
+            "out; the promise is then not guaranteed. The exit status is 1 if no τ keeps the "
             "promise."
         ),
         epilog=EXAMPLES,
@@ -55,7 +55,10 @@ def add(new_command: NewCommand) -> None:
         "--max-fpr", type=float, metavar="P", help="at most this share of negative rows is flagged"
     )
     group.add_argument(
-        "--min-recall", type=float, metavar="P", help="at least this share of positive rows is"
+        "--min-recall",
+        type=float,
+        metavar="P",
+        help="at least this share of positive rows is flagged",
     )
     group.add_argument(
         "--min-precision",
@@ -67,7 +70,7 @@ def add(new_command: NewCommand) -> None:
         "--max-alarms-per",
         type=_rate,
         metavar="K/N",
-        help="at most K in N rows are flagged; or a share of them",
+        help="at most K in N rows are flagged; or a share, such as 0.005",
     )
     group.add_argument(
         "--abstain",
@@ -82,7 +85,10 @@ def add(new_command: NewCommand) -> None:
         "--cost-fn", type=float, metavar="B", help="with --abstain: a miss (default 1)"
     )
     group.add_argument(
-        "--delta", type=float, metavar="D", help="probability of failure (default 0.05)"
+        "--delta",
+        type=float,
+        metavar="D",
+        help="probability with which the promise may fail (default 0.05)",
     )
 
 
@@ -113,7 +119,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     model = load_model(arguments)
     if model.task != "classify" or len(model.labels) != 2:
-        raise Failed(f"{arguments.model} is not a classifier of two classes, which this is for")
+        raise Failed(f"`operate` needs a classifier of two classes, which {arguments.model} is not")
     if arguments.data is None:
         if model.held_out is None:
             raise Failed(

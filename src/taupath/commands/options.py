@@ -41,7 +41,7 @@ def new_command(
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add the model file to read."""
-    parser.add_argument("model", metavar="MODEL", help="written by `taupath fit`")
+    parser.add_argument("model", metavar="MODEL", help="model file, written by `taupath fit`")
 
 
 def add_data_options(parser: argparse.ArgumentParser) -> None:
@@ -62,8 +62,8 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=SPARSE_COLUMNS,
         metavar="N",
-        help="most columns of a sparse matrix (LIBSVM, .npz), that is, its highest index (default "
-        f"{SPARSE_COLUMNS})",
+        help="largest number of columns of a sparse matrix (LIBSVM, .npz), that is, its highest "
+        f"index (default {SPARSE_COLUMNS})",
     )
     add_limit(parser)
 

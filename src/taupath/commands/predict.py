@@ -45,9 +45,9 @@ def add(new_command: NewCommand) -> None:
     """Add the command to a parser."""
     parser = new_command(
         name="predict",
-        help="make a decision for each row of a file, for the costs you give",
+        help="make a decision for each row of a file, at the costs you give",
         description=(
-            "Predict for the rows of a raw file: one row out for each row in, in their order. "
+            "Predict for each row of a raw file. The output has the same rows in the same order. "
             "Columns are found by their names; columns that the model does not know are ignored."
         ),
         epilog=EXAMPLES,
@@ -74,14 +74,13 @@ def add(new_command: NewCommand) -> None:
     parser.add_argument(
         "--missing",
         choices=("drop", "error"),
-        help="rows with missing cells get no prediction (an empty cell), or are refused; by "
-        "default what was asked for in `fit`",
+        help="rows with missing cells: drop leaves their predictions empty, error refuses them; "
+        "by default as in `fit`",
     )
     parser.add_argument(
         "--unseen",
         choices=UNSEEN,
-        help="categories that training did not have are ignored, or refused; by default what was "
-        "asked for in `fit`",
+        help="categories that training did not have: ignored or refused; by default as in `fit`",
     )
     add_cost_options(parser, tau_per_row=True)
     more = parser.add_argument_group("classification")

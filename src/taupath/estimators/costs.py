@@ -127,7 +127,7 @@ def weights_of_costs(
     found = np.asarray(weight * (cost / np.average(cost, weights=weight / weight.max())))
     for name, members in (("cost_fp", ~positive), ("cost_fn", positive)):
         if not found[members].any():
-            raise ValueError(f"{name} is too small beside the largest cost: it counts as 0")
+            raise ValueError(f"{name} is too small compared with the largest cost: it counts as 0")
     return found
 
 

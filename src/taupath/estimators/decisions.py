@@ -319,8 +319,8 @@ class PathClassifier(CostScoreMixin, PathEstimator):
         X = self._check_new(X)
         if len(self.classes_) > 2 and self.multi_class == "ovo":
             raise ValueError(
-                'pairs of classes have no interval in common; use multi_class="ovr", which has one '
-                "for each class against the rest"
+                'with multi_class="ovo", classes have no intervals; use multi_class="ovr", which '
+                "has one for each class against the rest"
             )
         found = self._crossings(X)
         intervals = [np.column_stack((each.first, each.last)) for each in found]

@@ -116,7 +116,7 @@ def walk_within(
         if not reached.any():
             return walked, extra
         extra = extra.widened(FURTHER)
-    raise ValueError(f"{extra.name[int(reached.argmax())]} can hardly be met beside the others")
+    raise ValueError(f"{extra.name[int(reached.argmax())]} can hardly be met with the others")
 
 
 def _reached(walked: Walked, extra: ExtraRows) -> np.ndarray:

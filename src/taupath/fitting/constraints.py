@@ -160,7 +160,7 @@ class Bound(Constraint):
         if not coefficients.any():
             raise ValueError("a of Bound is zero: that bounds nothing")
         if coefficients[-1] and not training.bias:
-            raise ValueError("Bound is for the intercept, and there is none")
+            raise ValueError("Bound is for the intercept, but there is none")
         lower = check_real(self.lower, "lower of Bound")
         upper = check_real(self.upper, "upper of Bound")
         if not lower <= upper or lower == np.inf or upper == -np.inf:
@@ -237,7 +237,7 @@ def _numbers_of(group: Any, n_samples: int) -> np.ndarray:
     except TypeError:
         raise TypeError("group mixes values that cannot be sorted") from None
     if len(kinds) == 1:
-        raise ValueError(f"group has a single value, {shown(kinds[0])}: there is nobody to compare")
+        raise ValueError(f"group has a single value, {shown(kinds[0])}: nothing to compare")
     if len(kinds) == 2:
         return np.asarray(values == kinds[1], dtype=float)
     if values.dtype.kind not in "fiub":

@@ -31,7 +31,7 @@ def warn_of_inexact(walked: Walked) -> None:
             f"the path is not as exact as promised: at {name} = {found.tau_gap:.6g} the relative "
             f"duality gap is {found.worst_gap:.1e} instead of at most {EXACT_GAP:g}, and at "
             f"{name} = {found.tau_kkt:.6g} an optimality condition is off by {found.worst_kkt:.1e} "
-            f"instead of at most {EXACT_KKT:g}; certify() looks at all of it. A smaller C or "
+            f"instead of at most {EXACT_KKT:g}; certify() checks all of it. A smaller C or "
             "features of similar scales help",
             InexactPathWarning,
             stacklevel=levels_to_the_caller(),

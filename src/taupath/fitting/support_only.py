@@ -92,7 +92,7 @@ class SupportOnly(AtKernelNodes):
         if len(wrong):
             raise ValueError(
                 f"row {int(self.data.support[wrong[0]]) + 1} of X is not the support vector that "
-                "the path was stored with: these are other data, or in another order"
+                "the path was stored with: these are different data, or in a different order"
             )
 
 

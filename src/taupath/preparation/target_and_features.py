@@ -32,7 +32,7 @@ def target_column(
             )
     both = [name for name in drop if name in keep]
     if both:
-        raise TableError(f"{table.source}: columns to drop and to keep: {listed(both)}")
+        raise TableError(f"{table.source}: columns are both dropped and kept: {listed(both)}")
     if target is None:
         target = _usual_target(table, [name for name in names if name not in {*drop, *keep}])
     elif target not in names:
