@@ -105,7 +105,7 @@ class QuantileSVC(PathClassifier):
         Number of paths of several classes that are walked in parallel (joblib). For two classes, 2
         or more walk the path from both ends, in two threads.
     l1 : float, default=0.0
-        Weight of an L1 penalty beside ½‖w‖², which makes weights of features exactly zero: see
+        Weight of an L1 penalty added to ½‖w‖², which makes weights of features exactly zero: see
         `quantile_path`, and `n_nonzero`. For exact paths with the linear kernel and an intercept
         that is not "free", as are constraints.
     constraints : list of NonNegative, Monotone, Bound and Fair, default=None

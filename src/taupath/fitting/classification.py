@@ -110,7 +110,7 @@ def quantile_path(
         Where the kernel of an approximate path is computed. "cuda" is an NVIDIA GPU, by CuPy or
         PyTorch, and `cache_size` is then memory of the GPU; "auto" takes one if there is one.
     l1 : float, default 0
-        Adds λ l1 ‖w‖₁ to the objective, beside λ/2 ‖w‖²; the intercept is not penalised. Weights of
+        Adds λ l1 ‖w‖₁ to λ/2 ‖w‖² in the objective; the intercept is not penalised. Weights of
         features that it rules out are exactly zero. For exact paths with the linear kernel and
         ``intercept="augmented"`` or ``"none"``, as are constraints.
     constraints : list of NonNegative, Monotone, Bound and Fair, optional
