@@ -1,4 +1,4 @@
-"""Paths over τ with an L1 penalty and with constraints of the weights."""
+"""Paths over τ with an L1 penalty and with constraints on the weights."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Constraints of the weights, as users give them, and the rows that they become."""
+"""Constraints on the weights, as users give them, and the rows that they become."""
 
 import math
 from abc import ABC, abstractmethod
