@@ -132,7 +132,7 @@ def test_without_a_single_linear_function_there_are_no_parts(name):
     model, new = made(name)
     (found,) = model.explain(new[:1])
     assert found.parts is None and found.base is None
-    assert "only where the sign of one linear function decides" in str(found)
+    assert "only where one linear function decides" in str(found)
 
 
 # -- flips -------------------------------------------------------------------------------------
@@ -297,7 +297,7 @@ def test_the_text_is_plain():
         "ill at τ = 0.2, where a miss is worth 4 false alarms. Probability of ill: 25.0 %.",
         "It flips where a miss is worth 3 false alarms (τ = 0.25): ill if a miss is worth more, "
         "well if less.",
-        "What tips it; it is ill where f, the sum, is at least 0:",
+        "Contributions to f (ill if f ≥ 0):",
         "                    this case    reference    adds",
         "  all at reference                          -0.500",
         "  age                      61         45.5  +1.000",

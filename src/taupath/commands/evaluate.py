@@ -318,7 +318,7 @@ def _two_classes(
         ]
     if (columns["fn"][1:] < columns["fn"][:-1]).any():
         lines.append(
-            "more is missed at some costs although a miss costs more: boundaries of different "
+            "at some costs, more is missed although a miss costs more: boundaries of different "
             "costs cross (`taupath fit --monotone` rules that out)"
         )
     lines += _constant_lines(constant, columns["tau"], model.estimator._why_constant[1])

@@ -144,9 +144,9 @@ def run(arguments: argparse.Namespace) -> None:
         point.seen(),
     )
     if arguments.save:
-        print_lines(f"to decide so: taupath predict {arguments.model} FILE --operating-point")
+        print_lines(f"to use it: taupath predict {arguments.model} FILE --operating-point")
     elif point.tau_low == point.tau:
-        print_lines(f"to decide so: taupath predict {arguments.model} FILE --tau {point.tau!r}")
+        print_lines(f"to use it: taupath predict {arguments.model} FILE --tau {point.tau!r}")
 
 
 def _store(arguments: argparse.Namespace, point: "OperatingPoint") -> None:

@@ -48,14 +48,14 @@ def certificate_lines(certificate: "Certificate") -> list[str]:
         return [
             f"certificate {verdict}: for every value, from {certificate.n_checked} nodes,",
             f"  duality gap ≤ {certificate.worst_gap:.1e} of the objective at w = 0 "
-            f"(near {certificate.tau_gap:.4f}), asked for was {certificate.tol:g}",
+            f"(near {certificate.tau_gap:.4f}), requested: {certificate.tol:g}",
         ]
     # so ill-conditioned that rounding alone may explain it
     condition = getattr(certificate, "condition", None)
     beyond = (
         ""
         if getattr(certificate, "promised", None) is not False
-        else (f"; condition {condition:.1e}, beyond that for which exactness is promised")
+        else (f"; condition {condition:.1e}, above the limit up to which exactness is promised")
     )
     extent = "every kink and every midpoint" if certificate.complete else "evenly along the path"
     return [

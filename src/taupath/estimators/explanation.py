@@ -124,7 +124,7 @@ class Explanation:
         lines.append(self._flips_in_words())
         if self.parts is None:
             lines.append(
-                "What tips it is known only where the sign of one linear function decides."
+                "Contributions of features are known only where one linear function decides."
             )
         else:
             lines += self._table(self.parts)
@@ -163,7 +163,7 @@ class Explanation:
         rows.append(("f", "", "", f"{self.f:+.3f}"))
         first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
         return [
-            f"What tips it; it is {_text(self.positive)} where f, the sum, is at least 0:",
+            f"Contributions to f ({_text(self.positive)} if f ≥ 0):",
             *(
                 "  ".join((f"  {name:<{first}}", *map(str.rjust, cells, widths)))
                 for name, *cells in rows

@@ -64,7 +64,7 @@ class Weights:
         }
 
     def cases_payload(self, rows: np.ndarray) -> dict[str, str] | None:
-        """Return the columns of some cases, by which the page shows what tips a decision."""
+        """Return the columns of some cases, by which the page shows contributions to a decision."""
         if self.columns is None:
             return None
         values = np.column_stack([column[rows] for column in self.columns])

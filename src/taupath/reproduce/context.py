@@ -23,7 +23,7 @@ class Check:
 
     statement: str
     measured: str
-    verdict: str  # "agrees", "in the main" or "differs"
+    verdict: str  # "agrees", "mostly" or "differs"
 
     @classmethod
     def that(cls, statement: str, measured: str, holds: bool) -> Self:

@@ -15,7 +15,7 @@ from taupath.reproduce.text_tables import percent, table
 MIDDLE = (0.1, 0.9)
 # Accuracy that moves by no more than this is flat.
 FLAT_RATES = 0.01
-# A rate that goes the wrong way by no more than this, or by one sample, still agrees in the main.
+# A rate that goes the wrong way by no more than this, or by one sample, still agrees "mostly".
 SMALL = 0.02
 SHOWN = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 
@@ -142,7 +142,7 @@ def _monotone(reversal: float, n_samples: int) -> str:
     """Return the verdict on a rate that should never turn back."""
     if reversal == 0.0:
         return "agrees"
-    return "in the main" if reversal <= max(SMALL, 1.0 / n_samples) + 1e-12 else "differs"
+    return "mostly" if reversal <= max(SMALL, 1.0 / n_samples) + 1e-12 else "differs"
 
 
 def _checks(curves: Curves) -> list[Check]:

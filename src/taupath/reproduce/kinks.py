@@ -126,7 +126,7 @@ def _check(name: str, own: list[Count]) -> Check:
     below_on_average = all(mean <= n * np.log(n) for n, mean in means.items())
     verdict = "differs"
     if grows and below_on_average:
-        verdict = "agrees" if worst.kinks <= worst.bound else "in the main"
+        verdict = "agrees" if worst.kinks <= worst.bound else "mostly"
     return Check(
         statement,
         f"{'they increase' if grows else 'they do not always increase'}{growth}, and are "

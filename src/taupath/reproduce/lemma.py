@@ -126,7 +126,7 @@ def reproduce(context: Context) -> list[Check]:
     checks = [
         Check.that(
             "sign f_τ approaches sign(η - τ) as n → ∞ and λ → 0",
-            f"the mean distance falls {'with every step' if falls else 'in the main'} from "
+            f"the mean distance falls {'with every step' if falls else 'mostly'} from "
             f"{means[0]:.4f} at n = {sizes[0]} to {means[-1]:.4f} at n = {sizes[-1]}, about as "
             f"n^{slope:.2f}",
             falls,

@@ -113,10 +113,10 @@ class CaseView {
     const heads = [["column", false], ["this case", true], ["average", true], ["pushes towards", false], ["by", false]];
     const rows = top.map(({ name, value, mean, part }) => [name, text(name, value), say(mean, 4), className(part > 0), bar(part)]);
     rows.push(["everything else", "", "", className(rest > 0), bar(rest)]);
-    const body = table("What tips this case", heads, "parts-table");
+    const body = table("Contributions to the decision", heads, "parts-table");
     showRows(body, heads, rows);
     this.parts.replaceChildren(
-      element("h3", {}, `What tips it, at ${where}`),
+      element("h3", {}, `Contributions at ${where}`),
       body,
       element("p", { class: "note" }, `f of the average case is ${sayFixed(average, 3)} there; with these parts it becomes ${sayFixed(total, 3)} for this one. It is taken for ${positive} where f is at least 0. A part is the column's weight times its distance from the average of these ${sayCount(n)} cases.`),
     );
