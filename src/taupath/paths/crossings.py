@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from scipy.linalg import cholesky, solve_triangular
 
 from taupath._core._crossings import STEPS, NodeFunctions, bends
+from taupath.engine.node_blocks import BENT_STEPS
 from taupath.engine.problem import TINY
 from taupath.engine.readers import made_once
 from taupath.engine.tolerances import LENGTH_ROUNDED_UP, METRIC_RIDGE
@@ -49,6 +50,8 @@ class Functions:
     coef: np.ndarray  # one function per row
     constant: np.ndarray
     travel: np.ndarray  # how far w, without its constant part, moves from each node to the next
+    # for each of `node_blocks.BENT_STEPS`, how far w is from straight lines, where that is known
+    bent: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -118,21 +121,29 @@ class Tracks:
         by_weights: bool = False,
     ) -> None:
         self.taus, self._sweep, self._by_weights = taus, sweep, by_weights
-        self._at_a_time = at_a_time = max(int(SWEPT_BYTES // (8 * width)), 2)
+        at_a_time = max(int(SWEPT_BYTES // (8 * width)), 2)
+        if at_a_time > BENT_STEPS[-1]:
+            at_a_time -= at_a_time % BENT_STEPS[-1]
+        self._at_a_time = at_a_time
         self.complete = 8 * width * len(taus) <= KEPT
         self.edges = np.arange(len(taus)) if self.complete else _some_nodes(taus, width)
         coef, constant = np.empty((len(self.edges), width)), np.empty(len(self.edges))
         travel, drift = np.zeros(len(taus)), np.zeros(len(taus))
+        bent = np.full((len(BENT_STEPS), len(taus)), np.inf)
         for first in range(0, len(taus) - 1, at_a_time):
             last = min(first + at_a_time, len(taus) - 1)
             block = sweep(first, last + 1)
             travel[first + 1 : last + 1] = block.travel
             drift[first + 1 : last + 1] = np.abs(np.diff(block.constant))
-            here = (self.edges >= first) & (self.edges <= last)
-            coef[here] = block.coef[self.edges[here] - first]
-            constant[here] = block.constant[self.edges[here] - first]
+            if block.bent is not None and at_a_time % BENT_STEPS[-1] == 0:
+                bent[:, first:last] = block.bent[:, :-1]
+            begin, end = np.searchsorted(self.edges, (first, last + 1))
+            inside = slice(None) if self.complete else self.edges[begin:end] - first
+            coef[begin:end] = block.coef[inside]
+            constant[begin:end] = block.constant[inside]
         self._travel, self._drift = UPWARD * np.cumsum(travel), UPWARD * np.cumsum(drift)
         self.kept, self.coef, self.constant = np.asarray(taus[self.edges]), coef, constant
+        self._swept_bent = UPWARD * bent
         self._metric = None
         if moments is not None and self.complete:
             self._metric = L = _metric_of(moments)
@@ -152,8 +163,14 @@ class Tracks:
 
         An array for each of `STEPS` but the first; none if it is not known.
         """
-        if not (self.complete and self._by_weights):
+        if not self.complete:
             return []
+        if not self._by_weights:
+            nothing = np.zeros((len(self.constant), 1))
+            found = [bends(self.taus, nothing, self.constant, step) for step in BENT_STEPS]
+            for one, step, bent in zip(found, BENT_STEPS, self._swept_bent, strict=True):
+                one[0] = np.maximum.reduceat(bent[:-1], np.arange(0, len(bent) - 1, step))
+            return found
         coef, constant = self.coef, self.constant
         if self._metric is not None:
             coef = np.column_stack((coef, constant)) @ self._metric

@@ -44,6 +44,7 @@ class Sweep(NamedTuple):
     theta: np.ndarray | None
     multiplier: np.ndarray
     travel: np.ndarray  # ‖Δw‖ from each node to the next, without the constant feature
+    bent: np.ndarray | None = None  # as `node_blocks.Swept` has it; None if it is not known
 
 
 class Points(NamedTuple):
@@ -288,13 +289,14 @@ class TrainingData:
 
     def functions(self, swept: Sweep) -> Functions:
         """Return the decision functions of solutions at consecutive nodes."""
-        w, theta, multiplier, travel = swept
+        w, theta, multiplier, travel, bent = swept
         bias = self.constant.bias
         if theta is not None:
-            coef = self.sign * theta
+            coef = theta
+            coef *= self.sign
             given = self.constant.free or self.own_intercept
             constant = multiplier if given else bias**2 * coef.sum(axis=1)
-            return Functions(coef, constant, travel)
+            return Functions(coef, constant, travel, bent)
         assert w is not None
         if not bias:
             return Functions(w, np.zeros(len(w)), travel)
