@@ -72,6 +72,29 @@ cdef extern from *:
         }
     }
 
+    /* The same for dense rows between two nodes with the values `one` and `other`: on the straight
+       line between these, at back[k] and s[k], plus the product of some entries with the tile. */
+    ON_ANY_PROCESSOR
+    static void bent_values(Py_ssize_t m, const int* rows, const double* data,
+                            const Py_ssize_t* begin, const int* where, Py_ssize_t size,
+                            const double* tile, const double* one, const double* other,
+                            const double* back, const double* s, int count, double* out) {
+        Py_ssize_t i, j;
+        int k;
+        for (i = 0; i < m; i++) {
+            const double* x = data + begin[rows[i]];
+            eight a = NOTHING, b = NOTHING;
+            for (j = 0; j + 1 < size; j += 2) {
+                ADD(a, x[where[j]], tile + 8 * j);
+                ADD(b, x[where[j + 1]], tile + 8 * j + 8);
+            }
+            if (j < size) ADD(a, x[where[j]], tile + 8 * j);
+            a = TOTAL(a, b, tile + 8 * size, 0.0);
+            for (k = 0; k < count; k++)
+                out[k * m + i] = (back[k] * one[i] + s[k] * other[i]) + ENTRY(a, k);
+        }
+    }
+
     /* The squared distance of w from the point (1 - s) u + s v, where back = 1 - s. */
     ON_ANY_PROCESSOR
     static double squared_bend(const double* w, const double* u, const double* v, double s,
@@ -147,5 +170,9 @@ cdef extern from *:
     void sparse_values(Py_ssize_t m, const int* rows, const double* data, const int* where,
                        const Py_ssize_t* begin, Py_ssize_t d, const double* tile,
                        const double* level, int count, double* out) noexcept nogil
+    void bent_values(Py_ssize_t m, const int* rows, const double* data, const Py_ssize_t* begin,
+                     const int* where, Py_ssize_t size, const double* tile, const double* one,
+                     const double* other, const double* back, const double* s, int count,
+                     double* out) noexcept nogil
     double squared_bend(const double* w, const double* u, const double* v, double s, double back,
                         Py_ssize_t d) noexcept nogil

@@ -11,17 +11,23 @@ import numpy as np
 
 from scipy.linalg.cython_blas cimport dgemm, dgemv
 from taupath._core._crossing_loops cimport (
-    dense_values, sift, sparse_values, squared_bend, step_t)
+    bent_values, dense_values, sift, sparse_values, squared_bend, step_t)
 
 cdef enum:
     TOGETHER = 8            # nodes whose functions are laid out side by side
     MOST_LEVELS = 5
     MOST_STEPS = 128        # of the first level, if there is a longer step
     WIDE = 128              # coefficients from which on BLAS is quicker than a loop
+    # Only coefficients that are off straight lines are multiplied if they are at most this share.
+    FEW = 3
     # Sparse rows are multiplied with functions side by side if there is at least one for so many
     # coefficients, all of which have to be laid out.
     LEAST_SHARE = 128
     VALUES = 1 << 20        # of the first level that are kept at a time (8 MB)
+
+# A coefficient this close to a straight line, relative to the smaller of its values at the ends, is
+# on it: the rest is rounding.
+cdef double ON_LINE = 2e-15
 
 # Nodes from one value to the next, on each level. Between two neighbours of one level there are at
 # most TOGETHER - 1 nodes of the level below.
@@ -63,6 +69,7 @@ cdef struct Samples:
     const Py_ssize_t* begin
     const double* norm
     const double* level
+    int* off_line               # scratch space: some columns
 
 
 cdef struct Found:
@@ -152,7 +159,7 @@ cdef class NodeFunctions:
         cdef double[::1] values, tiles
         cdef double[:, ::1] ways
         cdef long long[::1] unknown
-        cdef int[::1] chosen
+        cdef int[::1] chosen, off_line
         cdef double* tile = NULL
         if rows.shape[0] == 0:
             return
@@ -173,8 +180,9 @@ cdef class NodeFunctions:
             levels[k].values, levels[k].norm = &values[0], &ways[0, 0]
             levels[k].since, levels[k].length = &ways[1, 0], &ways[2, 0]
             levels[k].first, levels[k].last = &ways[3, 0], &ways[4, 0]
-        if (data.shape[0] >= self.coef.shape[1]) if samples.sparse else (
-                self.coef.shape[1] < WIDE):
+        if not samples.sparse or data.shape[0] >= self.coef.shape[1]:
+            off_line = np.empty(self.coef.shape[1] + 1, dtype=np.int32)
+            samples.off_line = &off_line[0]
             tiles = np.zeros(TOGETHER * (self.coef.shape[1] + 1))
             tile = &tiles[0]
         with nogil:
@@ -207,7 +215,8 @@ cdef class NodeFunctions:
             self._evaluate(b, 1, 1, here, count, m, samples, tile)
             n_values[0] += m * (count + 1)
         elif count > 1:
-            self._evaluate(a + step, step, count - 1, here, 1, m, samples, tile)
+            if not self._bend(a, b, step, count - 1, here, m, samples, tile):
+                self._evaluate(a + step, step, count - 1, here, 1, m, samples, tile)
             n_values[0] += m * (count - 1)
         for k in range(m):
             here.norm[k] = samples.norm[here.rows[k]]
@@ -305,6 +314,47 @@ cdef class NodeFunctions:
                 else:
                     dense_values(m, here.rows, samples.data, samples.begin, d, tile,
                                  samples.level, n_tile, values + some * m)
+
+    cdef bint _bend(self, Py_ssize_t a, Py_ssize_t b, Py_ssize_t step, Py_ssize_t count,
+                    const Level* here, Py_ssize_t m, const Samples* samples,
+                    double* tile) noexcept nogil:
+        """Set values at every step-th node between a and b, `count` in all, from those at both.
+
+        Returns whether that was done: it is if functions are wide and most coefficients are linear
+        in between.
+        """
+        cdef Py_ssize_t d = self.coef.shape[1], j, c, at, size = 0
+        cdef double width = self.taus[b] - self.taus[a], most
+        cdef double back[TOGETHER]
+        cdef double s[TOGETHER]
+        cdef double* off
+        cdef const double* one = &self.coef[a, 0]
+        cdef const double* other = &self.coef[b, 0]
+        if samples.sparse or d < WIDE:
+            return False
+        for c in range(count):
+            at = a + (c + 1) * step
+            s[c] = (self.taus[at] - self.taus[a]) / width if width > 0.0 else 0.0
+            back[c] = (self.taus[b] - self.taus[at]) / width if width > 0.0 else 1.0
+        for j in range(d):
+            off = tile + TOGETHER * size
+            most = 0.0
+            for c in range(count):
+                off[c] = self.coef[a + (c + 1) * step, j] - (back[c] * one[j] + s[c] * other[j])
+                most = max(most, fabs(off[c]))
+            if most > ON_LINE * min(fabs(one[j]), fabs(other[j])):
+                samples.off_line[size] = <int> j
+                size += 1
+        if size > d // FEW:
+            return False
+        off = tile + TOGETHER * size
+        for c in range(count):
+            off[c] = self.constant[a + (c + 1) * step] - (
+                back[c] * self.constant[a] + s[c] * self.constant[b])
+        bent_values(m, here.rows, samples.data, samples.begin, samples.off_line, size, tile,
+                    here.values, here.values + (count + 1) * m, back, s, <int> count,
+                    here.values + m)
+        return True
 
     cdef void _multiply(self, Py_ssize_t node, Py_ssize_t step, Py_ssize_t count,
                         const Level* here, double* values, Py_ssize_t m,
