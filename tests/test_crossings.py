@@ -350,6 +350,49 @@ def test_what_functions_can_move_is_measured_in_full(kernel, intercept):
         most = np.outer(norm, tracks._travel[step:] - tracks._travel[:-step])
         most += tracks._drift[step:] - tracks._drift[:-step]
         assert np.all(np.abs(values[:, step:] - values[:, :-step]) <= most + 1e-9)
+    assert_no_further_from_lines(tracks, values, norm)
+    if kernel != "poly":  # its rows depend on one another, and nodes are solved one by one
+        assert_most_are_known(tracks)
+
+
+def assert_most_are_known(tracks):
+    assert all(np.isfinite(most).mean() > 0.5 for most, _ in tracks._bent()[:2])
+
+
+def assert_no_further_from_lines(tracks, values, norm):
+    """Between two nodes, no value is further from the straight line than is known."""
+    taus, bent = tracks.taus, tracks._bent()
+    for (most, most_constant), step in zip(bent, crossings.STEPS[1:], strict=False):
+        for k, first in enumerate(range(0, len(taus) - 1, step)):
+            last = min(first + step, len(taus) - 1)
+            here, width = slice(first, last + 1), taus[last] - taus[first]
+            s = (taus[here] - taus[first]) / (width or 1.0)
+            line = np.outer(values[:, first], 1.0 - s) + np.outer(values[:, last], s)
+            off = np.abs(values[:, here] - line).max(axis=1)
+            assert np.all(off <= norm * most[k] + most_constant[k] + 1e-9)
+
+
+@pytest.mark.parametrize("intercept", ["augmented", "free", "none"])
+def test_what_functions_of_many_features_can_move_is_measured_in_full(intercept):
+    rng = np.random.default_rng(3)
+    X = sparse.csr_array(rng.random((150, 400)) * (rng.random((150, 400)) < 0.1))
+    path = taupath.quantile_path(X, np.arange(150) % 2, C=100.0, intercept=intercept)
+    assert path.data.by_theta
+    new = X[:40] + sparse.csr_array(rng.random((40, 400)) * (rng.random((40, 400)) < 0.05))
+    _, values = path.values_at_nodes(new)
+    assert_no_further_from_lines(path._tracks, values, path.data.norms(new))
+    assert_most_are_known(path._tracks)
+    assert_found(path, new)
+
+
+def test_frequent_and_rare_columns_are_multiplied_alike():
+    rng = np.random.default_rng(4)
+    often = np.where(np.arange(300) % 5 == 0, 0.7, 0.05)
+    X = sparse.csr_array(rng.normal(size=(100, 300)) * (rng.random((100, 300)) < often))
+    path = taupath.quantile_path(X, np.arange(100) % 2)
+    frequent, _, rare = path.data._columns
+    assert 0 < len(frequent) <= 25 and len(rare[0]) > 0
+    assert_allclose(path.data.features(X[:30]), (X[:30] @ X.T).toarray(), rtol=0, atol=1e-12)
 
 
 def test_a_sample_that_is_positive_everywhere_is_so_along_the_whole_path(data_dir):

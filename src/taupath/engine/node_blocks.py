@@ -7,6 +7,7 @@ checked, and met more exactly if need be. Blocks too ill-conditioned for that ar
 which solves for one node at a time.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,8 @@ LARGEST_DENSE, MOST_ZEROS = 1 << 22, 16
 MULTIPLIER, FIXED = 2, 3
 # Entries of several w whose differences are computed at a time.
 ENTRIES_OF_DIFFERENCES = 5000
+# Steps of so many nodes: those of `_crossings.STEPS` that fit into a block.
+BENT_STEPS = (8, 64)
 # Rounding error of a computed ‖Δw‖², relative to its largest possible value.
 PRODUCT_ROUNDING = 1e-14
 
@@ -49,6 +52,9 @@ class Swept(NamedTuple):
     theta: np.ndarray | None
     multiplier: np.ndarray
     travel: np.ndarray  # ‖Δw‖ from each node to the next, without the constant feature
+    # for each of BENT_STEPS, how far w is at each node from the straight line between the nodes at
+    # the ends of its step, of so many nodes from the first one on; infinity if that is not known
+    bent: np.ndarray
 
     @classmethod
     def joined(cls, parts: "list[Swept]") -> "Swept":
@@ -65,7 +71,8 @@ class Swept(NamedTuple):
             )
 
         travel = np.concatenate([each.travel for each in parts])
-        return cls(together("w"), together("theta"), together("multiplier"), travel)
+        bent = np.concatenate([each.bent[:, :-1] for each in earlier] + [last.bent], axis=1)
+        return cls(together("w"), together("theta"), together("multiplier"), travel, bent)
 
 
 class _Members(NamedTuple):
@@ -106,10 +113,13 @@ class NodeBlocks:
         self._sums = np.zeros((2, rows.n_cols), dtype=np.longdouble)
         self._members = _Members(np.zeros(0, dtype=np.int32), 0, np.zeros((0, 0)), None)
 
-    def solve(self, positions: np.ndarray, t: np.ndarray, with_theta: bool) -> Swept | None:
+    def solve(
+        self, positions: np.ndarray, t: np.ndarray, with_theta: bool, first: int, end: int
+    ) -> Swept | None:
         """Return the solutions at t by the index sets after `positions` events.
 
-        Returns None if they are too ill-conditioned.
+        These are the nodes of a sweep from the first one on; the last of all is `end`. Returns None
+        if they are too ill-conditioned.
         """
         self._go_to(int(positions[0]))
         touched, status = self._touched(positions)
@@ -154,19 +164,23 @@ class NodeBlocks:
         if not max(worst, noise) <= MOST_NOISE:
             return None
         theta = full = None
-        if with_theta or (self.with_w and basis.w is None):
+        by_parts = basis.w if self.with_w else None
+        if with_theta or (self.with_w and by_parts is None):
             theta = np.concatenate((parts @ basis.shares, -own), axis=1)
         if with_theta:
             full = _between(self._ends[0], self._ends[1], t)
             full[:, members.points] = theta
         multiplier, w = -parts[:, MULTIPLIER], None
-        if self.with_w and theta is not None:
+        if by_parts is not None:
+            w = parts @ by_parts
+        elif self.with_w:
+            assert theta is not None
             w = self._combined(members, theta, multiplier, t)
-        elif basis.w is not None:
-            w = parts @ basis.w
         if w is not None and not self.rows.dual:
-            return Swept(w, full, multiplier, travel_of(w, self.rows.bias))
-        return Swept(w, full, multiplier, self._travel(members, basis, parts))
+            return Swept(w, full, multiplier, travel_of(w, self.rows.bias), unknown_bent(len(t)))
+        lengths = self._lengths_of(members, basis)
+        travel = lengths(np.diff(parts[:, 1:], axis=0))
+        return Swept(w, full, multiplier, travel, _bent(t, parts[:, 1:], lengths, first, end))
 
     def _go_to(self, position: int) -> None:
         """Go to the index sets after so many events."""
@@ -214,17 +228,19 @@ class NodeBlocks:
         before, rows = self._members, self.rows
         place = np.full(rows.n_rows, -1)
         place[before.points] = np.arange(len(before.points))
-        known = place[points] >= 0
-        old, new, there = np.flatnonzero(known), np.flatnonzero(~known), place[points[known]]
-        gram = np.empty((len(points), len(points)))
-        gram[np.ix_(old, old)] = before.gram[np.ix_(there, there)]
+        there = place[points]
+        new = np.flatnonzero(there < 0)
+        if len(new) == len(points):
+            gram = np.empty((len(points), len(points)))
+        else:  # what is there of new points stands for nothing and is overwritten
+            gram = before.gram.take(there, axis=0, mode="wrap").take(there, axis=1, mode="wrap")
         dense = None
         if self._is_dense(len(points)):
-            dense = np.empty((len(points), rows.n_cols))
-            again = new if before.dense is not None else np.arange(len(points))
-            if before.dense is not None:
-                dense[old] = before.dense[there]
-            dense[again] = rows.block(points[again])
+            if before.dense is None or len(new) == len(points):
+                dense = np.ascontiguousarray(rows.block(points))
+            else:
+                dense = before.dense.take(there, axis=0, mode="wrap")
+                dense[new] = rows.block(points[new])
         if dense is None or rows.dual:
             products = rows.products_between(points[new], points)
         else:
@@ -275,12 +291,16 @@ class NodeBlocks:
             self.rows.combine(factor, members.points, each)
         return w
 
-    def _travel(self, members: _Members, basis: "_Basis", parts: np.ndarray) -> np.ndarray:
-        """Return how far w travels from each node to the next, without the constant feature."""
+    def _lengths_of(
+        self, members: _Members, basis: "_Basis"
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        """Return a function that returns how far w moves, without the constant feature.
+
+        Its argument has a row for each move: the changes of all parts but the first.
+        """
         rows, c, sign = self.rows, members.n_always, self.sign[members.points]
         # w without the multiplier's part moves by Σ moved_k u_k, u_k = Σ shares_k z_a + others:
         # for t the rate of the points at a bound, for each touched point its own -z
-        moved = np.diff(parts[:, 1:], axis=0)
         shares, lacks = (
             np.concatenate((each[1:2] - each[:1], each[2:])) for each in (basis.shares, basis.lacks)
         )
@@ -296,16 +316,20 @@ class NodeBlocks:
         squares[0] += shares @ at_bounds[:c]
         squares[0, 2:] -= at_bounds[c:]
         squares[0, 0] += float((rate if rows.dual else difference) @ difference)
-        squared = np.einsum("ij,ij->i", moved @ squares, moved)
         balance = shares @ sign[:c]
         balance[0] += float(rate @ self.sign)
         balance[2:] -= sign[c:]
-        squared -= (rows.bias * (moved @ balance)) ** 2
         terms = np.abs(shares) @ self.lengths[members.points[:c]]
         terms[0] += float(np.abs(rate) @ self.lengths)
         terms[2:] += self.lengths[members.points[c:]]
-        squared = np.maximum(squared, 0.0) + PRODUCT_ROUNDING * (np.abs(moved) @ terms) ** 2
-        return np.asarray(np.sqrt(squared))
+
+        def lengths(moved: np.ndarray) -> np.ndarray:
+            squared = np.einsum("ij,ij->i", moved @ squares, moved)
+            squared -= (rows.bias * (moved @ balance)) ** 2
+            squared = np.maximum(squared, 0.0) + PRODUCT_ROUNDING * (np.abs(moved) @ terms) ** 2
+            return np.asarray(np.sqrt(squared))
+
+        return lengths
 
 
 class _Basis:
@@ -318,7 +342,6 @@ class _Basis:
 
     shares: np.ndarray  # θ_C0, θ_C1, σ_C and all β_j: one row for each part
     lacks: np.ndarray  # how far each part leaves the margins of the members below their targets
-    w: np.ndarray | None  # what each part contributes to w, if that is how margins are computed
 
     def __init__(
         self, blocks: NodeBlocks, members: _Members, least: np.ndarray, L: np.ndarray
@@ -339,8 +362,8 @@ class _Basis:
         right[FIXED:] = members.gram[c:]
         if blocks.with_w and members.dense is not None:
             self._fixed = np.concatenate((blocks.fixed_parts(), -members.dense[c:]))
-            self._places = points if rows.dual else None
-        else:
+        self._places = points if rows.dual and self._fixed is not None else None
+        if self._places is None:
             self._right = right
         self.shares = self._solved(right[:, :c])
         self._measure()
@@ -366,19 +389,25 @@ class _Basis:
     def _measure(self) -> None:
         """Set how far margins are below their targets, computed from the rows or their products."""
         c = self._members.n_always
-        if self._fixed is None:
-            self.w = None
+        if self._places is None:
             self.lacks = self._right - self.shares @ self._members.gram[:c]
         else:
-            dense = self._members.dense
-            assert dense is not None
-            self.w = self._fixed + self.shares @ dense[:c]
-            margins = self.w @ dense.T if self._places is None else self.w[:, self._places]
-            self.lacks = self._right - margins
+            w = self.w
+            assert w is not None
+            self.lacks = self._right - w[:, self._places]
         self._rest = np.ascontiguousarray(self.lacks[FIXED:, c:])  # G_TT - G_TC G_CC⁻¹ G_CT
         self.balance = self.shares @ self._sign  # Σ sign_i θ_i over C
         self.terms = np.abs(self.shares) @ self._lengths[:c]
         self.terms[FIXED:] += self._lengths[c:]
+
+    @property
+    def w(self) -> np.ndarray | None:
+        """What each part contributes to w; None if rows are not multiplied as a dense matrix."""
+        if self._fixed is None:
+            return None
+        dense = self._members.dense
+        assert dense is not None
+        return np.asarray(self._fixed + self.shares @ dense[: self._members.n_always])
 
     def refine(self) -> None:
         """Bring the margins of C nearer to their targets."""
@@ -415,6 +444,35 @@ def travel_of(w: np.ndarray, bias: float) -> np.ndarray:
         moved = some[1:] - some[:-1]
         squares[first : first + step] = np.einsum("ij,ij->i", moved, moved)
     return np.asarray(np.sqrt(squares))
+
+
+def unknown_bent(n_nodes: int) -> np.ndarray:
+    """Return `Swept.bent` of nodes where it is not known."""
+    return np.full((len(BENT_STEPS), n_nodes), np.inf)
+
+
+def _bent(
+    t: np.ndarray,
+    parts: np.ndarray,
+    lengths: Callable[[np.ndarray], np.ndarray],
+    first: int,
+    end: int,
+) -> np.ndarray:
+    """Return `Swept.bent` for the nodes from `first` on; `end` is the last one of the sweep."""
+    bent, nodes = unknown_bent(len(t)), first + np.arange(len(t))
+    for found, step in zip(bent, BENT_STEPS, strict=True):
+        left = nodes - nodes % step
+        right = np.minimum(left + step, end)
+        known = np.flatnonzero((left >= first) & (right <= nodes[-1]))
+        if len(known) == 0:
+            continue
+        one, other = left[known] - first, right[known] - first
+        width = t[other] - t[one]
+        s = np.divide(t[known] - t[one], width, out=np.zeros(len(known)), where=width != 0.0)
+        s = s[:, np.newaxis]
+        found[known] = lengths(parts[known] - ((1.0 - s) * parts[one] + s * parts[other]))
+        found[known[left[known] == nodes[known]]] = 0.0
+    return bent
 
 
 def _between(begin: np.ndarray, end: np.ndarray, t: np.ndarray) -> np.ndarray:

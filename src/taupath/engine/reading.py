@@ -8,7 +8,13 @@ from taupath._core._factor import keeps_basis
 from taupath._core._replay import Replay
 from taupath._core._rows import Rows
 from taupath.engine.box_solver import BoxSolver, box_at
-from taupath.engine.node_blocks import PRODUCT_ROUNDING, NodeBlocks, Swept, travel_of
+from taupath.engine.node_blocks import (
+    PRODUCT_ROUNDING,
+    NodeBlocks,
+    Swept,
+    travel_of,
+    unknown_bent,
+)
 from taupath.engine.problem import (
     AT_BOUND,
     INVISIBLE,
@@ -38,8 +44,8 @@ RIGHT_SIDE = 1e-13
 # promised.
 VISIBLE = 1e-10
 # Most nodes, and most events, in a block of a sweep: more make the small systems of a block larger,
-# fewer mean more blocks to factor.
-NODES_AT_A_TIME, EVENTS_AT_A_TIME = 96, 192
+# fewer mean more blocks to factor. The steps of `node_blocks.BENT_STEPS` are to fit into blocks.
+NODES_AT_A_TIME, EVENTS_AT_A_TIME = 128, 256
 # The rounding of θ is looked at more closely if it can cost more than this part of the objective.
 HARMLESS = VANISHING * EXACT_GAP
 # An objective is above the least that gaps are relative to if it is above a bound on it by this
@@ -124,7 +130,9 @@ class Reader:
             some = slice(first, last + 1)
             found = None
             if not self._in_stretches(times[some]):
-                found = blocks.solve(positions[some], times[some], with_theta)
+                found = blocks.solve(
+                    positions[some], times[some], with_theta, first, len(times) - 1
+                )
             if found is None:
                 found = self._one_by_one(positions[some], times[some], with_w, with_theta)
             parts.append(found)
@@ -160,7 +168,13 @@ class Reader:
             ) ** 2
             terms = np.abs(moved) @ self.lengths
             travel = np.sqrt(np.maximum(squared, 0.0) + PRODUCT_ROUNDING * terms**2)
-        return Swept(w if with_w else None, theta if with_theta else None, multiplier, travel)
+        return Swept(
+            w if with_w else None,
+            theta if with_theta else None,
+            multiplier,
+            travel,
+            unknown_bent(n),
+        )
 
     def error(self, found: Solution, t: float) -> float:
         """Return how wrong a solution is: its relative gap, or a violation in the same unit."""

@@ -15,8 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cholesky, solve_triangular
 
-from taupath._core._crossings import NodeFunctions
+from taupath._core._crossings import STEPS, NodeFunctions, bends
+from taupath.engine.node_blocks import BENT_STEPS
 from taupath.engine.problem import TINY
+from taupath.engine.readers import made_once
 from taupath.engine.tolerances import LENGTH_ROUNDED_UP, METRIC_RIDGE
 from taupath.paths.blocks import slices
 
@@ -28,9 +30,6 @@ NORMAL = 1e-290
 # demand.
 KEPT = 512e6
 MOST_BLOCKS = 2048
-# Functions with at least so many coefficients are evaluated for all samples at once: for a single
-# sample, fetching them takes longer than multiplying.
-WIDE_FUNCTION = 128
 # All sign changes are looked for between every STEP-th kept node: a longer interval is skipped less
 # often, a shorter one costs more products.
 STEP = 16
@@ -51,6 +50,8 @@ class Functions:
     coef: np.ndarray  # one function per row
     constant: np.ndarray
     travel: np.ndarray  # how far w, without its constant part, moves from each node to the next
+    # for each of `node_blocks.BENT_STEPS`, how far w is from straight lines, where that is known
+    bent: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,8 @@ class Tracks:
     ``sweep(first, last)`` returns the functions at the nodes first, ..., last - 1; a function has
     `width` coefficients. Those at the nodes
     `edges` are kept, read-only: `kept` are their τ, `coef` and `constant` the functions. If
-    `complete`, these are all nodes.
+    `complete`, these are all nodes. If functions are `by_weights`, coefficients are the weights of
+    features that have the norms of the samples.
 
     If the second `moments` of [features, 1] are given, the distances that functions travel are
     measured by them: |<x, v>| ≤ ‖L⁻¹ x‖ ‖Lᵀ v‖ with L Lᵀ = moments is much closer to what typical
@@ -116,23 +118,32 @@ class Tracks:
         sweep: Callable[[int, int], Functions],
         width: int,
         moments: np.ndarray | None = None,
+        by_weights: bool = False,
     ) -> None:
-        self.taus, self._sweep = taus, sweep
-        self._at_a_time = at_a_time = max(int(SWEPT_BYTES // (8 * width)), 2)
+        self.taus, self._sweep, self._by_weights = taus, sweep, by_weights
+        at_a_time = max(int(SWEPT_BYTES // (8 * width)), 2)
+        if at_a_time > BENT_STEPS[-1]:
+            at_a_time -= at_a_time % BENT_STEPS[-1]
+        self._at_a_time = at_a_time
         self.complete = 8 * width * len(taus) <= KEPT
         self.edges = np.arange(len(taus)) if self.complete else _some_nodes(taus, width)
         coef, constant = np.empty((len(self.edges), width)), np.empty(len(self.edges))
         travel, drift = np.zeros(len(taus)), np.zeros(len(taus))
+        bent = np.full((len(BENT_STEPS), len(taus)), np.inf)
         for first in range(0, len(taus) - 1, at_a_time):
             last = min(first + at_a_time, len(taus) - 1)
             block = sweep(first, last + 1)
             travel[first + 1 : last + 1] = block.travel
             drift[first + 1 : last + 1] = np.abs(np.diff(block.constant))
-            here = (self.edges >= first) & (self.edges <= last)
-            coef[here] = block.coef[self.edges[here] - first]
-            constant[here] = block.constant[self.edges[here] - first]
+            if block.bent is not None and at_a_time % BENT_STEPS[-1] == 0:
+                bent[:, first:last] = block.bent[:, :-1]
+            begin, end = np.searchsorted(self.edges, (first, last + 1))
+            inside = slice(None) if self.complete else self.edges[begin:end] - first
+            coef[begin:end] = block.coef[inside]
+            constant[begin:end] = block.constant[inside]
         self._travel, self._drift = UPWARD * np.cumsum(travel), UPWARD * np.cumsum(drift)
         self.kept, self.coef, self.constant = np.asarray(taus[self.edges]), coef, constant
+        self._swept_bent = UPWARD * bent
         self._metric = None
         if moments is not None and self.complete:
             self._metric = L = _metric_of(moments)
@@ -141,10 +152,34 @@ class Tracks:
             self._travel, self._drift = LENGTH_ROUNDED_UP * np.cumsum(travel), np.zeros(len(taus))
         for array in (self.taus, self.kept, self.coef, self.constant):
             array.flags.writeable = False  # users are handed views
-        self.table = self._table(self.edges, coef, constant, linear=self.complete)
+
+    @made_once
+    def table(self) -> NodeFunctions:
+        """The kept functions, to be searched for sign changes."""
+        return self._table(self.edges, self.coef, self.constant, self._bent())
+
+    def _bent(self) -> list[np.ndarray]:
+        """Return how far functions are from straight lines over several nodes, where it is known.
+
+        An array for each of `STEPS` but the first; none if it is not known.
+        """
+        if not self.complete:
+            return []
+        if not self._by_weights:
+            nothing = np.zeros((len(self.constant), 1))
+            found = [bends(self.taus, nothing, self.constant, step) for step in BENT_STEPS]
+            for one, step, bent in zip(found, BENT_STEPS, self._swept_bent, strict=True):
+                one[0] = np.maximum.reduceat(bent[:-1], np.arange(0, len(bent) - 1, step))
+            return found
+        coef, constant = self.coef, self.constant
+        if self._metric is not None:
+            coef = np.column_stack((coef, constant)) @ self._metric
+            constant = np.zeros(len(constant))
+        up = LENGTH_ROUNDED_UP if self._metric is not None else UPWARD
+        return [up * bends(self.taus, coef, constant, step) for step in STEPS[1:]]
 
     def _table(
-        self, nodes: "np.ndarray | slice", coef: np.ndarray, constant: np.ndarray, linear: bool
+        self, nodes: np.ndarray, coef: np.ndarray, constant: np.ndarray, bent: list[np.ndarray]
     ) -> NodeFunctions:
         return NodeFunctions(
             self.taus[nodes],
@@ -152,7 +187,8 @@ class Tracks:
             np.ascontiguousarray(constant),
             self._travel[nodes],
             self._drift[nodes],
-            linear,
+            len(nodes) == 1 or bool(np.all(np.diff(nodes) == 1)),
+            bent,
         )
 
     def values(self, features: Any, taus: np.ndarray) -> np.ndarray:
@@ -215,15 +251,6 @@ class Tracks:
             found = norm, level, length, first, last, undecided
             functions.search(*stored, rows.astype(np.int32), *found)
 
-        wide = isinstance(features, np.ndarray) and features.shape[1] >= WIDE_FUNCTION
-        if wide and self.complete:
-            nodes, values, quiet = self._coarse(features, norm, level)
-            _add_up(self.taus[nodes], values, quiet, length, first, last)
-            for k in np.flatnonzero(~quiet.all(axis=0)):
-                here = slice(nodes[k], nodes[k + 1] + 1)
-                part = self._table(here, self.coef[here], self.constant[here], linear=True)
-                search(part, np.flatnonzero(~quiet[:, k]))
-            return length, first, last
         search(self.table, np.arange(n))
         for k in np.flatnonzero(undecided.any(axis=0)):
             rows = np.flatnonzero(undecided[:, k])
@@ -309,26 +336,7 @@ class Tracks:
         first, last = int(self.edges[k]), int(self.edges[k + 1])
         for some in self._parts(first, last):
             nodes = some.start, some.stop + 1
-            yield self._table(np.arange(*nodes), *self.functions(*nodes), linear=True)
-
-
-def _add_up(
-    taus: np.ndarray,
-    values: np.ndarray,
-    quiet: np.ndarray,
-    length: np.ndarray,
-    first: np.ndarray,
-    last: np.ndarray,
-) -> None:
-    """Update length, first and last for the steps in which no sign changes."""
-    negative = quiet & (values[:, :-1] < 0.0)
-    positive = quiet & (values[:, :-1] >= 0.0)
-    length += positive @ np.diff(taus)
-    there = np.flatnonzero(negative.any(axis=1))
-    first[there] = np.minimum(first[there], taus[negative[there].argmax(axis=1)])
-    there = np.flatnonzero(positive.any(axis=1))
-    after = positive.shape[1] - positive[there, ::-1].argmax(axis=1)
-    last[there] = np.maximum(last[there], taus[after])
+            yield self._table(np.arange(*nodes), *self.functions(*nodes), [])
 
 
 def _metric_of(moments: np.ndarray) -> np.ndarray:

@@ -357,7 +357,7 @@ class SolutionPath(LeavingOut):
             self.method == "exact" and not data.by_theta and data.width <= MOST_METRIC_FEATURES
         )
         moments = data.second_moments() if measured else None
-        return Tracks(self.solutions.nodes, functions, data.width, moments)
+        return Tracks(self.solutions.nodes, functions, data.width, moments, not data.by_theta)
 
     def __getstate__(self) -> dict[str, Any]:
         derived = ("_tracks", "lock")

@@ -34,6 +34,8 @@ MOST_BY_THETA = 4000
 # Samples whose decision functions are followed over τ at a time, so that temporary arrays stay
 # small; fewer if their products with the training samples would take more than so many bytes.
 ROWS_AT_A_TIME = 32768
+# Columns in which more than this part of the entries are stored are multiplied as a dense matrix.
+FREQUENT = 0.25
 BYTES_AT_A_TIME = 64_000_000
 
 
@@ -44,6 +46,7 @@ class Sweep(NamedTuple):
     theta: np.ndarray | None
     multiplier: np.ndarray
     travel: np.ndarray  # ‖Δw‖ from each node to the next, without the constant feature
+    bent: np.ndarray | None = None  # as `node_blocks.Swept` has it; None if it is not known
 
 
 class Points(NamedTuple):
@@ -288,13 +291,14 @@ class TrainingData:
 
     def functions(self, swept: Sweep) -> Functions:
         """Return the decision functions of solutions at consecutive nodes."""
-        w, theta, multiplier, travel = swept
+        w, theta, multiplier, travel, bent = swept
         bias = self.constant.bias
         if theta is not None:
-            coef = self.sign * theta
+            coef = theta
+            coef *= self.sign
             given = self.constant.free or self.own_intercept
             constant = multiplier if given else bias**2 * coef.sum(axis=1)
-            return Functions(coef, constant, travel)
+            return Functions(coef, constant, travel, bent)
         assert w is not None
         if not bias:
             return Functions(w, np.zeros(len(w)), travel)
@@ -312,15 +316,26 @@ class TrainingData:
         X = X if self.shift is None else X - self.shift
         if not (sp.issparse(X) and sp.issparse(self.walked_X)):
             return np.asarray(X @ self.walked_X.T)
-        products = np.zeros((X.shape[0], self.shape[0]))
+        frequent, dense, columns = self._columns
+        products = np.ascontiguousarray(X[:, frequent].toarray() @ dense)
         if products.size:
-            products_with_columns(*_compressed(X), *self._columns, products)
+            products_with_columns(*_compressed(X), *columns, products)
         return products
 
     @made_once
-    def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The columns of the training samples, compressed."""
-        return _compressed(self.walked_X.tocsc())
+    def _columns(self) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
+        """The frequent columns of the training samples, their entries, and all other columns."""
+        columns = self.walked_X.tocsc()
+        counts = np.diff(columns.indptr)
+        often = counts > FREQUENT * self.shape[0]
+        # not more than a few for each sample, so that they take little memory
+        often[np.argsort(-counts, kind="stable")[self.shape[0] // 4 :]] = False
+        frequent = np.flatnonzero(often)
+        dense = np.ascontiguousarray(columns[:, frequent].toarray().T)
+        rest = ~np.repeat(often, counts)
+        ends = np.append(0, np.cumsum(np.where(often, 0, counts)))
+        rare = sp.csc_array((columns.data[rest], columns.indices[rest], ends), columns.shape)
+        return frequent, dense, _compressed(rare)
 
     def blocks(self, X: Any, numbers: int = 1) -> Iterator[tuple[slice, Any]]:
         """Yield slices of the rows of checked X, each with the features of these rows.

@@ -175,13 +175,15 @@ class WalkedPiece:
         """
         t, over = (array[first:last] for array in self._nodes)
         with self.lock:
-            w, theta, multiplier, travel = self._reader.sweep(over, t, not with_theta, with_theta)
+            swept = self._reader.sweep(over, t, not with_theta, with_theta)
+        w, theta, multiplier, travel, bent = swept
         for found in (w, theta, multiplier):
             if found is not None and self._factor != 1.0:
                 found *= self._factor
         travel *= abs(self._factor)
+        bent *= abs(self._factor)
         if w is None:
-            return Sweep(None, theta, multiplier + self.way.centre, travel)
+            return Sweep(None, theta, multiplier + self.way.centre, travel, bent)
         w, multiplier = self.data.uncentred(w, multiplier, self.way.centre)
         return Sweep(w, None, multiplier, travel)
 
