@@ -179,8 +179,7 @@ cdef class Motion:
     cdef void drop(self, Py_ssize_t a) noexcept nogil:
         cdef Py_ssize_t k
         if self.lagging:
-            self.lag.settle(self.factor.members[a], &self.pairs[0])
-            self.lag.leave(self.factor.members[a])
+            self.lag.leave(self.factor.members[a], &self.pairs[0])
         for k in range(a, self.factor.size - 1):
             self.theta[k] = self.theta[k + 1]
             self.theta_rate[k] = self.theta_rate[k + 1]
@@ -363,10 +362,8 @@ cdef class Motion:
 
     cdef void _catch_up(self) noexcept nogil:
         """Apply all deferred updates."""
-        cdef Py_ssize_t a
         if self.lagging:
-            for a in range(self.factor.size):
-                self.lag.settle(self.factor.members[a], &self.pairs[0])
+            self.lag.settle(&self.pairs[0])
 
     cdef void polish(self) noexcept nogil:
         self._correct_w()

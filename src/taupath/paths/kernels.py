@@ -233,7 +233,7 @@ def low_rank_factor(
     """
     left = diagonal.astype(np.longdouble)
     size = np.maximum(left, SMALLEST)
-    B = np.zeros((len(diagonal), most), dtype=np.longdouble)
+    B = np.zeros((len(diagonal), most), dtype=np.longdouble, order="F")  # few columns are used
     for k in range(most + 1):
         pivot = int((left / size).argmax())
         if left[pivot] <= NOTHING_LEFT * size[pivot]:
