@@ -16,6 +16,8 @@ cdef class KernelRows(Rows):
     # <z_i, z_j> for some others j whose rows are at hand
     cdef void entries(self, Py_ssize_t i, const int* others, Py_ssize_t m,
                       double* out) noexcept nogil
+    # prefetch what `entries` will read
+    cdef void prefetch_entries(self, Py_ssize_t i, const int* others, Py_ssize_t m) noexcept nogil
 
 
 cdef class MatrixRows(KernelRows):

@@ -12,7 +12,7 @@ import numpy as np
 
 from taupath._core._kernel_loops cimport MOST_TOGETHER, add_rows, add_rows_to_pair
 from taupath._core._row_loops cimport dense_axpy, extended
-from taupath._core._rows cimport Rows
+from taupath._core._rows cimport Rows, prefetch_line
 
 # Squared lengths are differences of entries of the Gram matrix, so their error is about eps ‖z‖²:
 # several times eps is rounding.
@@ -47,6 +47,9 @@ cdef class KernelRows(Rows):
         cdef double each = self.sign[i] * self.of_bias
         for k in range(m):
             out[k] = self.row(others[k])[i] + each * self.sign[others[k]]
+
+    cdef void prefetch_entries(self, Py_ssize_t i, const int* others, Py_ssize_t m) noexcept nogil:
+        pass
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         return v[i]
@@ -175,6 +178,11 @@ cdef class MatrixRows(KernelRows):
     cdef void entries(self, Py_ssize_t i, const int* others, Py_ssize_t m,
                       double* out) noexcept nogil:
         self.inner(i, others, m, out)       # row i is asked for more often than the others
+
+    cdef void prefetch_entries(self, Py_ssize_t i, const int* others, Py_ssize_t m) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(m):
+            prefetch_line(&self.Q[i, others[k]])
 
     def combine(self, const double[::1] factor, const int[::1] members=None, out=None):
         """Return `out`, or zero, plus Σ factor[k] z_k, as its products with all rows."""

@@ -37,5 +37,6 @@ cdef class Lag:
     # Add the deferred updates to <z_i, w> and <z_i, ẇ>, interleaved, for each of the m points i.
     cdef void complete(self, const int* points, Py_ssize_t m, double* out) noexcept nogil
 
-    cdef void _know(self, int i) noexcept nogil
-    cdef Py_ssize_t _list(self, Py_ssize_t slot, Py_ssize_t m) noexcept nogil
+    cdef void _know(self, const int* points, Py_ssize_t m) noexcept nogil
+    cdef Py_ssize_t _list(self, int i, Py_ssize_t end) noexcept nogil
+    cdef Py_ssize_t _list_slot(self, Py_ssize_t slot, Py_ssize_t end) noexcept nogil

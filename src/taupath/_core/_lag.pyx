@@ -13,6 +13,7 @@ from taupath._core._kernel_loops cimport add_products
 
 cdef enum:
     REMEMBERED = 256    # slots filled last that are listed; a row further behind is rebuilt
+    TOGETHER = 8        # rows brought up to date together
 
 
 @cython.final
@@ -42,7 +43,7 @@ cdef class Lag:
             a[:k], b[:k] = self.a[:k], self.b[:k]
             point_in[:k], vacant[:k] = self.point_in[:k], self.vacant[:k]
         self.a, self.b, self.point_in, self.vacant = a, b, point_in, vacant
-        self.slots, self.points = np.zeros((2, max(capacity, REMEMBERED)), dtype=np.int32)
+        self.slots, self.points = np.zeros((2, TOGETHER * max(capacity, REMEMBERED)), np.int32)
         self.fresh = np.zeros(2 * max(capacity, REMEMBERED))
         self.inner = np.zeros((self.rows.n_rows, padded))
         self.n_filled += REMEMBERED + 1     # every row is out of date
@@ -93,32 +94,49 @@ cdef class Lag:
             self.a[k] = self.a[k] + by * self.b[k]
 
     cdef void complete(self, const int* points, Py_ssize_t m, double* out) noexcept nogil:
-        cdef Py_ssize_t k, padded = (self.n_slots + 7) & ~7
-        for k in range(m):
-            self._know(points[k])
-            add_products(&self.inner[points[k], 0], &self.a[0], &self.b[0], padded, out + 2 * k)
+        cdef Py_ssize_t first = 0, some, k, padded = (self.n_slots + 7) & ~7
+        while first < m:
+            some = min(<Py_ssize_t> TOGETHER, m - first)
+            self._know(points + first, some)
+            for k in range(first, first + some):
+                add_products(&self.inner[points[k], 0], &self.a[0], &self.b[0], padded,
+                             out + 2 * k)
+            first += some
 
-    cdef void _know(self, int i) noexcept nogil:
-        """Bring row i of `inner` up to date."""
+    cdef void _know(self, const int* points, Py_ssize_t m) noexcept nogil:
+        """Bring some rows of `inner` up to date.
+
+        All that they lack is asked for from the memory before the first of it is needed.
+        """
+        cdef Py_ssize_t k, a, end = 0
+        cdef Py_ssize_t begin[TOGETHER]
+        cdef double* inner
+        for k in range(m):
+            begin[k] = end
+            end = self._list(points[k], end)
+            self.rows.prefetch_entries(points[k], &self.points[begin[k]], end - begin[k])
+        for k in range(m - 1, -1, -1):
+            self.rows.entries(points[k], &self.points[begin[k]], end - begin[k], &self.fresh[0])
+            inner = &self.inner[points[k], 0]
+            for a in range(begin[k], end):
+                inner[self.slots[a]] = self.fresh[a - begin[k]]
+            end = begin[k]
+
+    cdef Py_ssize_t _list(self, int i, Py_ssize_t end) noexcept nogil:
+        """List the slots that row i of `inner` lacks; returns where the list ends."""
         cdef long long k
-        cdef Py_ssize_t slot, m = 0
-        cdef double* inner = &self.inner[i, 0]
-        if self.known[i] == self.n_filled:
-            return
+        cdef Py_ssize_t slot
         if self.n_filled - self.known[i] > REMEMBERED:
             for slot in range(self.n_slots):
-                m = self._list(slot, m)
+                end = self._list_slot(slot, end)
         else:
             for k in range(self.known[i], self.n_filled):
-                m = self._list(self.filled[k % REMEMBERED], m)
-        self.rows.entries(i, &self.points[0], m, &self.fresh[0])
-        for k in range(m):
-            inner[self.slots[k]] = self.fresh[k]
+                end = self._list_slot(self.filled[k % REMEMBERED], end)
         self.known[i] = self.n_filled
+        return end
 
-    cdef inline Py_ssize_t _list(self, Py_ssize_t slot, Py_ssize_t m) noexcept nogil:
-        """List a slot behind m others unless it is vacant; returns how many there are then."""
+    cdef inline Py_ssize_t _list_slot(self, Py_ssize_t slot, Py_ssize_t end) noexcept nogil:
         cdef int point = self.point_in[slot]
-        self.slots[m] = <int> slot
-        self.points[m] = point
-        return m + (self.slot_of[point] == slot)
+        self.slots[end] = <int> slot
+        self.points[end] = point
+        return end + (self.slot_of[point] == slot)      # not if it is vacant
