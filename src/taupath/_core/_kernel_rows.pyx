@@ -20,6 +20,7 @@ cdef double GRAM_RESOLUTION = 1e-15
 
 cdef enum:
     SPARE_SLOTS = 16    # rows that a cache has room for beyond those of the free points
+    LARGEST_EXPONENT = 480      # of sizes: products of two of them are far from infinity
 
 
 cdef class KernelRows(Rows):
@@ -35,7 +36,8 @@ cdef class KernelRows(Rows):
         self.resolution = GRAM_RESOLUTION
         self.squares = np.add(diagonal, self.of_bias)
         self.norms = np.sqrt(np.maximum(self.squares, 0.0))
-        self.size = np.ldexp(1.0, np.frexp(np.sqrt(np.maximum(diagonal, 0.0)))[1])
+        exponent = np.frexp(np.sqrt(np.maximum(diagonal, 0.0)))[1]
+        self.size = np.ldexp(1.0, np.minimum(exponent, LARGEST_EXPONENT))
         self.together = 1
 
     cdef const double* row(self, Py_ssize_t i) noexcept nogil:
