@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -416,3 +417,22 @@ def test_a_large_constant_rounds_no_small_entry_of_a_kernel(kind):
     assert_allclose(rows.gram(members), np.tril(whole), rtol=1e-15)
     assert_allclose(rows.block(members), whole, rtol=1e-15)
     assert_allclose(rows.squared_norms(), whole.diagonal(), rtol=1e-15)
+
+
+@needs_extended_sums
+def test_sums_of_rows_of_a_kernel_are_extended_whatever_the_lengths_of_rows():
+    rng = np.random.default_rng(0)
+    n = 530  # more than are summed at a time
+    features = rng.standard_normal((n, 5)) * 10.0 ** rng.uniform(-6.0, 6.0, (n, 1))
+    K = features @ features.T
+    K = 0.5 * (K + K.T)
+    lengths = np.sqrt(K.diagonal())
+    theta = rng.standard_normal(n).astype(np.longdouble) / lengths / 3
+    found = MatrixRows(K, np.ones(n, dtype=np.int8)).exact_combination(theta)
+    shares = [Fraction(float(part)) for part in theta]
+    shares = [a + Fraction(float(b - float(b))) for a, b in zip(shares, theta, strict=True)]
+    natural = lengths * float(np.abs(theta) @ lengths)
+    for j in range(0, n, 23):
+        exact = sum(Fraction(k) * share for k, share in zip(K[j].tolist(), shares, strict=True))
+        value = Fraction(float(found[j])) + Fraction(float(found[j] - float(found[j])))
+        assert abs(float(value - exact)) <= 2e-19 * natural[j]

@@ -3,15 +3,21 @@ from taupath._core._rows cimport Rows
 
 cdef class KernelRows(Rows):
     cdef const double[::1] squares, norms    # ‖z_i‖² and ‖z_i‖
+    cdef double[::1] size                    # a power of two for each: no entry (i, j) of the
+                                             # matrix is above size_i size_j
     cdef double of_bias                      # bias², part of every k(x_i, x_j) that is not stored
+    cdef Py_ssize_t together                 # rows that may be looked at together
 
     # sign_i sign_j k(x_i, x_j) for every j, until the next call
     cdef const double* row(self, Py_ssize_t i) noexcept nogil
-    # what is stored of `axpys_long`
-    cdef void stored_axpys_long(self, const int* members, Py_ssize_t m, const long double* coef,
-                                long double* v) noexcept nogil
-    # <z_i, z_j> for a j whose row is at hand
-    cdef double entry(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
+    # u += Σ coef_2k z_i and v += Σ coef_2k+1 z_i over the members i; pair = u_0 v_0 u_1 v_1 ...
+    cdef void axpys_pair(self, const int* members, Py_ssize_t m, const double* coef,
+                         double* pair) noexcept nogil
+    # <z_i, z_j> for some others j whose rows are at hand
+    cdef void entries(self, Py_ssize_t i, const int* others, Py_ssize_t m,
+                      double* out) noexcept nogil
+    # prefetch what `entries` will read
+    cdef void prefetch_entries(self, Py_ssize_t i, const int* others, Py_ssize_t m) noexcept nogil
 
 
 cdef class MatrixRows(KernelRows):

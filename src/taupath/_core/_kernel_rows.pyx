@@ -10,8 +10,9 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from taupath._core._row_loops cimport dense_axpy, dense_axpys, extended, pair_of, pair_t
-from taupath._core._rows cimport Rows
+from taupath._core._kernel_loops cimport MOST_TOGETHER, add_rows, add_rows_to_pair
+from taupath._core._row_loops cimport dense_axpy, extended
+from taupath._core._rows cimport Rows, prefetch_line
 
 # Squared lengths are differences of entries of the Gram matrix, so their error is about eps ‖z‖²:
 # several times eps is rounding.
@@ -19,6 +20,7 @@ cdef double GRAM_RESOLUTION = 1e-15
 
 cdef enum:
     SPARE_SLOTS = 16    # rows that a cache has room for beyond those of the free points
+    LARGEST_EXPONENT = 480      # of sizes: products of two of them are far from infinity
 
 
 cdef class KernelRows(Rows):
@@ -34,12 +36,22 @@ cdef class KernelRows(Rows):
         self.resolution = GRAM_RESOLUTION
         self.squares = np.add(diagonal, self.of_bias)
         self.norms = np.sqrt(np.maximum(self.squares, 0.0))
+        exponent = np.frexp(np.sqrt(np.maximum(diagonal, 0.0)))[1]
+        self.size = np.ldexp(1.0, np.minimum(exponent, LARGEST_EXPONENT))
+        self.together = 1
 
     cdef const double* row(self, Py_ssize_t i) noexcept nogil:
         return NULL
 
-    cdef double entry(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-        return self.row(j)[i] + self.of_bias * (self.sign[i] * self.sign[j])
+    cdef void entries(self, Py_ssize_t i, const int* others, Py_ssize_t m,
+                      double* out) noexcept nogil:
+        cdef Py_ssize_t k
+        cdef double each = self.sign[i] * self.of_bias
+        for k in range(m):
+            out[k] = self.row(others[k])[i] + each * self.sign[others[k]]
+
+    cdef void prefetch_entries(self, Py_ssize_t i, const int* others, Py_ssize_t m) noexcept nogil:
+        pass
 
     cdef double dot(self, Py_ssize_t i, const double* v) noexcept nogil:
         return v[i]
@@ -66,26 +78,54 @@ cdef class KernelRows(Rows):
 
     cdef void axpys_long(self, const int* members, Py_ssize_t m, const long double* coef,
                          long double* v) noexcept nogil:
-        cdef Py_ssize_t k
+        cdef const double* x[MOST_TOGETHER]
+        cdef double size[MOST_TOGETHER]
+        cdef Py_ssize_t first = 0, k, some
         cdef long double total = 0.0
-        self.stored_axpys_long(members, m, coef, v)
+        while first < m:
+            some = min(self.together, m - first)
+            for k in range(some):
+                x[k] = self.row(members[first + k])
+                size[k] = self.size[members[first + k]]
+                total = total + self.sign[members[first + k]] * coef[first + k]
+            add_rows(x, some, coef + first, size, &self.size[0], self.n_cols, v)
+            first += some
         if self.of_bias != 0.0:
-            for k in range(m):
-                total = total + self.sign[members[k]] * coef[k]
             self.shift_long(total * self.of_bias, v)
 
-    cdef void stored_axpys_long(self, const int* members, Py_ssize_t m, const long double* coef,
-                                long double* v) noexcept nogil:
-        cdef Py_ssize_t k
-        for k in range(m):
-            dense_axpy[double, extended](self.row(members[k]), self.n_cols, coef[k], v)
-
     cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
-        cdef double each = self.sign[i] * self.of_bias
-        dense_axpy[double, pair_t](self.row(i), self.n_cols, pair_of(a, b), <pair_t*> pair)
-        if self.of_bias != 0.0:
-            self.shift(a * each, pair, 2)
-            self.shift(b * each, pair + 1, 2)
+        cdef int member = <int> i
+        cdef double[2] coef = [a, b]
+        self.axpys_pair(&member, 1, coef, pair)
+
+    cdef void axpys_pair(self, const int* members, Py_ssize_t m, const double* coef,
+                         double* pair) noexcept nogil:
+        cdef const double* x[MOST_TOGETHER]
+        cdef Py_ssize_t first = 0, k, some
+        cdef double a, b, each
+        while first < m:
+            some = min(self.together, m - first)
+            a = 0.0
+            b = 0.0
+            for k in range(some):
+                x[k] = self.row(members[first + k])
+                each = self.sign[members[first + k]] * self.of_bias
+                a = a + each * coef[2 * (first + k)]
+                b = b + each * coef[2 * (first + k) + 1]
+            add_rows_to_pair(x, some, coef + 2 * first, &self.sign[0], a, b, self.n_cols, pair)
+            first += some
+
+    cdef void turn(self, const int* members, Py_ssize_t m, const double* coef, double back,
+                   double* pair) noexcept nogil:
+        cdef double both[2 * MOST_TOGETHER]
+        cdef Py_ssize_t first = 0, k, some
+        while first < m:
+            some = min(<Py_ssize_t> MOST_TOGETHER, m - first)
+            for k in range(some):
+                both[2 * k] = -back * coef[first + k]
+                both[2 * k + 1] = coef[first + k]
+            self.axpys_pair(members + first, some, both, pair)
+            first += some
 
     cdef void inner(self, Py_ssize_t i, const int* members, Py_ssize_t m,
                     double* out) noexcept nogil:
@@ -128,6 +168,7 @@ cdef class MatrixRows(KernelRows):
     def __init__(self, const double[:, ::1] Q, sign, double bias=0.0, bint balanced=False):
         super().__init__(np.ascontiguousarray(np.diagonal(Q)), sign, bias, balanced)
         self.Q = Q
+        self.together = MOST_TOGETHER
 
     def sharing(self):
         """Return the same rows over the same memory, for another thread."""
@@ -136,21 +177,14 @@ cdef class MatrixRows(KernelRows):
     cdef const double* row(self, Py_ssize_t i) noexcept nogil:
         return &self.Q[i, 0]
 
-    cdef void stored_axpys_long(self, const int* members, Py_ssize_t m, const long double* coef,
-                                long double* v) noexcept nogil:
-        # four rows at a time: v is read and written a quarter as often, with the same sums
-        cdef const double* x[4]
-        cdef Py_ssize_t b, k
-        for k in range(0, m - 3, 4):
-            for b in range(4):
-                x[b] = self.row(members[k + b])
-            dense_axpys[extended](x, self.n_cols, coef + k, v)
-        k = m & ~3
-        KernelRows.stored_axpys_long(self, members + k, m - k, coef + k, v)
+    cdef void entries(self, Py_ssize_t i, const int* others, Py_ssize_t m,
+                      double* out) noexcept nogil:
+        self.inner(i, others, m, out)       # row i is asked for more often than the others
 
-    cdef double entry(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-        # row i is asked for more often than row j
-        return self.Q[i, j] + self.of_bias * (self.sign[i] * self.sign[j])
+    cdef void prefetch_entries(self, Py_ssize_t i, const int* others, Py_ssize_t m) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(m):
+            prefetch_line(&self.Q[i, others[k]])
 
     def combine(self, const double[::1] factor, const int[::1] members=None, out=None):
         """Return `out`, or zero, plus Σ factor[k] z_k, as its products with all rows."""

@@ -9,10 +9,11 @@ only the few near the margin are looked at. So the coefficients are kept, and wh
 cimport cython
 import numpy as np
 
-from taupath._core._row_loops cimport dense_dot, pair_t
+from taupath._core._kernel_loops cimport add_products
 
 cdef enum:
     REMEMBERED = 256    # slots filled last that are listed; a row further behind is rebuilt
+    TOGETHER = 8        # rows brought up to date together
 
 
 @cython.final
@@ -35,13 +36,16 @@ cdef class Lag:
         self.reserve(capacity)
 
     cdef reserve(self, Py_ssize_t capacity):
-        pairs, (point_in, vacant) = np.zeros(2 * capacity), np.zeros((2, capacity), dtype=np.int32)
-        if self.n_slots:
-            pairs[:2 * self.n_slots] = self.pairs[:2 * self.n_slots]
-            point_in[:self.n_slots] = self.point_in[:self.n_slots]
-            vacant[:self.n_slots] = self.vacant[:self.n_slots]
-        self.pairs, self.point_in, self.vacant = pairs, point_in, vacant
-        self.inner = np.zeros((self.rows.n_rows, capacity))
+        cdef Py_ssize_t k = self.n_slots, padded = (capacity + 7) // 8 * 8
+        a, b = np.zeros((2, padded))
+        point_in, vacant = np.zeros((2, capacity), dtype=np.int32)
+        if k:
+            a[:k], b[:k] = self.a[:k], self.b[:k]
+            point_in[:k], vacant[:k] = self.point_in[:k], self.vacant[:k]
+        self.a, self.b, self.point_in, self.vacant = a, b, point_in, vacant
+        self.slots, self.points = np.zeros((2, TOGETHER * max(capacity, REMEMBERED)), np.int32)
+        self.fresh = np.zeros(2 * max(capacity, REMEMBERED))
+        self.inner = np.zeros((self.rows.n_rows, padded))
         self.n_filled += REMEMBERED + 1     # every row is out of date
 
     cdef void enter(self, int i) noexcept nogil:
@@ -57,51 +61,82 @@ cdef class Lag:
         self.filled[self.n_filled % REMEMBERED] = slot
         self.n_filled += 1
 
-    cdef void settle(self, int i, double* pairs) noexcept nogil:
-        cdef double* own = &self.pairs[2 * self.slot_of[i]]
-        if own[0] != 0.0 or own[1] != 0.0:
-            self.rows.axpy_pair(i, own[0], own[1], pairs)
-            own[0] = 0.0
-            own[1] = 0.0
+    cdef void settle(self, double* pairs) noexcept nogil:
+        cdef Py_ssize_t k, m = 0
+        for k in range(self.n_slots):
+            if self.a[k] != 0.0 or self.b[k] != 0.0:
+                self.points[m] = self.point_in[k]
+                self.fresh[2 * m] = self.a[k]
+                self.fresh[2 * m + 1] = self.b[k]
+                self.a[k] = 0.0
+                self.b[k] = 0.0
+                m += 1
+        self.rows.axpys_pair(&self.points[0], m, &self.fresh[0], pairs)
 
-    cdef void leave(self, int i) noexcept nogil:
-        self.vacant[self.n_vacant] = self.slot_of[i]
+    cdef void leave(self, int i, double* pairs) noexcept nogil:
+        cdef int slot = self.slot_of[i]
+        if self.a[slot] != 0.0 or self.b[slot] != 0.0:
+            self.rows.axpy_pair(i, self.a[slot], self.b[slot], pairs)
+            self.a[slot] = 0.0
+            self.b[slot] = 0.0
+        self.vacant[self.n_vacant] = slot
         self.n_vacant += 1
         self.slot_of[i] = -1
 
     cdef void put_off(self, int i, double a, double b) noexcept nogil:
-        cdef double* own = &self.pairs[2 * self.slot_of[i]]
-        own[0] = own[0] + a
-        own[1] = own[1] + b
+        cdef int slot = self.slot_of[i]
+        self.a[slot] = self.a[slot] + a
+        self.b[slot] = self.b[slot] + b
 
     cdef void move_base(self, double by) noexcept nogil:
         cdef Py_ssize_t k
         for k in range(self.n_slots):
-            self.pairs[2 * k] = self.pairs[2 * k] + by * self.pairs[2 * k + 1]
+            self.a[k] = self.a[k] + by * self.b[k]
 
     cdef void complete(self, const int* points, Py_ssize_t m, double* out) noexcept nogil:
-        cdef Py_ssize_t k
-        cdef pair_t* total = <pair_t*> out
-        cdef const pair_t* pairs = <const pair_t*> &self.pairs[0]
-        for k in range(m):
-            self._know(points[k])
-            total[k] = dense_dot[double, pair_t](&self.inner[points[k], 0], self.n_slots, pairs,
-                                                 total[k])
+        cdef Py_ssize_t first = 0, some, k, padded = (self.n_slots + 7) & ~7
+        while first < m:
+            some = min(<Py_ssize_t> TOGETHER, m - first)
+            self._know(points + first, some)
+            for k in range(first, first + some):
+                add_products(&self.inner[points[k], 0], &self.a[0], &self.b[0], padded,
+                             out + 2 * k)
+            first += some
 
-    cdef void _know(self, int i) noexcept nogil:
-        """Bring row i of `inner` up to date."""
+    cdef void _know(self, const int* points, Py_ssize_t m) noexcept nogil:
+        """Bring some rows of `inner` up to date.
+
+        All that they lack is asked for from the memory before the first of it is needed.
+        """
+        cdef Py_ssize_t k, a, end = 0
+        cdef Py_ssize_t begin[TOGETHER]
+        cdef double* inner
+        for k in range(m):
+            begin[k] = end
+            end = self._list(points[k], end)
+            self.rows.prefetch_entries(points[k], &self.points[begin[k]], end - begin[k])
+        for k in range(m - 1, -1, -1):
+            self.rows.entries(points[k], &self.points[begin[k]], end - begin[k], &self.fresh[0])
+            inner = &self.inner[points[k], 0]
+            for a in range(begin[k], end):
+                inner[self.slots[a]] = self.fresh[a - begin[k]]
+            end = begin[k]
+
+    cdef Py_ssize_t _list(self, int i, Py_ssize_t end) noexcept nogil:
+        """List the slots that row i of `inner` lacks; returns where the list ends."""
         cdef long long k
         cdef Py_ssize_t slot
-        cdef double* inner = &self.inner[i, 0]
-        if self.known[i] == self.n_filled:
-            return
         if self.n_filled - self.known[i] > REMEMBERED:
             for slot in range(self.n_slots):
-                if self.slot_of[self.point_in[slot]] == slot:
-                    inner[slot] = self.rows.entry(i, self.point_in[slot])
+                end = self._list_slot(slot, end)
         else:
             for k in range(self.known[i], self.n_filled):
-                slot = self.filled[k % REMEMBERED]
-                if self.slot_of[self.point_in[slot]] == slot:
-                    inner[slot] = self.rows.entry(i, self.point_in[slot])
+                end = self._list_slot(self.filled[k % REMEMBERED], end)
         self.known[i] = self.n_filled
+        return end
+
+    cdef inline Py_ssize_t _list_slot(self, Py_ssize_t slot, Py_ssize_t end) noexcept nogil:
+        cdef int point = self.point_in[slot]
+        self.slots[end] = <int> slot
+        self.points[end] = point
+        return end + (self.slot_of[point] == slot)      # not if it is vacant

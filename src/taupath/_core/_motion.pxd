@@ -35,7 +35,9 @@ cdef class Motion:
     cdef bint lagging                        # whether updates of them are deferred
     cdef Lag lag                             # the deferred updates
     cdef long double[::1] s                  # bound points' part of ẇ: Σ l̇_i z_i + Σ ḣ_i z_i
-    cdef long double s_squared               # ‖s‖², with a kernel
+    cdef int[::1] waiting                    # points whose rates are still to be added to s
+    cdef long double[::1] waiting_rate       # ... and these
+    cdef Py_ssize_t n_waiting
     cdef double speed                        # ‖(ẇ, time_part)‖, rounded up
     cdef double time_part                    # slacks also move with p: one more coordinate of ẇ
     cdef double speed_exact                  # ‖ẇ‖ when it was last computed directly
@@ -88,18 +90,18 @@ cdef class Motion:
     # How far the worst free θ is beyond its bounds.
     cdef double farthest_beyond(self) noexcept nogil
 
-    cdef void _turn(self, double change, double column_multiplier, bint moving) noexcept nogil
+    cdef double _turn(self, double change, double column_multiplier, bint moving) noexcept nogil
     cdef double _turn_length(self, double change, double squared,
                              double column_multiplier) noexcept nogil
     cdef void _count_bound(self, Py_ssize_t i, int status, int how) noexcept nogil
     cdef void _add_to_s(self, int i, double rate) noexcept nogil
+    cdef void _complete_s(self) noexcept nogil
     cdef void _express(self, int i) noexcept nogil
     cdef bint _is_flat(self) noexcept nogil
     cdef void _rest(self) noexcept nogil
     cdef void _update_speed(self, double change) noexcept nogil
     cdef void _measure_speed(self) noexcept nogil
     cdef double _dual_speed(self) noexcept nogil
-    cdef double _squared_speed(self) noexcept nogil
     cdef void _set_speed(self, double speed) noexcept nogil
     cdef void _rebase(self) noexcept nogil
     cdef void _catch_up(self) noexcept nogil

@@ -27,6 +27,7 @@ cdef enum:
     FIRST_CAPACITY = 64     # free points that the factor has room for at first, at least
     SPARE = 8               # and so many more than there are
     TOGETHER = 1024         # bound points that are added up at a time
+    WAITING = 256           # rates that wait until they are added to s together
 
 
 @cython.final
@@ -58,7 +59,7 @@ cdef class Motion:
         first = most if keeps_basis(rows) else FIRST_CAPACITY
         self.system = make_system(rows, max(m + SPARE, first))
         self.factor = self.system.factor
-        self.additive = not (line.moving_targets or rows.balanced)
+        self.additive = not line.moving_targets
         self.row_norm = self.length = np.sqrt(np.asarray(self.factor.squared_norm))
         self.longest = np.asarray(self.row_norm).max()
         if line.moving_targets:
@@ -73,6 +74,8 @@ cdef class Motion:
         self.share = np.zeros(most, dtype=np.longdouble)
         self.column, self.rhs = np.zeros(most), np.zeros(most)
         self.some, self.at = np.zeros(TOGETHER, np.int32), np.zeros(TOGETHER, np.longdouble)
+        self.waiting = np.zeros(WAITING, np.int32)
+        self.waiting_rate = np.zeros(WAITING, np.longdouble)
         if not self.factor.take_all(state.free).all():
             raise ValueError("free points are linearly dependent")
         # targets move only in short corrections
@@ -113,7 +116,7 @@ cdef class Motion:
     cdef double release(self, int i, double distance, double rate) noexcept nogil:
         cdef Py_ssize_t a = self.factor.size - 1
         cdef int status = self.status[i]
-        cdef double squared, change, multiplier
+        cdef double squared, change, multiplier, by_multiplier
         self.theta[a] = bound_at(self.line, &self.now, i, status)
         self.theta_rate[a] = bound_rate(self.line, i, status)
         self.status[i] = FREE
@@ -123,8 +126,8 @@ cdef class Motion:
         self._count_bound(i, status, -1)
         squared = self.system.newest_column(distance, &self.column[0], &multiplier)
         change = -rate / squared
-        self._turn(change, multiplier, not self._is_flat())
-        self._update_speed(change * rate)
+        by_multiplier = self._turn(change, multiplier, not self._is_flat())
+        self._update_speed(change * rate + by_multiplier)
         return self._turn_length(change, squared, multiplier)
 
     cdef double settle(self, Py_ssize_t a, int status) noexcept nogil:
@@ -132,21 +135,21 @@ cdef class Motion:
         cdef double rate = bound_rate(self.line, i, status), multiplier
         cdef double change = <double> (rate - self.theta_rate[a])
         cdef double squared = self.system.column(a, &self.column[0], &multiplier)
-        self._turn(change, multiplier, True)
+        cdef double by_multiplier = self._turn(change, multiplier, True)
         self.drop(a)
         self.status[i] = <signed char> status
         self._add_to_s(i, rate)
         self._count_bound(i, status, 1)
-        self._update_speed(change * change * squared)
+        self._update_speed(change * change * squared + by_multiplier)
         return self._turn_length(change, squared, multiplier)
 
-    cdef void _turn(self, double change, double column_multiplier, bint moving) noexcept nogil:
+    cdef double _turn(self, double change, double column_multiplier, bint moving) noexcept nogil:
         """Change θ̇ by `change` times `column`, and ẇ accordingly; w(t) stays.
 
-        Unless `moving`, ẇ is left alone: w will rest.
+        Unless `moving`, ẇ is left alone: w will rest. Returns what the multiplier adds to ‖ẇ‖².
         """
         cdef Py_ssize_t b
-        cdef double c, left = 0.0, added = 0.0
+        cdef double c, left = 0.0, added = 0.0, before = <double> self.multiplier_rate
         cdef int i
         if self.rows.n_cols <= REBASED_UP_TO:
             self._rebase()      # rounds less
@@ -170,6 +173,7 @@ cdef class Motion:
         self.rounding.terms = left + added
         self.rounding.added = max(self.rounding.added, added)
         self.rounding.theta_speed = left
+        return c * (2.0 * before + c) * self.rows.shift_length * self.rows.shift_length
 
     cdef double _turn_length(self, double change, double squared,
                              double column_multiplier) noexcept nogil:
@@ -179,8 +183,7 @@ cdef class Motion:
     cdef void drop(self, Py_ssize_t a) noexcept nogil:
         cdef Py_ssize_t k
         if self.lagging:
-            self.lag.settle(self.factor.members[a], &self.pairs[0])
-            self.lag.leave(self.factor.members[a])
+            self.lag.leave(self.factor.members[a], &self.pairs[0])
         for k in range(a, self.factor.size - 1):
             self.theta[k] = self.theta[k + 1]
             self.theta_rate[k] = self.theta_rate[k + 1]
@@ -195,10 +198,15 @@ cdef class Motion:
         self.terms1 = self.terms1 + how * fabs(at1) * self.row_norm[i]
 
     cdef void _add_to_s(self, int i, double rate) noexcept nogil:
-        if self.rows.dual:
-            self.s_squared = self.s_squared + rate * (2.0 * self.s[i]
-                                                      + rate * self.factor.squared_norm[i])
-        self.rows.axpy_long(i, rate, &self.s[0])
+        if self.n_waiting == WAITING:
+            self._complete_s()
+        self.waiting[self.n_waiting] = i
+        self.waiting_rate[self.n_waiting] = rate
+        self.n_waiting += 1
+
+    cdef void _complete_s(self) noexcept nogil:
+        self.rows.axpys_long(&self.waiting[0], self.n_waiting, &self.waiting_rate[0], &self.s[0])
+        self.n_waiting = 0
 
     cdef double take(self, int i, long double at) noexcept nogil:
         self.status[i] = FREE
@@ -278,12 +286,6 @@ cdef class Motion:
         elif self.additive:
             self.speed = sqrt(squared)
             self.speed_exact = max(self.speed_exact, self.speed)
-        elif self.lagging:
-            squared = self._squared_speed()
-            if squared <= SPEED_CANCELLED * self.s_squared:
-                self.straighten()
-            else:
-                self._set_speed(sqrt(squared))
         else:
             self._measure_speed()
 
@@ -320,21 +322,6 @@ cdef class Motion:
         part = <double> self.multiplier_rate * self.rows.shift_length
         return sqrt(max(squared, 0.0) + PRECISION * terms + part * part)
 
-    cdef double _squared_speed(self) noexcept nogil:
-        """Return ‖ẇ‖² = <s, ẇ>, rounded up: while targets rest, ẇ is orthogonal to free rows."""
-        cdef Py_ssize_t a
-        cdef long double squared = self.s_squared
-        cdef double terms = <double> self.s_squared, part
-        for a in range(self.factor.size):
-            part = <double> (self.theta_rate[a] * self.s[self.factor.members[a]])
-            squared = squared + part
-            terms = terms + fabs(part)
-        # the multiplier's part of <s, ẇ>, and of ‖ẇ‖² itself
-        squared = squared + self.multiplier_rate * (self.system.bound_total1
-                                                    - self.system.bound_total0)
-        part = <double> self.multiplier_rate * self.rows.shift_length
-        return <double> squared + PRECISION * terms + part * part
-
     # -- keeping rounding down --------------------------------------------------------------
 
     cdef bint needs_care(self) noexcept nogil:
@@ -363,10 +350,8 @@ cdef class Motion:
 
     cdef void _catch_up(self) noexcept nogil:
         """Apply all deferred updates."""
-        cdef Py_ssize_t a
         if self.lagging:
-            for a in range(self.factor.size):
-                self.lag.settle(self.factor.members[a], &self.pairs[0])
+            self.lag.settle(&self.pairs[0])
 
     cdef void polish(self) noexcept nogil:
         self._correct_w()
@@ -384,6 +369,7 @@ cdef class Motion:
         cdef const double* v
         self._catch_up()
         self._rebase()          # w(t) itself must not jump
+        self._complete_s()
         for k in range(self.rows.n_cols):
             self.exact[k] = self.s[k]
         self.rows.axpys_long(&self.factor.members[0], self.factor.size, &self.theta_rate[0],
@@ -442,6 +428,7 @@ cdef class Motion:
         cdef Py_ssize_t i, k
         for k in range(self.rows.n_cols):
             self.s[k] = 0.0
+        self.n_waiting = 0
         self.system.bound_total0 = 0.0
         self.system.bound_total1 = 0.0
         self.terms0 = 0.0
@@ -450,12 +437,6 @@ cdef class Motion:
             if self.status[i] != FREE:
                 self._count_bound(i, self.status[i], 1)
         self._add_bound(True, &self.s[0])
-        if self.rows.dual:
-            self.s_squared = 0.0
-            for i in range(self.rows.n_rows):
-                if self.status[i] != FREE:
-                    self.s_squared = (self.s_squared
-                                      + bound_rate(self.line, i, self.status[i]) * self.s[i])
 
     cdef double take_w(self) noexcept nogil:
         cdef Py_ssize_t k

@@ -104,22 +104,6 @@ cdef inline void dense_axpy(const entry* x, Py_ssize_t d, number a, number* v) n
         v[j] = plus_times[number](v[j], value(x, j), a)
 
 
-cdef inline void dense_axpys(const double** x, Py_ssize_t d, const number* a,
-                             number* v) noexcept nogil:
-    """Add a_0 x_0, a_1 x_1, a_2 x_2 and a_3 x_3 to v, in this order."""
-    cdef Py_ssize_t j
-    cdef const double* x0 = x[0]
-    cdef const double* x1 = x[1]
-    cdef const double* x2 = x[2]
-    cdef const double* x3 = x[3]
-    cdef number a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3], total
-    for j in range(d):
-        total = plus_times[number](v[j], x0[j], a0)
-        total = plus_times[number](total, x1[j], a1)
-        total = plus_times[number](total, x2[j], a2)
-        v[j] = plus_times[number](total, x3[j], a3)
-
-
 cdef inline number sparse_dot(const entry* x, const int* column, Py_ssize_t count,
                               const number* v, number rest) noexcept nogil:
     """Return Σ x_k v_column[k] + rest."""

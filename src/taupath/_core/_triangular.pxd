@@ -1,21 +1,13 @@
 """Triangular systems whose rows lie anywhere in memory: L x = b and Lᵀ x = b."""
 
+cimport taupath._core._vectors
+
 cdef extern from *:
     """
-    #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
-    #define FOR_EVERY_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
-    #else
-    #define FOR_EVERY_PROCESSOR
-    #endif
-
-    #if defined(__GNUC__) || defined(__clang__)
+    #if WITH_EIGHT
     #define BLOCKED_FROM 16
-    typedef double eight __attribute__((vector_size(64), aligned(8)));
-    #define EIGHT(address) (*(const eight*) (address))
-    #define ADDED_UP(a) (((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7])))
 
-    /* Four rows at a time, so that x is read, or read and written, a quarter as often. Eight
-       entries are one operation where processors have it; results do not depend on that. */
+    /* Four rows at a time, so that x is read, or read and written, a quarter as often. */
     FOR_EVERY_PROCESSOR
     static void forward_blocked(double** row, Py_ssize_t first, Py_ssize_t m, double* x) {
         Py_ssize_t a, k;

@@ -11,6 +11,9 @@ from taupath.paths.walked import Walked
 
 # Solutions that are looked at, at most: next to nothing beside a walk that has met difficulties.
 MOST_LOOKED_AT = 32
+# Solutions this close to an end of the path, as part of its length, are nearly the same: a few will
+# do, however many kinks there are.
+NEXT_TO_AN_END, MOST_NEXT_TO_AN_END = 1e-10, 8
 
 
 def warn_of_inexact(walked: Walked) -> None:
@@ -22,8 +25,10 @@ def warn_of_inexact(walked: Walked) -> None:
     if doubtful is None or len(doubtful) == 0 or walked.data.indefinite:  # warned of elsewhere
         return
     points, *_ = where_to_check(walked.kinks, 2, doubtful)
-    chosen = np.linspace(0, len(points) - 1, min(len(points), MOST_LOOKED_AT)).astype(int)
-    points = points[chosen]
+    begin, end = walked.kinks[0], walked.kinks[-1]
+    outer = np.minimum(points - begin, end - points) <= NEXT_TO_AN_END * (end - begin)
+    points = np.concatenate([points[~outer], _some(points[outer], MOST_NEXT_TO_AN_END)])
+    points = _some(np.sort(points), MOST_LOOKED_AT)
     found = worst_of(points, [walked.measure(float(value)) for value in points], False, True)
     if not found.holds():
         name = walked.job.symbol
@@ -36,3 +41,8 @@ def warn_of_inexact(walked: Walked) -> None:
             InexactPathWarning,
             stacklevel=levels_to_the_caller(),
         )
+
+
+def _some(points: np.ndarray, most: int) -> np.ndarray:
+    """Return at most so many of the points, evenly spaced."""
+    return points[np.linspace(0, len(points) - 1, min(len(points), most)).astype(int)]

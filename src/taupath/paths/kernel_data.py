@@ -148,7 +148,9 @@ class KernelData(TrainingData):
             return make_rows(low_rank, self.sign, bias, balanced=free)
         sign = self.sign.astype(np.int8)
         if K is not None:
-            return MatrixRows(self.sign[:, np.newaxis] * K * self.sign, sign, bias, free)
+            Q = self.sign * K
+            Q *= self.sign[:, np.newaxis]  # another large array would cost more than the product
+            return MatrixRows(Q, sign, bias, free)
         return CachedRows(
             lambda i: self.sign[i] * self._row(i) * self.sign,
             self.diagonal,

@@ -228,19 +228,32 @@ def low_rank_factor(
 ) -> np.ndarray | None:
     """Return B with B Bᵀ = K up to rounding and at most `most` columns; None if there is none.
 
-    K is given by its diagonal and its columns. This is a Cholesky factorisation with pivots, in
-    extended precision, that gives up early if too much is left after SOME_COLUMNS columns.
+    K is given by its diagonal and its columns. Doubles are enough to see if too much is left after
+    SOME_COLUMNS columns.
     """
-    left = diagonal.astype(np.longdouble)
+    if most > SOME_COLUMNS:
+        _, left = _pivoted_cholesky(diagonal, column, SOME_COLUMNS, np.float64)
+        if left > MUCH_LEFT:
+            return None
+    B, left = _pivoted_cholesky(diagonal, column, most, np.longdouble)
+    return None if left > NOTHING_LEFT else np.ascontiguousarray(B, dtype=np.float64)
+
+
+def _pivoted_cholesky(
+    diagonal: np.ndarray, column: Callable[[int], np.ndarray], most: int, dtype: Any
+) -> tuple[np.ndarray, float]:
+    """Return at most so many columns of a Cholesky factor, and the largest part that is left.
+
+    Columns come in the order of their pivots, until next to nothing is left.
+    """
+    left = diagonal.astype(dtype)
     size = np.maximum(left, SMALLEST)
-    B = np.zeros((len(diagonal), most), dtype=np.longdouble)
-    for k in range(most + 1):
+    B = np.zeros((len(diagonal), most), dtype=dtype, order="F")
+    for k in range(most):
         pivot = int((left / size).argmax())
         if left[pivot] <= NOTHING_LEFT * size[pivot]:
-            return np.ascontiguousarray(B[:, : max(k, 1)], dtype=np.float64)
-        if k == most or (k == SOME_COLUMNS and left[pivot] > MUCH_LEFT * size[pivot]):
-            return None
+            return B[:, : max(k, 1)], NOTHING_LEFT
         B[:, k] = (column(pivot) - B[:, :k] @ B[pivot, :k]) / np.sqrt(left[pivot])
         left -= B[:, k] ** 2
         left[pivot] = 0.0
-    return None
+    return B, float((left / size).max())
