@@ -10,6 +10,10 @@ a9a is read from the folder named by TAUPATH_DATA, with the λ = 1e-4 of the des
 made: sparse binary rows like those of w8a (50 000 × 300, 4 % of the entries, 3 % positive, C = 1),
 and Gaussian rows of two classes that overlap (d = 30, λ = 1e-4).
 
+Then come data with more features than samples, beside their exact paths, in turn: spam, dense
+binary rows (200 × 2000, C = 1), sparse rows (1000 × 20 000, C = 1) and Gaussian rows (1500 × 3000,
+C = 1e-3). `--wide` measures nothing else.
+
 Last come the files of the paper's three paths: exact, with training data, and simplified, without
 and with them.
 """
@@ -31,7 +35,7 @@ import numpy as np
 from common import Stopwatch, error, machine, n_threads, number, table
 from datasets.gaussian import gaussian_classes
 from judge import Problem
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, random_array
 
 from taupath import quantile_path
 from taupath.datasets import DataNotFound, load_classification, load_paper
@@ -160,6 +164,95 @@ def report_files(files: Sequence[Files]) -> list[str]:
     return table("Files of exact and of simplified paths", columns)
 
 
+def wide_spam() -> tuple[Any, np.ndarray, float]:
+    """Return X, y and C of spam."""
+    data = load_paper("spam")
+    return data.X_train, data.y_train, 1.0 / (len(data.y_train) * data.lam)
+
+
+def wide_dense() -> tuple[Any, np.ndarray, float]:
+    """Return X, y and C of binary rows."""
+    rng = np.random.default_rng(0)
+    X = rng.choice([0.0, 1.0], (200, 2000))
+    return X, np.where(X[:, :20].sum(axis=1) + 2.0 * rng.standard_normal(200) > 10.0, 1, -1), 1.0
+
+
+def wide_sparse() -> tuple[Any, np.ndarray, float]:
+    """Return X, y and C of sparse rows."""
+    rng = np.random.default_rng(0)
+    X = random_array((1000, 20_000), density=0.005, format="csr", rng=rng)
+    score = X @ rng.standard_normal(20_000)
+    noise = 0.5 * score.std() * rng.standard_normal(1000)
+    return X, np.where(score + noise > 0.0, 1, -1), 1.0
+
+
+def wide_gaussian() -> tuple[Any, np.ndarray, float]:
+    """Return X, y and C of dense rows with much noise."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1500, 3000))
+    return X, np.where(X[:, 0] + rng.standard_normal(1500) > 0.0, 1, -1), 1e-3
+
+
+WIDE: dict[str, Callable[[], tuple[Any, np.ndarray, float]]] = {
+    "spam": wide_spam,
+    "dense": wide_dense,
+    "sparse": wide_sparse,
+    "Gaussian": wide_gaussian,
+}
+
+
+@dataclass(frozen=True)
+class WideRow:
+    """What was measured on data with more features than samples."""
+
+    name: str
+    n_samples: int
+    n_features: int
+    exact: float
+    path: float
+    kinks: int
+    nodes: int
+    passes: int
+    bound: float
+
+
+def measure_wide(name: str, tol: float, repeats: int) -> WideRow:
+    """Measure the exact and the approximate path, in turn."""
+    X, y, C = WIDE[name]()
+    watch = Stopwatch()
+    for _ in range(repeats):
+        exact = watch.time("exact", quantile_path, X, y, C=C)
+        path = watch.time("path", quantile_path, X, y, C=C, method="approximate", tol=tol)
+    return WideRow(
+        name=name,
+        n_samples=X.shape[0],
+        n_features=X.shape[1],
+        exact=watch.best("exact"),
+        path=watch.best("path"),
+        kinks=exact.n_kinks,
+        nodes=path.n_kinks,
+        passes=path.counters["passes"],
+        bound=path.certify().worst_gap,
+    )
+
+
+def report_wide(rows: Sequence[WideRow], tol: float) -> list[str]:
+    """Return the lines of the table of wide data."""
+    columns = [
+        ("data", [row.name for row in rows]),
+        ("n", [str(row.n_samples) for row in rows]),
+        ("d", [str(row.n_features) for row in rows]),
+        ("exact, s", [number(row.exact) for row in rows]),
+        ("path, s", [number(row.path) for row in rows]),
+        ("ratio", [number(row.path / row.exact) for row in rows]),
+        ("kinks", [str(row.kinks) for row in rows]),
+        ("nodes", [str(row.nodes) for row in rows]),
+        ("passes", [str(row.passes) for row in rows]),
+        ("certified bound", [error(row.bound) for row in rows]),
+    ]
+    return table(f"More features than samples, tol = {tol:g}, beside the exact path", columns)
+
+
 def measure(name: str, tol: float, repeats: int | None, with_liblinear: bool) -> Row:
     """Measure one data set."""
     make, taus = SETS[name]
@@ -264,6 +357,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, help="runs of each path (default: by time)")
     parser.add_argument("--no-liblinear", action="store_true", help="paths only")
     parser.add_argument("--no-files", action="store_true", help="nothing of files")
+    parser.add_argument("--wide", action="store_true", help="wide data only, five runs by default")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args()
     if arguments.repeats is not None and arguments.repeats < 1:
@@ -273,7 +367,17 @@ def main() -> int:
     if n_threads() > 1:
         print(f"approximate: {n_threads()} threads may run, wanted is one", file=sys.stderr)
         return 1
-    rows = []
+    rows, wide = [], []
+    try:
+        for name in WIDE:
+            print(f"measuring {name} ...", file=sys.stderr, flush=True)
+            wide.append(measure_wide(name, arguments.tol, arguments.repeats or 5))
+    except DataNotFound as missing:
+        print(f"approximate: {missing}", file=sys.stderr)
+        return 1
+    if arguments.wide:
+        print("\n".join(report_wide(wide, arguments.tol)))
+        return 0
     for name in [name for name in SETS if name in arguments.datasets]:
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
         try:
@@ -290,9 +394,16 @@ def main() -> int:
     if arguments.json:
         everything = [{**asdict(row), "ratio": ratio(row)} for row in rows]
         sizes = [asdict(each) for each in files]
-        print(json.dumps({"rows": everything, "files": sizes, "machine": about}, indent=2))
+        print(
+            json.dumps(
+                {"rows": everything, "files": sizes, "wide": [asdict(row) for row in wide]}
+                | {"machine": about},
+                indent=2,
+            )
+        )
     else:
         tables = [*report_files(files), ""] if files else []
+        tables += [*report_wide(wide, arguments.tol), ""]
         print("\n".join(tables + report(rows, about)))
     return 0
 

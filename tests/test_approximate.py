@@ -13,6 +13,7 @@ from scipy import sparse
 import problems
 import taupath
 from approximation import Job, assert_bounded
+from taupath.approximate import descent
 from taupath.datasets import load_classification
 
 INTERCEPTS = ["augmented", "none", "free"]
@@ -33,6 +34,15 @@ def regression(intercept: str = "augmented", C: float = 1.0, n: int = 200) -> Jo
     X = rng.standard_normal((n, 3))
     y = X[:, 0] + (0.5 + np.abs(X[:, 1])) * rng.standard_normal(n)
     return Job(X, y, C=C, intercept=intercept, regression=True)
+
+
+def wide(
+    intercept: str = "augmented", C: float = 1.0, n: int = 60, regression: bool = False
+) -> Job:
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((n, 4 * n)) / np.sqrt(n)
+    y = X[:, 0] + X[:, 1] + 0.3 * rng.standard_normal(n)
+    return Job(X, y if regression else np.sign(y), C, None, intercept, regression)
 
 
 def degenerate(kind: str, labels: str, weights: str, log10_C: float, intercept: str) -> Job:
@@ -103,6 +113,63 @@ def test_any_C_is_certified(C):
 def test_one_row_of_each_class_is_certified():
     job = Job(np.array([[1.0], [-2.0]]), np.array([1, -1]))
     assert_bounded(job, job.path(method="approximate", tol=1e-4))
+
+
+# --- more features than samples ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("regression", [False, True])
+def test_wide_data_are_certified_for_every_tau(intercept, C, regression):
+    job = wide(intercept, C, regression=regression)
+    path = job.path(method="approximate", tol=1e-3)
+    assert ("passes" in path.counters) == (intercept != "free")
+    assert_bounded(job, path)
+    assert path.certify().worst_gap <= 1e-3
+
+
+@pytest.mark.parametrize("clothes", ["float32", "sparse", "sparse float32"])
+def test_wide_data_may_be_stored_in_any_way(clothes):
+    job = wide()
+    X = job.X.astype(np.float32)
+    job = Job(X.astype(float), job.y)
+    given = X if "float32" in clothes else job.X
+    given = sparse.csr_matrix(given) if "sparse" in clothes else given
+    path = job.path(given, method="approximate", tol=1e-3)
+    assert "passes" in path.counters
+    assert_bounded(job, path, 100)
+    assert_allclose(
+        path.decision_function(given, 0.3), job.X @ path.coef(0.3) + path.intercept(0.3)
+    )
+
+
+def test_wide_data_with_copies_zeros_and_weights_are_certified():
+    job = wide()
+    X, rng = job.X.copy(), np.random.default_rng(0)
+    X[:5] = 0.0
+    X[5:15], y = X[15:25], job.y.copy()
+    y[5:15] = -y[15:25]
+    job = Job(X, y, 10.0, rng.choice([0.0, 0.5, 3.0], len(y)), "none")
+    path = job.path(method="approximate", tol=1e-3)
+    assert_bounded(job, path)
+    assert path.certify().holds()
+
+
+def test_a_descent_that_takes_too_long_gives_way_to_newtons_method(monkeypatch):
+    monkeypatch.setattr(descent, "MAX_PASSES", 3)
+    job = wide()
+    path = job.path(method="approximate", tol=1e-3)
+    assert "newton_steps" in path.counters
+    assert_bounded(job, path, 100)
+
+
+def test_a_simplified_wide_path_holds():
+    job = wide()
+    path = job.path(method="approximate", tol=1e-4)
+    fewer = path.simplify(1e-2)
+    assert fewer.n_kinks < path.n_kinks
+    assert_bounded(job, fewer, 100)
 
 
 @pytest.mark.core

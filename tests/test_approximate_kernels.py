@@ -6,6 +6,7 @@ import os
 import pickle
 import signal
 import threading
+import tracemalloc
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+from taupath._core._kernel_sums import add_rows, lower_triangle
 
 import approximation
 import taupath as tp
@@ -299,6 +301,35 @@ def test_a_matrix_that_does_not_fit_is_never_larger_than_the_budget(monkeypatch)
     one, other = (each.decision_function(X, 0.5) for each in (path, kept))
     far = 2.0 * np.sqrt(2.0 * 1e-2 * 900)  # from the optimum: ½‖w - w*‖² is at most the gap
     assert np.abs(one - other).max() <= np.sqrt(2.0) * far
+
+
+@pytest.mark.parametrize("share", [1.3, 0.5, 0.15])
+def test_a_fit_takes_no_more_memory_than_the_cache_and_some_vectors(share):
+    n = 1200
+    X, y = moons(n)
+    how: dict[str, Any] = {"kernel": "rbf", "gamma": 0.5, "method": "approximate", "tol": 1e-2}
+    tp.quantile_path(X[:200], y[:200], **how)  # loads what it needs
+    budget = share * 8.0 * n * n
+    tracemalloc.start()
+    try:
+        path = tp.quantile_path(X, y, cache_size=budget / 1e6, **how)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert path.solutions.matrix.kept == (share > 1.25)
+    assert peak <= budget + path.nbytes + 8.0 * 100 * n
+
+
+def test_sums_and_parts_of_a_kept_matrix_are_those_of_numpy():
+    rng = np.random.default_rng(0)
+    K = rng.standard_normal((50, 50))
+    for m in (0, 1, 3, 4, 9, 50):
+        members, coef, out = rng.permutation(50)[:m], rng.standard_normal(m), np.ones(50)
+        add_rows(K, members, coef, out)
+        assert_allclose(out, 1.0 + coef @ K[members], atol=1e-13)
+        part = np.zeros((m, m))
+        lower_triangle(K, members, part)
+        assert_array_equal(part, np.tril(K[np.ix_(members, members)]))
 
 
 def test_conjugate_gradients_solve_as_the_factorisation_does(monkeypatch):

@@ -216,6 +216,17 @@ def test_the_path_over_C_is_judged_beside_grids(module, tmp_path):
     assert ["≈" in cell for cell in seconds] == [bool(row.get("estimated")) for row in rows]
 
 
+def test_wide_data_are_measured_beside_their_exact_paths(module, monkeypatch):
+    approximate = module("approximate")
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((20, 50)), np.tile([-1, 1], 10)
+    monkeypatch.setitem(approximate.WIDE, "dense", lambda: (X, y, 1.0))
+    row = approximate.measure_wide("dense", 1e-2, 1)
+    assert row.bound <= 1e-2
+    assert row.kinks > 0 and row.passes > 0
+    assert "dense" in "\n".join(approximate.report_wide([row], 1e-2))
+
+
 def test_the_report_on_approximate_paths_says_what_was_measured(module, monkeypatch):
     pytest.importorskip("liblinear", reason="LIBLINEAR is not installed")
     approximate = module("approximate")

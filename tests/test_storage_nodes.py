@@ -24,6 +24,8 @@ WEIGHT = rng.integers(0, 3, 160).astype(float)
 TEXT = np.where(Y > 0, "ill", "well")[::-1].copy()
 SINGLE = X.astype(np.float32)
 SPARSE = sp.csr_array(np.where(np.abs(SINGLE) > 0.7, SINGLE, np.float32(0.0)))
+WIDE = rng.standard_normal((30, 80))
+WIDE_Y = np.where(WIDE[:, 0] + rng.standard_normal(30) > 0.0, 1, -1)
 QUICK = {"method": "approximate", "tol": 1e-3}
 
 
@@ -43,6 +45,12 @@ def jobs():
             tp.quantile_regression_path(X, RESPONSE, intercept="free", **QUICK),
             X,
             RESPONSE,
+        ),
+        "wide": lambda: (tp.quantile_path(WIDE, WIDE_Y, **QUICK), WIDE, WIDE_Y),
+        "wide, sparse, single": lambda: (
+            tp.quantile_path(sp.csr_array(WIDE.astype(np.float32)), WIDE_Y, **QUICK),
+            sp.csr_array(WIDE.astype(np.float32)),
+            WIDE_Y,
         ),
         "simplified": lambda: (tp.quantile_path(X, Y).simplify(1e-4), X, Y),
         "simplified, free": lambda: (tp.quantile_path(X, Y, intercept="free").simplify(1e-4), X, Y),
@@ -125,7 +133,7 @@ def test_without_data_nothing_of_them_is_in_the_file(case, tmp_path):
     path, features, *_ = case
     path.save(tmp_path / "path.tau")
     _, arrays = read_container(tmp_path / "path.tau")
-    assert {name.split(".")[0] for name in arrays} <= {"nodes", "w", "width", "centre"}
+    assert {name.split(".")[0] for name in arrays} <= {"nodes", "w", "width", "centre", "fractions"}
     entry = (features.data if sp.issparse(features) else features.ravel())[3]
     assert entry.tobytes() not in (tmp_path / "path.tau").read_bytes()
 

@@ -134,8 +134,9 @@ class Library:
     def solve_positive(self, matrix: Any, right: Any) -> np.ndarray | None:
         """Solve with a symmetric matrix, which may be overwritten; None if it is not positive."""
         if self.on_host:
-            # LAPACK stores by columns: the transpose is what it takes without a copy
-            _, solution, failed = dposv(matrix.T, right, lower=1, overwrite_a=1)
+            # LAPACK stores by columns: it takes the transpose without a copy, and reads the lower
+            # triangle of the matrix
+            _, solution, failed = dposv(matrix.T, right, lower=0, overwrite_a=1)
             return None if failed else np.asarray(solution)
         try:
             solution = self.fetch(self._solve(matrix, right))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from taupath.approximate.node import Node, Smoothing
+from taupath.approximate.node import DualNode, Node, Smoothing
 from taupath.approximate.row_sums import RowSums
 from taupath.engine.node_blocks import travel_of
 from taupath.engine.record import Solution
@@ -96,13 +96,42 @@ class NodeList(Interpolation):
         return [self[j] for j, weight in ((k, 1.0 - s), (k + 1, s)) if weight > 0.0], s
 
 
+class DualNodeList(Interpolation):
+    """Nodes of which θ is kept, in order: n_features + n_samples numbers for each."""
+
+    def __init__(self, taus: np.ndarray, w: np.ndarray, fractions: np.ndarray, bias: float) -> None:
+        super().__init__(taus, w, bias)
+        self.fractions = fractions
+
+    def __len__(self) -> int:
+        return len(self.taus)
+
+    def __getitem__(self, k: int) -> DualNode:
+        """Return the node with this number."""
+        return DualNode(float(self.taus[k]), self.w[k], self.fractions[k])
+
+    def take(self, kept: np.ndarray) -> "DualNodeList":
+        """Return some of the nodes."""
+        return DualNodeList(self.taus[kept], self.w[kept], self.fractions[kept], self.bias)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is kept."""
+        return super().nbytes + self.fractions.nbytes
+
+    def beside(self, value: float) -> tuple[list[DualNode], float]:
+        """Return the one or two nodes that a solution is made of, and its s between them."""
+        k, s = interval_of(self.taus, value)
+        return [self[j] for j, weight in ((k, 1.0 - s), (k + 1, s)) if weight > 0.0], s
+
+
 def index_sets(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return the status of each sample, given which θ are at their lower and upper bounds."""
     return np.where(low, LOWER, np.where(high, UPPER, FREE)).astype(np.int8)
 
 
 def dual_between(
-    row_sums: RowSums, nodes: Sequence[Node], s: float, boxes: Boxes, w: np.ndarray
+    row_sums: RowSums, nodes: Sequence[Node | DualNode], s: float, boxes: Boxes, w: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return status and θ at s between two nodes, or at one; w is the primal point there."""
     ends = [row_sums.dual_at(node, boxes) for node in nodes]

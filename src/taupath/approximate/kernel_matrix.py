@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import daxpy, dsymv
 
+from taupath._core._kernel_sums import add_rows, lower_triangle
 from taupath.approximate.array_libraries import Library
 from taupath.approximate.rounding import EPS, EPS_SINGLE, summation_depth
 from taupath.paths.blocks import slices
@@ -16,8 +16,8 @@ from taupath.paths.kernels import Kernel
 TILE_ON_HOST, TILE_ON_DEVICE = 4_000_000, 1_000_000_000
 # A matrix is kept if this many times its size is within the budget: the rest is for Newton systems.
 WITH_SYSTEMS = 1.25
-# If more than one in so many rows are asked for, multiplying all of them is quicker than picking.
-PICKED = 3
+# With more vectors than this, one product with all of K is quicker than adding up rows for each.
+FEW_VECTORS = 4
 # Rows that are added up before their sum is added to others: rounding errors stay small.
 ROWS_ADDED = 64
 
@@ -43,8 +43,8 @@ class KernelMatrix:
         self.room = budget - self.entry * n * n  # bytes for systems
         self.rows_used = 0
         self.tile = TILE_ON_HOST if library.on_host else TILE_ON_DEVICE
-        if not self.entry:
-            self.tile = int(min(self.tile, max(0.25 * budget, 8 * n)))
+        if library.on_host or not self.entry:
+            self.tile = int(min(self.tile, max(0.25 * self.room, 8 * n)))
         self._all: Any = None
 
     @property
@@ -77,15 +77,25 @@ class KernelMatrix:
             return self.library.submatrix(self._matrix(), one, other)
         return self.block(one, other)
 
+    def lower_triangle(self, members: np.ndarray) -> Any:
+        """Return k(x_i, x_j) for some i and j, as doubles that may be overwritten.
+
+        Of a matrix that is kept on the host only the lower triangle.
+        """
+        if self.library.on_host and self.kept:
+            found = np.zeros((len(members), len(members)))
+            lower_triangle(self._matrix(), members, found)
+            return found
+        return self.library.double(self.between(members, members))
+
     # -- products ------------------------------------------------------------------------------
 
     def times(self, coef: np.ndarray) -> np.ndarray:
         """Return K times each row of `coef`, shape (q, n), in double precision."""
         used = np.flatnonzero(coef.any(axis=0))
-        if self.library.on_host and self.kept and PICKED * len(used) >= self.n:
+        if self.library.on_host and self.kept and len(coef) > FEW_VECTORS:
             self.rows_used += self.n
-            # K is symmetric, and LAPACK stores by columns: half of it is read
-            return np.array([dsymv(1.0, self._matrix().T, row) for row in coef])
+            return np.asarray(coef @ self._matrix())
         return self._added_up(used, np.ascontiguousarray(coef[:, used]), self.entry == 8)
 
     def combine(self, members: np.ndarray, coef: np.ndarray) -> np.ndarray:
@@ -93,10 +103,6 @@ class KernelMatrix:
 
         In the precision that the matrix is kept in.
         """
-        if self.library.on_host and self.kept and PICKED * len(members) >= self.n:
-            whole = np.zeros((len(coef), self.n))
-            whole[:, members] = coef
-            return self.times(whole)
         return self._added_up(members, coef, self.kept)
 
     def _added_up(self, members: np.ndarray, coef: np.ndarray, kept: bool) -> np.ndarray:
@@ -129,15 +135,14 @@ class KernelMatrix:
             used = np.flatnonzero(row)
             for some in slices(len(used), ROWS_ADDED):
                 part = np.zeros(self.n)
-                for k in used[some]:
-                    daxpy(whole[members[k]], part, a=row[k])
+                add_rows(whole, members[used[some]], row[used[some]], part)
                 out += part
         return found
 
     def rounding(self, m: int, exactly: bool = False) -> float:
         """Return the largest relative error of a term of `combine`, or of `times`, of m rows."""
         if self.library.on_host:
-            quick = self.kept and PICKED * m < self.n
+            quick = self.kept and not exactly
             return EPS * (summation_depth(m, ROWS_ADDED) if quick else self.n)  # or in any order
         at_a_time = max(self.tile // (8 * self.n), 1)
         depth = summation_depth(self.n, at_a_time)

@@ -65,7 +65,7 @@ class KernelSystems:
         library, added = self.matrix.library, 0.0
         sent, m = library.send(right), len(members)
         while True:
-            system = library.double(self.matrix.between(members, members))
+            system = self.matrix.lower_triangle(members)
             system += constant
             if library.on_host:
                 system.flat[:: m + 1] += diagonal + added

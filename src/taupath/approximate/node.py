@@ -68,3 +68,12 @@ class Node:
     smoothing: Smoothing
     shift: float
     scale: np.ndarray
+
+
+@dataclass(frozen=True)
+class DualNode:
+    """The solution at one τ, of which θ is kept: as the fractions of all boxes."""
+
+    tau: float
+    w: np.ndarray
+    fraction: np.ndarray

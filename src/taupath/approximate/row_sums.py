@@ -12,7 +12,7 @@ import numpy as np
 from taupath._core import _margins
 from taupath._core._rows import Rows
 from taupath.approximate.gap_bound import SampleLosses
-from taupath.approximate.node import Node, Smoothing
+from taupath.approximate.node import DualNode, Node, Smoothing
 from taupath.approximate.rounding import Rounding, summation_depth
 from taupath.engine.readers import made_once
 from taupath.paths.jobs import Boxes
@@ -219,14 +219,17 @@ class RowSums(SampleLosses):
 
     # -- nodes -----------------------------------------------------------------------------------
 
-    def _fraction_at(self, node: Node, margin: np.ndarray) -> np.ndarray:
+    def _fraction_at(self, node: Node | DualNode, margin: np.ndarray) -> np.ndarray:
+        if isinstance(node, DualNode):
+            return node.fraction
         width, centre = node.smoothing.width, node.smoothing.centre
         short = self.target - margin
         fraction = np.clip(centre[self._class] + (1.0 / width) * short, 0.0, 1.0)
         return np.asarray(node.shift + node.scale[self._class] * fraction)
 
-    def _theta_at(self, node: Node, boxes: Boxes, fraction: np.ndarray) -> np.ndarray:
-        lower, upper = boxes.lower(node.tau)[self._class], boxes.upper(node.tau)[self._class]
+    def theta(self, boxes: Boxes, tau: float, fraction: np.ndarray) -> np.ndarray:
+        """Return θ with these fractions of the boxes at τ."""
+        lower, upper = boxes.lower(tau)[self._class], boxes.upper(tau)[self._class]
         return np.asarray(self.weight * (lower + (upper - lower) * fraction))
 
     def bounds(self, boxes: Boxes, tau: float) -> tuple[np.ndarray, np.ndarray]:
@@ -234,22 +237,24 @@ class RowSums(SampleLosses):
         lower, upper = boxes.lower(tau)[self._class], boxes.upper(tau)[self._class]
         return self.weight * lower, self.weight * upper
 
-    def dual_at(self, node: Node, boxes: Boxes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def dual_at(
+        self, node: Node | DualNode, boxes: Boxes
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return θ at a node, and which are at their lower and which at their upper bound."""
         fraction = self._fraction_at(node, self.rows.products(node.w))
         widths = boxes.upper(node.tau) - boxes.lower(node.tau)
         empty = (widths[self._class] == 0.0) | (self.weight == 0.0)
-        theta = self._theta_at(node, boxes, fraction)
+        theta = self.theta(boxes, node.tau, fraction)
         return theta, empty | (fraction == 0.0), empty | (fraction == 1.0)
 
-    def sums_at(self, node: Node, boxes: Boxes, margin: np.ndarray) -> NodeSums:
+    def sums_at(self, node: Node | DualNode, boxes: Boxes, margin: np.ndarray) -> NodeSums:
         """Return the sums of θ at a node, and the largest violation.
 
         A sample that could move towards its target without leaving its box violates its condition
         by its distance from the target.
         """
         fraction = self._fraction_at(node, margin)
-        theta = self._theta_at(node, boxes, fraction)
+        theta = self.theta(boxes, node.tau, fraction)
         short = np.where(self.weight > 0.0, self.target - margin, 0.0)
         violation = np.where(short > 0.0, (fraction < 1.0) * short, (fraction > 0.0) * -short)
         movable = (boxes.upper(node.tau) > boxes.lower(node.tau))[self._class]

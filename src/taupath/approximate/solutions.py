@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 
 from taupath.approximate.all_rows import LocalRows
+from taupath.approximate.descent import DescentSolver, SlowDescent
 from taupath.approximate.gap_bound import GapBound, PrimalDualPoint, SampleLosses
-from taupath.approximate.interpolation import Interpolation, NodeList, dual_between
-from taupath.approximate.node import Node
+from taupath.approximate.interpolation import (
+    DualNodeList,
+    Interpolation,
+    NodeList,
+    dual_between,
+)
+from taupath.approximate.node import DualNode, Node
 from taupath.approximate.node_search import check_tol, find_nodes
 from taupath.approximate.node_solver import NodeSolver
 from taupath.approximate.row_sums import NodeSums, RowSummary
@@ -109,7 +115,9 @@ class ByFunctions(Certified):
         """Return the decision functions at the nodes first, ..., last - 1."""
         return self.functions.sweep(first, last, with_theta)
 
-    def _as_end(self, node: Node, margin: Any, sums: NodeSums) -> tuple[PrimalDualPoint, float]:
+    def _as_end(
+        self, node: Node | DualNode, margin: Any, sums: NodeSums
+    ) -> tuple[PrimalDualPoint, float]:
         free, (v, target_product, violation) = self.data.constant.free, sums
         point = PrimalDualPoint.explicit(node.tau, margin, target_product, node.w, v, free)
         return point, violation
@@ -121,13 +129,13 @@ class AtNodes(ByFunctions):
     What is kept does not grow with the number of samples.
     """
 
-    functions: NodeList
+    functions: NodeList | DualNodeList
 
     def __init__(
         self,
         job: Job,
         data: StoredData,
-        functions: NodeList,
+        functions: NodeList | DualNodeList,
         counters: dict[str, int],
         tol: float,
         gap_bound: GapBound,
@@ -147,8 +155,8 @@ class AtNodes(ByFunctions):
 
     def solution(self, value: float) -> Solution:
         """Return the solution, its θ from the data."""
-        w, beside = self.functions.weights(value), self.functions.beside(value)
-        status, theta = dual_between(self.data.row_sums(), *beside, self.job.boxes, w)
+        w, (nodes, s) = self.functions.weights(value), self.functions.beside(value)
+        status, theta = dual_between(self.data.row_sums(), nodes, s, self.job.boxes, w)
         found = Solution(status, theta, w, 0.0)
         return found._replace(multiplier=self.data.intercept(found))
 
@@ -186,5 +194,19 @@ def solve_at_nodes(
     """
     solver = node_solver(job, data)
     check_tol(tol, solver.gap_bound)
+    nodes: NodeList | DualNodeList
+    if suits_descent(data):
+        try:
+            descent = DescentSolver(data.row_sums(), solver.gap_bound)
+            nodes, counters = descent.find(*tau_range, tol, data.constant.bias, progress)
+            return AtNodes(job, data, nodes, counters, tol, solver.gap_bound)
+        except SlowDescent:
+            pass
     nodes, counters = find_nodes(solver, *tau_range, tol, progress)
     return AtNodes(job, data, nodes, counters, tol, solver.gap_bound)
+
+
+def suits_descent(data: StoredData) -> bool:
+    """Return whether θ can be found by coordinate descent, and in a few passes."""
+    n_samples, n_features = data.shape
+    return n_features >= n_samples and not data.constant.free

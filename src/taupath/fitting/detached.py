@@ -9,7 +9,7 @@ import numpy as np
 from taupath.approximate.all_rows import Iterate
 from taupath.approximate.dual_point import DualPoint
 from taupath.approximate.gap_bound import GapBound
-from taupath.approximate.interpolation import Interpolation, NodeList
+from taupath.approximate.interpolation import DualNodeList, Interpolation, NodeList
 from taupath.approximate.node import Node, Smoothing
 from taupath.approximate.row_sums import RowSummary
 from taupath.approximate.simplify import AtKinks
@@ -34,8 +34,8 @@ class FunctionsOnly(ByFunctions):
     """Decision functions of an approximate or a simplified path with the linear kernel.
 
     They predict as they did with the training data; all else needs `attach`. `stated` is the stored
-    certificate. `smoothings` make θ from w and the data; a path that was simplified from an exact
-    one has none.
+    certificate. `smoothings` make θ from w and the data; if there are none, `fractions` of the
+    boxes do. A path that was simplified from an exact one has neither.
     """
 
     stated: Certificate
@@ -49,14 +49,21 @@ class FunctionsOnly(ByFunctions):
         tol: float,
         stated: Certificate,
         smoothings: list[Smoothing] | None,
+        fractions: np.ndarray | None = None,
     ) -> None:
         super().__init__(job, data, functions, counters, tol)
-        self.stated, self.smoothings = stated, smoothings
+        self.stated, self.smoothings, self.fractions = stated, smoothings, fractions
+
+    @property
+    def solved_for(self) -> bool:
+        """Whether the nodes were solved for, not taken from an exact path."""
+        return self.smoothings is not None or self.fractions is not None
 
     @property
     def nbytes(self) -> int:
         """Bytes of the functions and the smoothings."""
-        return super().nbytes + sum(8 + each.centre.nbytes for each in self.smoothings or ())
+        own = 0 if self.fractions is None else self.fractions.nbytes
+        return super().nbytes + own + sum(8 + each.centre.nbytes for each in self.smoothings or ())
 
     def _refuse(self, *given: Any, **named: Any) -> Any:
         """Raise an error: this needs training data."""
@@ -67,7 +74,7 @@ class FunctionsOnly(ByFunctions):
 
     def attach(self, X: Any, y: Any, sample_weight: Any) -> Certified:
         """Return the same functions with their training data, and θ found from these."""
-        X = check_features(X, single=self.smoothings is not None)
+        X = check_features(X, single=self.solved_for)
         if X.shape != self.data.shape:
             n, d = self.data.shape
             raise ValueError(
@@ -81,23 +88,29 @@ class FunctionsOnly(ByFunctions):
         X = given.features
         kind, w = self.data.constant.kind, self.functions.w.copy()
         data = (
-            make_training_data(X, responses, Options(intercept=kind))
-            if self.smoothings is None
-            else StoredData(X, responses, make_intercept(kind, X))
+            StoredData(X, responses, make_intercept(kind, X))
+            if self.solved_for
+            else make_training_data(X, responses, Options(intercept=kind))
         )
         if data.constant.bias:  # that of a free intercept depends on X
             w[:, -1] *= self.data.constant.bias / data.constant.bias
         if isinstance(data, StoredData):
-            return self._at_nodes(data, w, self.smoothings or [])
+            return self._at_nodes(data, w)
         source = WALK[self.job.kind](self.job, data.distinct, self.range).on(data)
         return AtKinks(source, self.kinks, self.tol, w)
 
-    def _at_nodes(self, data: StoredData, w: np.ndarray, smoothings: list[Smoothing]) -> AtNodes:
-        """Return the nodes whose θ are made from w and these data."""
+    def _at_nodes(self, data: StoredData, w: np.ndarray) -> AtNodes:
+        """Return the nodes, whose θ are made from w and these data or are within their boxes."""
         gap_bound = gap_bound_on(self.job, data)
+        functions: NodeList | DualNodeList
+        if self.fractions is not None:
+            functions = DualNodeList(self.kinks, w, self.fractions, data.constant.bias)
+            return AtNodes(self.job, data, functions, self.counters, self.tol, gap_bound)
         nodes = [
             Node(tau, w_k, smoothing, 0.0, np.ones(2))
-            for tau, w_k, smoothing in zip(self.kinks.tolist(), w, smoothings, strict=True)
+            for tau, w_k, smoothing in zip(
+                self.kinks.tolist(), w, self.smoothings or (), strict=True
+            )
         ]
         # with a free intercept, θ must be balanced on these very data to bound the gap
         functions = (

@@ -100,8 +100,9 @@ class SolutionPath(LeavingOut):
         were thrown away), ``repairs`` (stretches solved node by node instead), ``left_out`` and
         ``exchanges`` (points found dependent on the free ones), ``sum_free`` and ``max_free`` (size
         of the free set). For an approximate path:
-        ``nodes``, ``newton_steps``, ``row_visits`` (rows multiplied or added), ``halved``
-        (steps that were too long); with a kernel also ``refreshed`` (sums computed afresh) and
+        ``nodes``, ``newton_steps``, or ``passes`` of coordinate descent over samples if features
+        outnumber them, ``row_visits`` (rows multiplied or added), ``halved`` (steps that were too
+        long); with a kernel also ``refreshed`` (sums computed afresh) and
         ``largest_system`` (samples in a Newton step); on a cluster also ``partitions``, ``rounds``,
         ``bytes_sent`` and ``bytes_received``.
         """

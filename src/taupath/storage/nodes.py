@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from taupath.approximate.interpolation import Interpolation
+from taupath.approximate.interpolation import DualNodeList, Interpolation
 from taupath.approximate.node import Smoothing
 from taupath.approximate.simplify import AtKinks
 from taupath.approximate.solutions import AtNodes
@@ -30,7 +30,10 @@ FUNCTIONS = "functions of "
 def pack_nodes(solutions: AtNodes, arrays: ArraysToWrite, data: bool | None) -> dict[str, Any]:
     """Return the description of nodes that were solved for, with training data if asked for."""
     nodes, kept = solutions.functions, solutions.data
-    found = _pack(solutions, arrays, nodes.w, nodes.smoothings, solutions.certificate)
+    if isinstance(nodes, DualNodeList):
+        found = _pack(solutions, arrays, nodes.w, None, solutions.certificate, nodes.fractions)
+    else:
+        found = _pack(solutions, arrays, nodes.w, nodes.smoothings, solutions.certificate)
     if data:
         single = bool(kept.X.dtype == np.float32)
         found["data"] = pack_samples(kept, arrays) | {"single": single}
@@ -60,8 +63,8 @@ def pack_detached(
     """Return the description of a path that came without training data."""
     if data:
         raise ValueError("data=True: this path has no training data; use path.attach(X, y) first")
-    w = solutions.functions.w
-    return _pack(solutions, arrays, w, solutions.smoothings, solutions.stated)
+    w, stated = solutions.functions.w, solutions.stated
+    return _pack(solutions, arrays, w, solutions.smoothings, stated, solutions.fractions)
 
 
 def _pack(
@@ -70,6 +73,7 @@ def _pack(
     w: np.ndarray,
     smoothings: list[Smoothing] | None,
     stated: Certificate,
+    fractions: np.ndarray | None = None,
 ) -> dict[str, Any]:
     job, constant = solutions.job, solutions.data.constant
     n_samples, n_features = solutions.data.shape
@@ -88,6 +92,8 @@ def _pack(
         "counters": {name: int(count) for name, count in solutions.counters.items()},
         "data": None,
     }
+    if fractions is not None:
+        found["fractions"] = arrays.put("fractions", fractions)
     if smoothings is not None:
         found["smoothings"] = {
             "width": arrays.put("width", np.array([each.width for each in smoothings])),
@@ -109,7 +115,13 @@ def unpack_functions(found: dict[str, Any], arrays: StoredArrays, kind: str) -> 
     over_C = kind == Regularization.kind
     check_nodes(nodes, 0.0, LARGEST if over_C else 1.0)
     smoothings = _smoothings(found.get("smoothings"), arrays, len(nodes))
-    if over_C and smoothings is not None:
+    fractions = None
+    if found.get("fractions") is not None:
+        fractions = arrays.take(found["fractions"], np.float64, len(nodes), ndim=2)
+        within = ((fractions >= 0.0) & (fractions <= 1.0)).all()  # not true of NaN
+        if fractions.shape[1] != n or not within or constant.free or smoothings is not None:
+            raise ModelFileError("the dual solutions at the nodes are missing or out of range")
+    if over_C and (smoothings is not None or fractions is not None):
         raise ModelFileError("a path over C is not solved at nodes")
     solutions = FunctionsOnly(
         JOBS[kind](found, float(nodes[-1]), arrays.budget),
@@ -119,6 +131,7 @@ def unpack_functions(found: dict[str, Any], arrays: StoredArrays, kind: str) -> 
         check_positive(found.get("tol"), "tol"),
         unpack_certificate(found.get("certificate")),
         smoothings,
+        fractions,
     )
     return solutions if found.get("data") is None else _attached(solutions, found["data"], arrays)
 
@@ -132,7 +145,7 @@ def check_nodes(nodes: np.ndarray, first: float, last: float) -> None:
 
 def _attached(solutions: FunctionsOnly, found: Any, arrays: StoredArrays) -> Solutions:
     """Return the solutions with the data of the file."""
-    if not isinstance(found, dict) or solutions.smoothings is None:
+    if not isinstance(found, dict) or not solutions.solved_for:
         raise ModelFileError("the description of the data of a path is missing")
     single = found.get("single") is True
     X = arrays.take_features(found.get("X"), single)
