@@ -130,6 +130,15 @@ class WalkedPiece:
         kinks = self._value(t[::-1] if self.way.backward else t)
         return kinks[np.concatenate(([True], np.diff(kinks) > 0.0))]
 
+    @property
+    def extra_kinks(self) -> np.ndarray:
+        """The kinks at which rows that are no samples change sets, in any order."""
+        record = self.record
+        if record.nodes is not None:
+            return self.kinks
+        t = record.t[record.index >= self.data.shape[0]]
+        return self._value(t[(t > record.begin) & (t < record.end)])
+
     @made_once
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
         """The t of each kink and the number of events before it, in the order of the path.
@@ -307,6 +316,12 @@ class Walked(Solutions):
     def nbytes(self) -> int:
         """Bytes of the record: kinks and index sets."""
         return self.kinks.nbytes + sum(piece.nbytes for piece in self.pieces)
+
+    @property
+    def extra_kinks(self) -> np.ndarray:
+        """The kinks at which rows that are no samples change sets, increasing."""
+        inside = [piece.extra_kinks for piece in self.pieces if isinstance(piece, WalkedPiece)]
+        return np.unique(np.concatenate((*inside, [piece.kinks[0] for piece in self.pieces])))
 
     def on(self, data: TrainingData) -> "Walked":
         """Return the solutions of `data`, whose distinct samples these are the solutions of."""
