@@ -11,7 +11,7 @@ from taupath.paths.extra_rows import BOUNDS, TARGETS, ExtraRows
 
 # An equation follows from others if what is left of its row without them is at most this part of
 # it, and contradicts them if it is off by more than this, relative to its terms: rounding.
-DEPENDENT, CONTRADICTION = 1e-10, 1e-11
+FOLLOWS, CONTRADICTION = 1e-10, 1e-11
 
 
 def with_room(extra: ExtraRows, resting: np.ndarray | None = None) -> ExtraRows:
@@ -94,7 +94,7 @@ def _independent(extra: ExtraRows, tight: np.ndarray) -> np.ndarray:
         return tight
     _, R, order = qr(matrix[:, used].T, mode="economic", pivoting=True)
     size = np.abs(np.diag(R))
-    kept = np.sort(order[: np.count_nonzero(size > DEPENDENT * size[0])])
+    kept = np.sort(order[: np.count_nonzero(size > FOLLOWS * size[0])])
     w = np.linalg.lstsq(matrix[kept], target[kept], rcond=None)[0]
     off = np.abs(matrix @ w - target) > CONTRADICTION * (np.abs(matrix) @ np.abs(w) + abs(target))
     if off.any():

@@ -56,9 +56,12 @@ def outcomes_along(
     if len(changes.begin) != len(positive):
         raise ValueError(f"X has {len(changes.begin)} rows, y has {len(positive)} values")
     rates = Rates(positive, weight, changes)
-    ranges = np.concatenate(path.nonzero_ranges())
     if values is None:
+        ranges = np.concatenate(path.nonzero_ranges())
         values = np.unique(np.concatenate((path.tau_range, changes.when, ranges.ravel())))
+        n_features = _n_inside(ranges, values)
+    else:
+        n_features = np.array([path.n_nonzero(float(value)) for value in values])
     found, alarms = rates.at(values)
     costs = 2.0 * job.tau * alarms + 2.0 * (1.0 - job.tau) * (rates.n_positive - found)
     return Outcomes(
@@ -66,7 +69,7 @@ def outcomes_along(
         found,
         alarms,
         costs / (rates.n_positive + rates.n_negative),
-        _n_inside(ranges, values),
+        n_features,
         None if group is None else _shares(group, weight, changes, values),
     )
 

@@ -23,7 +23,7 @@ class FrontierView {
     });
     this.node = element("div", { class: "card frontier" }, element("h3", {}, frontier.name), this.text, this.slider,
       element("div", { class: "grid two" }, ...this.charts.map((chart) => chart.node)),
-      element("p", { class: "note" }, `Every solution is at τ = ${say(frontier.tau)}, that is at costs of ${sayRatio(frontier.tau)}, and exact: the largest relative duality gap found is ${say(frontier.worstGap, 2)}. Counts are those of these cases, at ${this.last + 1} values of ${frontier.symbol}.`));
+      element("p", { class: "note" }, `Every solution is at τ = ${say(frontier.tau)}, that is at costs of ${sayRatio(frontier.tau)}, and exact: the largest relative duality gap found is ${say(frontier.worstGap, 2)}. Counts are those of these cases, at ${this.last + 1} values of ${frontier.symbol}; a false alarm costs ${say(2 * frontier.tau)}, a miss ${say(2 - 2 * frontier.tau)}.`));
     this.show();
   }
 
