@@ -7,6 +7,8 @@ from taupath.display.boundary import BoundaryDisplay
 from taupath.display.coefficients import CoefficientDisplay
 from taupath.display.decision_curve import DecisionCurveDisplay
 from taupath.display.fan import QuantileFanDisplay
+from taupath.display.feature_entry import FeatureEntryDisplay
+from taupath.display.frontier import FrontierDisplay
 from taupath.display.performance import PerformanceDisplay
 from taupath.display.reliability import ReliabilityDisplay
 from taupath.display.roc import RocDisplay
@@ -15,6 +17,8 @@ __all__ = [
     "BoundaryDisplay",
     "CoefficientDisplay",
     "DecisionCurveDisplay",
+    "FeatureEntryDisplay",
+    "FrontierDisplay",
     "PerformanceDisplay",
     "QuantileFanDisplay",
     "ReliabilityDisplay",

@@ -9,10 +9,10 @@ import numpy as np
 from taupath.fitting.constraints import (
     Constraint,
     Training,
-    check_feasible,
     extra_rows,
 )
 from taupath.fitting.doubts import warn_of_inexact
+from taupath.fitting.feasibility import with_room
 from taupath.fitting.over_tau import Request, Walk
 from taupath.fitting.reach import check_reach
 from taupath.paths.extra_rows import ExtendedData, ExtraRows
@@ -93,8 +93,7 @@ def constrained_path(
         raise ValueError(f"l1 and constraints are for kernel='linear', got {shown(options.kernel)}")
     samples = Samples.checked(X, y, sample_weight, options.intercept, labelled)
     job = make_job(samples.X.shape[0], samples.classes)
-    extra = extra_rows(l1, constraints, samples.training, samples.strength(job.C))
-    check_feasible(extra)
+    extra = with_room(extra_rows(l1, constraints, samples.training, samples.strength(job.C)))
     tell = telling(request.progress, "kinks", "τ")
 
     def walked(data: ExtendedData) -> Walked:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
 
 from taupath.engine.problem import Line
 from taupath.paths.extra_rows import ExtraRows
@@ -193,12 +192,12 @@ class Fair(Constraint):
     def bounded(self, training: Training) -> Bounded:
         """Return the condition as bounds of linear functionals."""
         rho = _check_penalty(self.rho, "rho of Fair")
-        return _Covariance(_numbers_of(self.group, training.X.shape[0]), rho).bounded(training)
+        return _Covariance(numbers_of_group(self.group, training.X.shape[0]), rho).bounded(training)
 
     def for_samples(self, rows: np.ndarray) -> Constraint:
         """Return the condition for some of the samples, whose groups count as among all."""
         rho = _check_penalty(self.rho, "rho of Fair")
-        return _Covariance(_numbers_of(self.group, np.size(self.group))[rows], rho)
+        return _Covariance(numbers_of_group(self.group, np.size(self.group))[rows], rho)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +220,7 @@ class _Covariance(Constraint):
         return Bounded(A, np.array([-self.rho]), np.array([self.rho]))
 
 
-def _numbers_of(group: Any, n_samples: int) -> np.ndarray:
+def numbers_of_group(group: Any, n_samples: int) -> np.ndarray:
     """Return the group of each sample as a number."""
     refuse_masked(group, "group")
     try:
@@ -317,37 +316,3 @@ def _bounded(one: Constraint, number: int, training: Training) -> Bounded:
         return one.bounded(training)
     except (TypeError, ValueError) as error:
         raise type(error)(f"constraint {number}: {error}") from None
-
-
-def check_feasible(extra: ExtraRows) -> None:
-    """Refuse constraints that no w meets, and name the first that those before it exclude.
-
-    Those whose targets move are taken where their line begins.
-    """
-    hard = np.flatnonzero(extra.hard)
-    equal, target = extra.line.lower0[hard] < 0.0, extra.line.target0[hard]
-    if (target[~equal] <= 0.0).all() and (target[equal] == 0.0).all():
-        return  # w = 0 does
-    if _feasible(extra, hard):
-        return
-    first, last = 0, len(hard)  # of the shortest beginning that is infeasible
-    while last - first > 1:
-        middle = (first + last) // 2
-        first, last = (middle, last) if _feasible(extra, hard[:middle]) else (first, middle)
-    raise ValueError(f"{extra.name[hard[last - 1]]} contradicts those before it: no w meets all")
-
-
-def _feasible(extra: ExtraRows, some: np.ndarray) -> bool:
-    """Return whether a w meets these of the constraints."""
-    equal, target = extra.line.lower0[some] < 0.0, extra.line.target0[some]
-    at_least, exactly = some[~equal], some[equal]
-    found = linprog(
-        np.zeros(extra.matrix.shape[1]),
-        A_ub=-extra.matrix[at_least] if len(at_least) else None,
-        b_ub=-target[~equal] if len(at_least) else None,
-        A_eq=extra.matrix[exactly] if len(exactly) else None,
-        b_eq=target[equal] if len(exactly) else None,
-        bounds=(None, None),
-        method="highs",
-    )
-    return bool(found.status != 2)

@@ -16,11 +16,11 @@ from taupath.fitting.constraints import (
     Fair,
     Training,
     check_constraints,
-    check_feasible,
     check_l1,
     extra_rows,
 )
 from taupath.fitting.doubts import warn_of_inexact
+from taupath.fitting.feasibility import check_feasible, with_room
 from taupath.fitting.reach import check_reach
 from taupath.fitting.walks import walk_frontier, walk_regularization
 from taupath.paths.extra_rows import BOUNDS, ExtendedData, ExtraRows
@@ -94,7 +94,7 @@ def sparsity_path(
     largest = _enough(samples, tau, C) if l1_max is None else check_C(l1_max, "l1_max")
     if l1_max is None and constraints:
         raise ValueError("give l1_max: with constraints, weights need not become zero")
-    extra = extra_rows(largest, constraints, samples.training, samples.strength(C))
+    extra = with_room(extra_rows(largest, constraints, samples.training, samples.strength(C)))
     _, begin = _solved(samples, _without(extra, ~extra.hard), tau, C)
     bounds: Any = {name: np.where(extra.hard, getattr(extra.line, name), 0.0) for name in AT_BEGIN}
     extra = replace(extra, line=replace(extra.line, **bounds))
@@ -170,7 +170,8 @@ def fairness_path(
     def extra_of(sign: float, rho: float) -> ExtraRows:
         """Return all extra rows; the last one's target is that of sign · cov ≤ rho."""
         several = (*constraints, _AtMost(sign * a, rho))
-        return extra_rows(l1, several, samples.training, samples.strength(C))
+        extra = extra_rows(l1, several, samples.training, samples.strength(C))
+        return with_room(extra, np.arange(len(extra)) < len(extra) - 1)
 
     without = extra_of(1.0, 0.0)
     last = np.arange(len(without)) == len(without) - 1

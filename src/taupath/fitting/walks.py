@@ -124,7 +124,7 @@ def walk_regression(
     """Return the solutions over τ, from walks that begin at either end and meet in the middle."""
     begin, end = tau_range
     constant = constant_piece(data, begin, end)
-    if constant is not None and data.extra is None:
+    if constant is not None:
         return Walked(job, data, [constant])
     rows, order = data.rows_to_walk()
     others = rows.sharing() if in_two_threads else None

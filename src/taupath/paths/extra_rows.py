@@ -23,9 +23,12 @@ from taupath.paths.evaluation import Evaluation, LinearEvaluation
 from taupath.paths.intercept import Intercept
 from taupath.paths.training_data import Responses, TrainingData
 
-# A weight is exactly the one that a row with a single entry asks for if the row's slack is at most
-# this, in units of a typical target: what raised targets can leave of it.
+# What raised targets can leave of the slack of a row with a single entry, in units of a typical
+# target: within it, where raised targets were read, its weight is exactly the one it asks for.
 AS_ASKED = RAISE
+# Where targets were read as given, it is if that changes typical margins by no more than this part
+# of a typical target: rounding.
+UNSEEN = 1e-13
 # Names of the ends of a line.
 BOUNDS = ("lower0", "lower1", "upper0", "upper1")
 TARGETS = ("target0", "target1")
@@ -65,6 +68,12 @@ class ExtraRows:
             for end in (0, 1)
         )
 
+    @property
+    def cost_nothing_at_zero(self) -> bool:
+        """Whether w = 0 meets all constraints and pays no penalty; targets rest."""
+        line = self.line
+        return not np.maximum(line.upper0 * line.target0, line.lower0 * line.target0).any()
+
     def reached(self, record: Record) -> np.ndarray:
         """Return which rows are, anywhere in a record of all rows, at a bound for infinity."""
         n = len(record.status) - len(self)
@@ -85,18 +94,26 @@ class ExtraRows:
         first = self.matrix.indptr[rows]
         return rows, self.matrix.indices[first], self.matrix.data[first]
 
-    def fixed(self, w: np.ndarray, free: np.ndarray, unit: float) -> np.ndarray:
+    def fixed(self, w: np.ndarray, free: np.ndarray, room: np.ndarray) -> np.ndarray:
         """Return w with exact weights where rows fix them, as all rows that are `free` do.
 
-        No weight is beyond a hard bound. Targets are typically as large as `unit`.
+        And those that are off by no more than the `room` of their column. None is beyond a hard
+        bound.
         """
         rows, columns, entries = self._single
-        target = self.line.target0[rows]
-        slack = entries * w[columns] - target
-        exact = free[rows] | (np.abs(slack) <= AS_ASKED * unit) | (self.hard[rows] & (slack < 0.0))
+        asked = self.line.target0[rows] / entries
+        off = w[columns] - asked
+        exact = free[rows] | (np.abs(off) <= room[columns]) | (self.hard[rows] & (entries * off < 0.0))
         found = w.copy()
-        found[columns[exact]] = (target / entries)[exact] + 0.0  # no -0.0
+        found[columns[exact]] = asked[exact] + 0.0  # no -0.0
         return found
+
+    def as_asked(self, w: np.ndarray, unit: float) -> np.ndarray:
+        """Return w, read for raised targets, with exact weights where rows nearly ask for them."""
+        _, columns, entries = self._single
+        room = np.zeros(len(w))
+        np.maximum.at(room, columns, AS_ASKED * unit / np.abs(entries))
+        return self.fixed(w, np.zeros(len(self), dtype=bool), room)
 
 
 class ExtendedData(TrainingData):
@@ -147,11 +164,17 @@ class ExtendedData(TrainingData):
 
     # -- what is read: samples only --------------------------------------------------------------
 
+    @made_once
+    def _unseen(self) -> np.ndarray:
+        """By how much the weight of each column can change before typical margins do."""
+        squares = self.X.multiply(self.X) if sp.issparse(self.X) else np.square(self.X)
+        size = np.append(np.sqrt(np.asarray(squares.mean(axis=0)).ravel()), abs(self.constant.bias))
+        return np.asarray(UNSEEN * (self.units.typical or 1.0) / np.where(size > 0.0, size, 1.0))
+
     def expand(self, solution: Solution) -> Solution:
         """Return the solution of the samples; weights that extra rows fix are exact."""
         n = self.shape[0]
-        unit = self.units.typical or 1.0
-        w = self.extra.fixed(solution.w, solution.status[n:] == FREE, unit)
+        w = self.extra.fixed(solution.w, solution.status[n:] == FREE, self._unseen)
         return solution._replace(status=solution.status[:n], theta=solution.theta[:n], w=w)
 
     def whole(self, solution: Solution, found: Solution, t: float) -> Solution:

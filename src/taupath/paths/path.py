@@ -22,6 +22,7 @@ from taupath.paths.crossings import (
 from taupath.paths.leaving_out import LeavingOut
 from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import BYTES_AT_A_TIME
+from taupath.paths.used_features import UsedFeatures
 from taupath.validation import (
     check_all_within,
     check_integer,
@@ -35,7 +36,7 @@ from taupath.validation import (
 FEW_TAUS = 32
 
 
-class SolutionPath(LeavingOut):
+class SolutionPath(LeavingOut, UsedFeatures):
     """Solutions for every value of a parameter.
 
     Returned by `quantile_path`, `regularization_path` and `quantile_regression_path`. The parameter

@@ -53,8 +53,12 @@ def constant_piece(data: TrainingData, begin: float, end: float) -> ConstantPiec
     value = float(present[0])
     if (present != value).any() or (value != 0.0 and not data.constant.free):
         return None
+    if data.extra is not None and not data.extra.cost_nothing_at_zero:
+        return None
     above, below = data.target > value, data.target < value
     status = np.where(above, UPPER, np.where(below, LOWER, FREE)).astype(np.int8)
+    n_extra = 0 if data.extra is None else len(data.extra)
+    status = np.append(status, np.full(n_extra, FREE, dtype=np.int8))
     w, multiplier = data.constant_function(value)
     return ConstantPiece(begin, end, Solution(status, np.zeros(len(status)), w, multiplier))
 
@@ -96,20 +100,21 @@ class WalkedPiece:
     def _reader_as_given(self) -> Reader:
         return Reader(self.data.rows, self._given, self._given, self.record)
 
-    def _read(self, t: float) -> Solution:
-        """Return the solution at t on the walk.
+    def _read(self, t: float) -> tuple[Solution, bool]:
+        """Return the solution at t on the walk, and whether it is that of raised targets.
 
         Weights that extra rows fix are exact with targets as given. Raised ones are better where
         many samples that are just beyond the margin would cost more than the solution itself.
         """
         if self.data.extra is None:
-            return self._reader.solution(t)
+            return self._reader.solution(t), True
         found = self._reader_as_given.solution(t)
         error = self._reader_as_given.error(found, t)
         if error <= VISIBLE:
-            return found
+            return found, False
         other = self._reader.solution(t)
-        return other if self._reader.error(other, t) < error else found
+        better = self._reader.error(other, t) < error
+        return (other, True) if better else (found, False)
 
     def _value(self, t: np.ndarray) -> np.ndarray:
         """Return the path's parameter at t on the walk."""
@@ -129,6 +134,15 @@ class WalkedPiece:
         t = np.concatenate(([self.record.begin], self._times, [self.record.end]))
         kinks = self._value(t[::-1] if self.way.backward else t)
         return kinks[np.concatenate(([True], np.diff(kinks) > 0.0))]
+
+    @property
+    def extra_kinks(self) -> np.ndarray:
+        """The kinks at which rows that are no samples change sets, in any order."""
+        record = self.record
+        if record.nodes is not None:
+            return self.kinks
+        t = record.t[record.index >= self.data.shape[0]]
+        return self._value(t[(t > record.begin) & (t < record.end)])
 
     @made_once
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -235,7 +249,7 @@ class WalkedPiece:
 
     def _solve(self, t: float) -> Solution:
         t = 1.0 - t if self.way.backward else t
-        status, theta, w, multiplier = self._read(t)
+        (status, theta, w, multiplier), raised = self._read(t)
         empty = (self.line.width(t) == 0.0) & (status != FREE)
         if empty.any():  # on either side of the margin its θ is the same
             members = np.flatnonzero(empty).astype(np.int32)
@@ -246,6 +260,8 @@ class WalkedPiece:
         factor = self._factor
         centre = self.way.centre
         w, multiplier = self.data.uncentred(factor * w, factor * multiplier, centre)
+        if raised and self.data.extra is not None:
+            w = self.data.extra.as_asked(w, self.data.units.typical or 1.0)
         found = Solution(status, factor * theta, w, multiplier)
         if not self.data.centred:
             return found
@@ -309,6 +325,12 @@ class Walked(Solutions):
     def nbytes(self) -> int:
         """Bytes of the record: kinks and index sets."""
         return self.kinks.nbytes + sum(piece.nbytes for piece in self.pieces)
+
+    @property
+    def extra_kinks(self) -> np.ndarray:
+        """The kinks at which rows that are no samples change sets, increasing."""
+        inside = [piece.extra_kinks for piece in self.pieces if isinstance(piece, WalkedPiece)]
+        return np.unique(np.concatenate((*inside, [piece.kinks[0] for piece in self.pieces])))
 
     def on(self, data: TrainingData) -> "Walked":
         """Return the solutions of `data`, whose distinct samples these are the solutions of."""

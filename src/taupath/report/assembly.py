@@ -34,6 +34,7 @@ OWN = {
         "counts.js",
         "charts.js",
         "boundary_chart.js",
+        "frontier.js",
         "case_lists.js",
         "one_case.js",
         "main.js",

@@ -13,6 +13,7 @@ from taupath.paths.crossings import Changes
 from taupath.report.assembly import assemble_page
 from taupath.report.binary_payload import binary_payload, outcomes_payload
 from taupath.report.encoding import visible
+from taupath.report.frontiers import check_frontiers, frontiers_payload
 from taupath.report.inputs import (
     check_certificate,
     check_compare,
@@ -41,6 +42,8 @@ def write_report(
     target_name: str | None = None,
     cases: bool = True,
     compare: Any = None,
+    frontiers: Any = None,
+    group: Any = None,
     files: tuple[str, str] | None = None,
 ) -> None:
     """Write a page that shows what a model does at any costs: one file, for any browser.
@@ -88,6 +91,14 @@ def write_report(
         Fitted scikit-learn classifiers of two classes with ``predict_proba``, by the names to show.
         They take the same `X`, decide by the threshold τ, and are drawn beside the path:
         ``{"logistic regression": LogisticRegression().fit(X_train, y_train)}``.
+    frontiers : dict from str to SolutionPath, optional
+        Paths of `sparsity_path` or `fairness_path`, by the names to show, over the features and
+        classes of the estimator: ``{"Fewer features": taupath.sparsity_path(X_train, y_train)}``.
+        The page shows what their decisions about these cases cost along the whole path, in counts
+        at 201 values.
+    group : array-like of shape (n_samples,), optional
+        Two values, the group of each case: for frontiers, the shares of both groups that are taken
+        for positive are shown, too.
     files : (str, str), optional
         Names of the model file and the data file, for the commands that the page offers to copy.
 
@@ -124,11 +135,13 @@ def write_report(
         columns=columns,
     )
     others = check_compare(compare, source)
+    along = check_frontiers(frontiers, group, source)
     shown = find_columns(source) if cases else None
     if isinstance(source.model, QuantileSVR):
         payload, usual = quantile_payload(source, shown), "Every quantile at once"
     elif len(source.model.classes_) == 2:
         payload, usual = binary_payload(source, shown, others), "What do mistakes cost you?"
+        payload["frontiers"] = frontiers_payload(along, group, source)
     elif others:
         raise ValueError("compare is for classifiers of two classes")
     else:

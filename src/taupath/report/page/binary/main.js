@@ -338,6 +338,7 @@ startPage(headline, [
   ...lists.nodes(),
   view && view.node,
   section("charts", "At every ratio of costs", chartGrid(charts)),
+  frontierSection(),
   weights && weights.node,
   taking.node,
 ], [

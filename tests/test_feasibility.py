@@ -1,0 +1,81 @@
+"""Constraints that leave no room, that repeat each other, or that no weights meet."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import taupath as tp
+from extra_rows import GAP, KKT, judge, problem, signs_of
+
+ONES = np.ones(6)
+
+
+def certified(path, taus):
+    assert path.certify().holds()
+    for tau in taus:
+        assert path.duality_gap(tau) <= GAP and path.kkt_violation(tau) <= KKT
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_signs_that_contradict_each_other_leave_zero(seed):
+    X, y, taus = problem(seed)
+    rules = [tp.NonNegative([0, 3, 4]), tp.Monotone([3, 4], -1), tp.NonNegative([4])]
+    path = tp.quantile_path(X, y, C=5.0, constraints=rules)
+    # the same without these columns
+    without = X.copy()
+    without[:, 3:5] = 0.0
+    for tau in taus:
+        assert_array_equal(path.coef(tau)[3:5], 0.0)
+        judge(path, without, y, tau, 5.0, 0.0, *signs_of([0], 1.0, 6))
+    certified(path, taus)
+
+
+def test_constraints_can_be_given_twice():
+    X, y, taus = problem(1)
+    a = np.arange(1.0, 7.0)
+    once = [tp.Bound(a, 0.5, 0.5), tp.NonNegative([2])]
+    twice = [*once, tp.Bound(2.0 * a, 1.0, 1.0), tp.Bound(a, 0.5), tp.NonNegative([2])]
+    one, other = (tp.quantile_path(X, y, C=0.7, constraints=each) for each in (once, twice))
+    for tau in taus:
+        assert_allclose(other.coef(tau), one.coef(tau), rtol=0, atol=1e-9)
+    certified(other, taus)
+
+
+def test_inequalities_that_allow_a_single_value_are_met():
+    X, y, taus = problem(2)
+    # w ≥ 0 with a sum of at most 0, and a sum that two bounds enclose
+    path = tp.quantile_path(X, y, C=5.0, constraints=[tp.NonNegative(), tp.Bound(ONES, upper=0.0)])
+    for tau in taus:
+        assert_array_equal(path.coef(tau), 0.0)
+    certified(path, taus)
+    rules = [tp.Bound(ONES, upper=0.25), tp.Bound(ONES, lower=0.25), tp.NonNegative([0])]
+    path = tp.quantile_path(X, y, C=5.0, constraints=rules)
+    for tau in taus:
+        assert_allclose(path.coef(tau).sum(), 0.25, rtol=1e-12)
+    certified(path, taus)
+
+
+def test_frontiers_with_constraints_that_leave_no_room():
+    X, y, _ = problem(0)
+    rules = [tp.NonNegative([0]), tp.Monotone([0], -1)]
+    path = tp.sparsity_path(X, y, 0.3, 2.0, constraints=rules, l1_max=3.0)
+    assert path.coef(1.0)[0] == 0.0 and path.certify().holds()
+    path = tp.fairness_path(X, y, np.arange(60) % 2, 0.3, 2.0, constraints=rules)
+    assert path.coef(0.5 * path.tau_range[1])[0] == 0.0 and path.certify().holds()
+
+
+@pytest.mark.parametrize(
+    ("rules", "number"),
+    [
+        ([tp.Bound(ONES, 0.5), tp.Bound(ONES, upper=0.5 - 1e-9)], r"[01]"),
+        ([tp.Bound(ONES, 0.5, 0.5), tp.Bound(2.0 * ONES, 1.0 + 1e-8, 1.0 + 1e-8)], r"[01]"),
+        ([tp.Bound(ONES, 1.0), tp.Monotone(0), *[tp.Monotone(j, -1) for j in range(6)]], "7"),
+        ([tp.NonNegative(), tp.Fair([0, 1] * 30, 5.0), tp.Bound(ONES, upper=-1e-6)], "2"),
+    ],
+)
+def test_the_offending_constraint_is_named(rules, number):
+    X, y, _ = problem(0)
+    with pytest.raises(ValueError, match=rf"constraint {number}, .*contradicts those before it"):
+        tp.quantile_path(X, y, constraints=rules)
