@@ -127,10 +127,10 @@ cdef extern from *:
        function became positive, infinity if it is not, and `length` what was positive before.
        Truth values are 0.0 and 1.0: then compilers make vector instructions of all this. */
     ON_ANY_PROCESSOR
-    static void sift(Py_ssize_t m, const step_t* step, const double* restrict one,
-                     const double* restrict other, const double* restrict norm,
-                     double* restrict since, double* restrict length, double* restrict first,
-                     double* restrict last, long long* restrict unknown) {
+    static void sift(Py_ssize_t m, const step_t* step, const double* __restrict one,
+                     const double* __restrict other, const double* __restrict norm,
+                     double* __restrict since, double* __restrict length, double* __restrict first,
+                     double* __restrict last, long long* __restrict unknown) {
         const double begin = step->begin, end = step->end, none = HUGE_VAL;
         const double travel = step->travel, drift = step->drift;
         const double bend = step->bend, bend_constant = step->bend_constant;

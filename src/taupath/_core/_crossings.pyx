@@ -119,6 +119,7 @@ cdef class NodeFunctions:
     cdef list bent
     cdef const double* bend[MOST_LEVELS]     # NULL if it is not known
     cdef const double* bend_constant[MOST_LEVELS]
+    cdef Py_ssize_t steps[MOST_LEVELS]       # STEPS
     cdef int top                             # the first level
     cdef readonly Py_ssize_t n_values        # values of functions computed so far
 
@@ -134,13 +135,14 @@ cdef class NodeFunctions:
             if 0 < level <= len(self.bent):
                 one = self.bent[level - 1]
                 self.bend[level], self.bend_constant[level] = &one[0, 0], &one[1, 0]
+            self.steps[level] = STEPS[level]
         self.top = 0
         while self.top < MOST_LEVELS - 1 and self._n_steps() > MOST_STEPS:
             self.top += 1
 
     cdef Py_ssize_t _n_steps(self):
         """Return the number of steps of the first level."""
-        return (self.taus.shape[0] - 2 + STEPS[self.top]) // <Py_ssize_t> STEPS[self.top]
+        return (self.taus.shape[0] - 2 + self.steps[self.top]) // self.steps[self.top]
 
     def search(self, const double[::1] data, const int[::1] indices, const Py_ssize_t[::1] indptr,
                const int[::1] rows, const double[::1] norm, const double[::1] level,
@@ -203,12 +205,10 @@ cdef class NodeFunctions:
 
         Below the first level, values at both ends are there.
         """
-        cdef Py_ssize_t step = 1, count, c, k, one, other
+        cdef Py_ssize_t step = self.steps[level], count, c, k, one, other
         cdef int i
         cdef Level* here = levels + level
         cdef step_t now
-        for i in range(level):
-            step = step * TOGETHER
         count = (b - a + step - 1) // step
         if level == self.top:
             self._evaluate(a, step, count, here, 0, m, samples, tile)
@@ -248,9 +248,8 @@ cdef class NodeFunctions:
     cdef void _look_inside(self, int level, Py_ssize_t a, Py_ssize_t b, Py_ssize_t c,
                            Py_ssize_t m, const Samples* samples, double* tile, Level* levels,
                            Found* found, Py_ssize_t* n_values) noexcept nogil:
-        """Search the c-th step of a level, from node a to b, for those rows that it is unknown of.
-        """
-        cdef Py_ssize_t k, n_open = 0, below = 1
+        """Search the c-th step of a level, from node a to b, for the rows that need it."""
+        cdef Py_ssize_t k, n_open = 0, below
         cdef int i
         cdef Level* here = levels + level
         cdef Level* inner = levels + level - 1
@@ -269,9 +268,7 @@ cdef class NodeFunctions:
             n_open += here.unknown[k]
         if n_open == 0:
             return
-        for i in range(level - 1):
-            below = below * TOGETHER
-        below = (b - a + below - 1) // below            # steps of the next level
+        below = (b - a - 1) // self.steps[level - 1] + 1    # steps of the next level
         for k in range(n_open):
             i = inner.rows[k]
             inner.values[k] = one[i]

@@ -291,9 +291,7 @@ class NodeBlocks:
             self.rows.combine(factor, members.points, each)
         return w
 
-    def _lengths_of(
-        self, members: _Members, basis: "_Basis"
-    ) -> Callable[[np.ndarray], np.ndarray]:
+    def _lengths_of(self, members: _Members, basis: "_Basis") -> Callable[[np.ndarray], np.ndarray]:
         """Return a function that returns how far w moves, without the constant feature.
 
         Its argument has a row for each move: the changes of all parts but the first.

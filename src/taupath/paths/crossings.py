@@ -1,9 +1,10 @@
 """Where f_τ(x) changes its sign, for every τ of a path at once.
 
 Between two kinks f_τ(x) is linear in τ, so its sign changes are found exactly from its values at
-the kinks. Most of these need not be computed: from one τ to another f(x) moves by no more than
-‖φ(x)‖ times the distance that w has travelled. If f(x) is further from zero than that at both ends
-of an interval, its sign does not change in between; otherwise the interval is halved.
+the kinks. Most of these need not be computed: between two τ, f(x) moves by no more than ‖φ(x)‖
+times the distance that w travels, and it is no further from linear than ‖φ(x)‖ times the distance
+of w from a straight line. If f(x) is further from zero than that at both ends of an interval, its
+sign does not change in between; otherwise it is computed at a few more kinks.
 """
 
 from collections.abc import Callable, Iterable, Iterator
