@@ -157,14 +157,14 @@ def test_whoever_reads_has_the_lock(name, monkeypatch):
     """Without it two readers do not only read wrong numbers: the core writes where it must not."""
     path, calls = PATHS[name], []
     data, replay = path.data, reading.Replay
-    row = kernel_data.KernelData._row
+    row = kernel_data.KernelData._signed_row
 
     def locked_row(self: Any, i: int) -> np.ndarray:
         assert self.lock.is_mine
         calls.append("row")
         return row(self, i)
 
-    monkeypatch.setattr(kernel_data.KernelData, "_row", locked_row)
+    monkeypatch.setattr(kernel_data.KernelData, "_signed_row", locked_row)
     monkeypatch.setattr(reading, "Replay", lambda *made: Watched(data.lock, replay(*made), calls))
     blocks = reading.NodeBlocks
     monkeypatch.setattr(

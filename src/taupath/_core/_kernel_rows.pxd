@@ -3,8 +3,7 @@ from taupath._core._rows cimport Rows
 
 cdef class KernelRows(Rows):
     cdef const double[::1] squares, norms    # ‖z_i‖² and ‖z_i‖
-    cdef double[::1] size                    # a power of two for each: no entry (i, j) of the
-                                             # matrix is above size_i size_j
+    cdef double[::1] size                    # powers of two: entry ij is at most size_i size_j
     cdef double of_bias                      # bias², part of every k(x_i, x_j) that is not stored
     cdef Py_ssize_t together                 # rows that may be looked at together
 

@@ -45,4 +45,5 @@ def warn_of_inexact(walked: Walked) -> None:
 
 def _some(points: np.ndarray, most: int) -> np.ndarray:
     """Return at most so many of the points, evenly spaced."""
-    return points[np.linspace(0, len(points) - 1, min(len(points), most)).astype(int)]
+    chosen = np.linspace(0, len(points) - 1, min(len(points), most)).astype(int)
+    return np.asarray(points[chosen])

@@ -75,15 +75,22 @@ class KernelData(TrainingData):
         return free_intercept(float(np.median(self.diagonal)))
 
     @made_once
-    def matrix(self) -> np.ndarray:
-        """k(x_i, x_j), if it is kept."""
-        return np.ascontiguousarray(self.between(slice(None), slice(None)))
+    def signed_matrix(self) -> np.ndarray:
+        """sign_i sign_j k(x_i, x_j), if it is kept."""
+        K = np.ascontiguousarray(self.between(slice(None), slice(None)))
+        if (self.sign == 1.0).all():
+            return K
+        # signs are put in where K is: another large array would take longer than the products
+        own = K if self.kernel.known else K.copy()
+        own *= self.sign
+        own *= self.sign[:, np.newaxis]
+        return own
 
     @made_once
     def diagonal(self) -> np.ndarray:
         """k(x_i, x_i)."""
         if self._in_memory:
-            return self.matrix.diagonal().copy()
+            return self.signed_matrix.diagonal().copy()
         if self.kernel.function == "rbf":
             return np.ones(self.shape[0])
         parts = slices(self.shape[0], DIAGONAL_BLOCK)
@@ -97,8 +104,12 @@ class KernelData(TrainingData):
 
     def check_symmetric(self) -> None:
         """Refuse a kernel that is not symmetric."""
-        if not self.kernel.known:
-            check_symmetric(self.matrix if self._in_memory else self._some())
+        if self.kernel.known:
+            return
+        if self._in_memory:
+            _ = self.signed_matrix  # the kernel of all samples is not computed twice
+        whole = slice(None)
+        check_symmetric(self.between(whole, whole) if self._in_memory else self._some())
 
     def warn_if_indefinite(self) -> None:
         """Warn of a kernel that is not positive semidefinite."""
@@ -124,12 +135,14 @@ class KernelData(TrainingData):
         """Return k(x_i, x_j) for some i and some j."""
         if self.kernel.precomputed:
             return np.asarray(self.X[one][:, other])
-        if "matrix" in self.__dict__:
-            return np.asarray(self.matrix[one][:, other])
+        if "signed_matrix" in self.__dict__:
+            signed = self.signed_matrix[one][:, other]
+            return np.asarray(self.sign[one][:, np.newaxis] * signed * self.sign[other])
         return self.kernel(self.X[one], self.X[other])
 
-    def _row(self, i: int) -> np.ndarray:
-        return np.asarray(self.between(slice(i, i + 1), slice(None))[0])
+    def _signed_row(self, i: int) -> np.ndarray:
+        row = self.between(slice(i, i + 1), slice(None))[0]
+        return np.asarray(self.sign[i] * row * self.sign)
 
     @made_once
     def rows(self) -> Rows:
@@ -138,21 +151,19 @@ class KernelData(TrainingData):
         For an indefinite kernel, those of the nearest positive semidefinite matrix.
         """
         bias, free = self.constant.bias, self.constant.free
-        K = self.matrix if self._in_memory else None
-        if self.indefinite and K is not None:
-            K = clipped(K)
-        diagonal = self.diagonal if K is None else K.diagonal()
-        most = min(MOST_COLUMNS, self.shape[0] // 2)
-        low_rank = low_rank_factor(diagonal, self._row if K is None else K.__getitem__, most)
-        if low_rank is not None:
-            return make_rows(low_rank, self.sign, bias, balanced=free)
         sign = self.sign.astype(np.int8)
-        if K is not None:
-            Q = self.sign * K
-            Q *= self.sign[:, np.newaxis]  # another large array would cost more than the product
+        Q = self.signed_matrix if self._in_memory else None
+        if self.indefinite and Q is not None:
+            Q = clipped(Q)  # with signs or without: only vectors turn around
+        diagonal = self.diagonal if Q is None else Q.diagonal()
+        most = min(MOST_COLUMNS, self.shape[0] // 2)
+        signed = low_rank_factor(diagonal, self._signed_row if Q is None else Q.__getitem__, most)
+        if signed is not None:
+            return make_rows(self.sign[:, np.newaxis] * signed, self.sign, bias, balanced=free)
+        if Q is not None:
             return MatrixRows(Q, sign, bias, free)
         return CachedRows(
-            lambda i: self.sign[i] * self._row(i) * self.sign,
+            self._signed_row,
             self.diagonal,
             sign,
             bias,
@@ -257,7 +268,8 @@ class KernelData(TrainingData):
     def _rows_of(self, members: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return k(x_i, x_j) for some i and some j."""
         if self._in_memory:
-            return np.asarray(self.matrix[np.ix_(members, columns)])
+            signed = self.signed_matrix[np.ix_(members, columns)]
+            return np.asarray(self.sign[members][:, np.newaxis] * signed * self.sign[columns])
         if len(members) == 0 or len(columns) == 0:
             return np.zeros((len(members), len(columns)))
         return self.between(members, columns)
@@ -276,7 +288,7 @@ class KernelData(TrainingData):
     def times(self, signed: np.ndarray) -> np.ndarray:
         """Return the kernel matrix times a vector."""
         if self._in_memory:
-            return np.asarray(self.matrix @ signed)
+            return np.asarray(self.sign * (self.signed_matrix @ (self.sign * signed)))
         support = np.flatnonzero(signed)
         if len(support) == 0:
             return np.zeros(self.shape[0])

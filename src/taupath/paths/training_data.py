@@ -131,7 +131,7 @@ class TrainingData:
         return n_samples, n_features
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("rows", "walked_X", "matrix", "diagonal", "units", "lengths", "_columns")
+        derived = ("rows", "walked_X", "signed_matrix", "diagonal", "units", "lengths", "_columns")
         left_out = (*derived, "lock")
         return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
