@@ -61,14 +61,14 @@ PROBLEMS = {
 
 # In the order of COUNTED. The same with the BLAS kernels of Haswell, Skylake-X, Zen and plain SSE3.
 EXPECTED = {
-    "dense": (1259, 43, 52307, 0, 2),
+    "dense": (1259, 43, 173394, 0, 2),
     "CSR": (910, 166, 29376, 0, 2),
     "one-hot": (1506, 359, 106030, 0, 2),
     "kernel": (1166, 90, 70782, 0, 2),
-    "free intercept": (388, 0, 4704, 0, 1),
-    "regression": (828, 72, 19460, 0, 4),
-    "C path": (1258, 0, 49309, 0, 2),
-    "degenerate": (364, 19, 4378, 0, 2),
+    "free intercept": (388, 0, 13023, 0, 1),
+    "regression": (828, 72, 52532, 0, 4),
+    "C path": (1258, 0, 140048, 0, 2),
+    "degenerate": (364, 19, 11851, 0, 2),
 }
 
 

@@ -2,6 +2,7 @@ cimport cython
 from taupath._core._deadlines cimport Deadlines
 from taupath._core._line cimport Line
 from taupath._core._motion cimport Motion
+from taupath._core._near_points cimport NearPoints
 from taupath._core._rows cimport Rows
 
 cdef enum:
@@ -57,6 +58,11 @@ cdef class Search:
     # How far w moves is measured in a metric: ‖R (ẇ, 1)‖; without one, plainly.
     cdef const double[:, ::1] R
     cdef bint measuring
+    # Dense rows: a list of the points near the margin. The others are looked at when w leaves its
+    # ball, or on a step that is longer than that.
+    cdef bint listing
+    cdef NearPoints near
+    cdef bint beyond                         # this step leads out of a new ball
     cdef double pace                         # speed in the metric
     cdef Py_ssize_t n_strides                # steps in which w moved, since `restart`
     cdef double rate_scale                   # largest rate of a bound
@@ -97,7 +103,12 @@ cdef class Search:
     cdef void _look_at_free(self) noexcept nogil
     cdef void _look_at_bound(self, Py_ssize_t a, int bound) noexcept nogil
     cdef Py_ssize_t _bound_points(self) noexcept nogil
-    cdef Py_ssize_t _gather(self) noexcept nogil
+    cdef void _look_at_near(self) noexcept nogil
+    cdef void _renew_near(self) noexcept nogil
+    cdef void _list(self, int i, double slack) noexcept nogil
+    cdef void _unlist_beyond(self, double radius) noexcept nogil
+    cdef void _look_at_due(self) noexcept nogil
+    cdef Py_ssize_t _gather(self, double reach) noexcept nogil
     cdef void _prefetch(self, int i) noexcept nogil
     cdef void _sort_chain(self, Py_ssize_t count) noexcept nogil
     cdef void _measure_pace(self) noexcept nogil

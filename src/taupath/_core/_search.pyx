@@ -62,6 +62,10 @@ cdef class Search:
         if self.measuring:
             self.R = metric.R
         orthogonal = keeps_basis(self.rows)
+        dense = 2 * self.rows.n_stored >= n * self.rows.n_cols
+        self.listing = self.measuring and dense and not self.line.moving_targets
+        if self.listing:
+            self.near = NearPoints(self.rows, metric)
         self.sweeping = self.rows.dual and not motion.lagging   # margins are stored
         # in few dimensions directions do not last, and a sighting is soon worth nothing
         self.screening = not orthogonal and not self.sweeping
@@ -92,28 +96,31 @@ cdef class Search:
     # -- the next event -------------------------------------------------------------------------
 
     cdef Event next_event(self) noexcept nogil:
-        cdef Py_ssize_t k
         self.event.step = (self.t_end - self.motion.now.t) - self.motion.now.rest
         self.event.kind = NO_EVENT
         self.n_due = 0
+        self.beyond = False
         if not self.pinned:
             self._look_at_free()
         if self.motion.speed == 0.0:
             return self.event
-        self._measure_pace()
         self.still = max(STILL * self.motion.speed, STILL_SUMMED * self.motion.rounding.terms)
         if self.sweeping:
             self._look_at(&self.chain[0], self._bound_points(), False)
-            return self.event
-        self.deadlines.locate(self.motion.since_base, self.motion.now.t)
-        self.deadlines.rewind()
-        while True:
-            k = self._gather()
-            if k == 0:
-                return self.event
-            if k >= SORTED_FROM:
-                self._sort_chain(k)
-            self._look_at(&self.chain[0], k, self.prefetching and k < SORTED_FROM)
+        elif self.listing:
+            self.near.face(&self.motion.pairs[0], self.motion.since_base)
+            self._look_at_near()
+            if self.near.leaves_ball(self.event.step):
+                self._renew_near()
+                self._look_at_near()
+            self.beyond = self.near.leaves_ball(self.event.step)
+            if self.beyond:
+                self.pace = self.near.pace()
+                self._look_at_due()
+        else:
+            self._measure_pace()
+            self._look_at_due()
+        return self.event
 
     cdef void _look_at_free(self) noexcept nogil:
         """Propose the events of free θ that meet a bound."""
@@ -147,6 +154,84 @@ cdef class Search:
         if (rate if bound == UPPER else -rate) > RESTING * self.rate_scale:
             propose(self, a, bound, way / rate)
 
+    cdef void _look_at_near(self) noexcept nogil:
+        """Evaluate slacks and rates of the near points; propose their entering."""
+        cdef const double* slack = &self.near.slack[0]
+        cdef const double* rate = &self.near.rate[0]
+        cdef Py_ssize_t j
+        cdef int i
+        self.near.look()
+        self.n_rows_evaluated += self.near.size
+        for j in range(self.near.size):
+            if slack[j] + self.event.step * rate[j] < 0.0:
+                i = self.near.points[j]
+                if (rate[j] < -self.length[i] * self.still and not is_left_out(self, i)
+                        and propose(self, i, FREE, slack[j] / -rate[j])):
+                    self.event.rate = self.points[i].sense * rate[j]
+
+    cdef void _renew_near(self) noexcept nogil:
+        """List the points near w where it is now; the others wait."""
+        cdef double both[2]
+        cdef double reach
+        cdef Py_ssize_t k, m
+        cdef int i
+        self.n_strides += 1
+        self.deadlines.advance(self.near.away(0.0))
+        self.deadlines.locate(self.motion.since_base, self.motion.now.t)
+        self.near.new_ball()
+        reach = self.near.radius
+        self._unlist_beyond(reach)
+        self.deadlines.rewind()
+        while True:
+            m = self._gather(reach)
+            if m == 0:
+                break
+            self.n_rows_evaluated += m
+            for k in range(m):
+                i = self.chain[k]
+                self.motion.margins(&i, 1, both)
+                self._list(i, self.points[i].sense * (both[0] - self.points[i].target0))
+        for k in range(self.n_due):
+            self.deadlines.put(self.due[k].point, self.due[k].distance)
+        self.n_due = 0
+
+    cdef void _list(self, int i, double slack) noexcept nogil:
+        """Put a point on the list, or let it wait."""
+        cdef double distance = max(slack, 0.0) * self.points[i].per_length
+        while self.near.full() and distance < self.near.radius:
+            self._unlist_beyond(0.5 * self.near.radius)
+        if distance < self.near.radius:
+            self.near.add(i, self.points[i].sense, self.points[i].target0)
+            self.near.slack[self.near.size - 1] = slack
+        else:
+            note(self, i, max(slack, 0.0), 0.0)
+
+    cdef void _unlist_beyond(self, double radius) noexcept nogil:
+        """Make the ball smaller."""
+        cdef Py_ssize_t j
+        cdef double slack
+        cdef int i
+        self.near.radius = radius
+        for j in range(self.near.size - 1, -1, -1):
+            i = self.near.points[j]
+            slack = max(self.near.slack[j], 0.0)
+            if not slack * self.points[i].per_length < radius:
+                self.near.remove(i)
+                note(self, i, slack, 0.0)
+
+    cdef void _look_at_due(self) noexcept nogil:
+        """Look at all points that wait and may meet the margin within the step."""
+        cdef Py_ssize_t k
+        self.deadlines.locate(self.motion.since_base, self.motion.now.t)
+        self.deadlines.rewind()
+        while True:
+            k = self._gather(self.event.step * self.pace)
+            if k == 0:
+                return
+            if k >= SORTED_FROM:
+                self._sort_chain(k)
+            self._look_at(&self.chain[0], k, self.prefetching and k < SORTED_FROM)
+
     cdef Py_ssize_t _bound_points(self) noexcept nogil:
         """List the movable points that are at a bound; returns their number."""
         cdef Py_ssize_t j, k = 0
@@ -157,15 +242,15 @@ cdef class Search:
             k += status[chain[k]] != FREE
         return k
 
-    cdef Py_ssize_t _gather(self) noexcept nogil:
-        """List some points that may be due; returns their number.
+    cdef Py_ssize_t _gather(self, double reach) noexcept nogil:
+        """List some points that may be due before w has moved so far; returns their number.
 
         Where the memory is slow, short lists are taken together, so that all their points are
         prefetched before the first is looked at.
         """
         cdef Py_ssize_t a, k = 0, more = 1
         while k < self.together and more:
-            more = self.deadlines.pop(self.event.step * self.pace, &self.chain[k])
+            more = self.deadlines.pop(reach, &self.chain[k])
             if self.prefetching:
                 for a in range(k, min(k + more, <Py_ssize_t> AHEAD)):
                     self._prefetch(self.chain[a])
@@ -275,16 +360,20 @@ cdef class Search:
         cdef double distance, step = self.event.step
         cdef const Due* due
         self.area = self.area + step * self.variation
-        if self.motion.speed > 0.0 and not self.sweeping:
+        if self.motion.speed > 0.0 and not self.sweeping and (self.beyond or not self.listing):
             self.n_strides += 1
             self.deadlines.advance(step * self.pace)
             self.deadlines.locate(self.motion.since_base, self.motion.now.t)
+            if self.listing:
+                self.near.forget_ball(&self.motion.pairs[0], self.motion.since_base)
         for k in range(self.n_due):
             due = &self.due[k]
             if self.event.kind == FREE and due.point == self.event.which:
                 continue
             distance = due.distance + step * due.rate
             self.deadlines.put(due.point, distance if distance > 0.0 else 0.0)
+        if self.listing and self.event.kind == FREE and self.near.place[self.event.which] >= 0:
+            self.near.remove(<int> self.event.which)
 
     cdef void sets_changed(self) noexcept nogil:
         self.n_left_out = 0
@@ -303,8 +392,14 @@ cdef class Search:
         """Let a bound point wait of which no rate is known."""
         if self.screening:
             see(self, i, -1.0, 0.0)     # a sighting that bounds nothing
-        if self.points[i].per_length > 0.0 and not self.sweeping:
-            self.deadlines.put(i, slack * self.points[i].per_length if slack > 0.0 else 0.0)
+        if self.points[i].per_length == 0.0 or self.sweeping:
+            return
+        if self.listing and self.near.radius >= 0.0:
+            if not self.near.full():
+                self.near.add(i, self.points[i].sense, self.points[i].target0)
+                return
+            self.near.radius = -1.0     # the list is no longer complete
+        self.deadlines.put(i, slack * self.points[i].per_length if slack > 0.0 else 0.0)
 
     cdef double restart(self) noexcept nogil:
         cdef Py_ssize_t k
@@ -327,6 +422,9 @@ cdef class Search:
         self.n_strides = 0
         self.deadlines.clear(farthest, stride)
         self.deadlines.locate(self.motion.since_base, self.motion.now.t)
+        if self.listing:
+            self.near.clear(farthest)
+            self.near.forget_ball(&self.motion.pairs[0], self.motion.since_base)
         for k in range(self.n_due):
             self._wait_unseen(self.chain[k], self.due[k].distance)
         self.n_due = 0

@@ -84,6 +84,9 @@ cdef extern from *:
     #define DOUBTFUL_NOISE 1e-12
     #define DOUBTFUL_DRIFT 1e-7
     #define DOUBTFUL_END 2e-11
+    /* A free row closer than this part of its length to the span of the others leaves less than
+       half of the digits. */
+    #define HALF_OF_THE_DIGITS 1e-8
     /* At distance d from the span of the free rows, no slack has a rate above d ‖ẇ‖. One above this
        multiple of it is rounding. */
     #define IMPOSSIBLE_RATE 1.01
@@ -101,4 +104,5 @@ cdef extern from *:
     const double MARGIN_DRIFT, ROUNDED_UP, AVERAGED
     const double STILL, STILL_SUMMED, RESTING, CLEARLY_LATER, EARLY, FARTHER
     const double DOUBTFUL_PIVOT, DOUBTFUL_SOLVE, DOUBTFUL_NOISE, DOUBTFUL_DRIFT, DOUBTFUL_END
+    const double HALF_OF_THE_DIGITS
     const double LONGEST_CORRECTION, WRONG_SIDE, IMPOSSIBLE_RATE, NOT_INVOLVED, DRIFTED, STEADY

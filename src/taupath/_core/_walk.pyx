@@ -27,7 +27,7 @@ from taupath._core._search cimport NO_EVENT, Event, Search
 from taupath._core._status cimport FREE, LOWER, UPPER, move_between
 from taupath._core._tolerances cimport (
     DOUBTFUL_DRIFT, DOUBTFUL_END, DOUBTFUL_NOISE, DOUBTFUL_PIVOT, DOUBTFUL_SOLVE, DRIFTED,
-    IMPOSSIBLE_RATE, LONGEST_CORRECTION, STEADY, WRONG_SIDE
+    HALF_OF_THE_DIGITS, IMPOSSIBLE_RATE, LONGEST_CORRECTION, STEADY, WRONG_SIDE
 )
 
 cdef enum Outcome:
@@ -76,6 +76,10 @@ cdef class Doubts:
     cdef Py_ssize_t size
     cdef bint raised                         # since the last full check,
     cdef double since                        # and from which t on
+    # Free rows are nearly dependent, but a basis keeps half of the digits: as soon as they are not
+    # any more, a full check ends the doubt. It costs less than a second look at each later kink.
+    cdef bint passing
+    cdef bint lasting                        # not even that: until the next regular check
 
     def __init__(self):
         self.interval = np.zeros((16, 2))
@@ -170,6 +174,7 @@ cdef class Walk:
     cdef Schedule schedule
     cdef Counts counts
     cdef double box_scale                    # largest width of a box
+    cdef bint with_basis                     # the factor keeps one
     cdef bint noisy                          # margins were rounded visibly at the last check
     cdef Py_ssize_t zero_run                 # steps of length zero in a row
     cdef readonly bint right                 # whether all points begin on their right sides
@@ -185,7 +190,8 @@ cdef class Walk:
         self.doubts = Doubts()
         self.checkpoint.keep(self.motion, 0)
         self.box_scale = max(np.abs([line.width(state.t), line.width(end)]).max(), 1e-300)
-        schedule.polish_every = 1 if careful else 20 if keeps_basis(rows) else 100
+        self.with_basis = keeps_basis(rows)
+        schedule.polish_every = 1 if careful else 20 if self.with_basis else 100
         schedule.refresh_at_most = 32 if careful else max(512, n // 2)
         schedule.refresh_at_least = min(max(16, n // 64), schedule.refresh_at_most)
         schedule.refresh_every = min(max(64, n // 64), schedule.refresh_at_most)
@@ -300,6 +306,9 @@ cdef class Walk:
             return
         if distance < DOUBTFUL_PIVOT * self.motion.row_norm[i]:
             self.doubts.note(self.motion.now.t)
+            self.doubts.lasting |= (not self.with_basis
+                                    or distance < HALF_OF_THE_DIGITS * self.motion.row_norm[i])
+            self.doubts.passing = not self.doubts.lasting
         self._record(i, self.motion.status[i], FREE)
         self.search.variation = (self.search.variation
                                  + self.motion.release(i, distance, event.rate))
@@ -379,7 +388,9 @@ cdef class Walk:
 
     cdef bint _remove_rounding(self) noexcept nogil:
         """Do what is due against rounding; returns whether all points are still on their sides."""
-        if self.schedule.since_refresh >= self.schedule.refresh_every:
+        if (self.schedule.since_refresh >= self.schedule.refresh_every
+                or (self.doubts.passing
+                    and self.motion.factor.smallest_pivot() >= DOUBTFUL_PIVOT)):
             return self._refresh()
         if self.schedule.since_polish >= self.schedule.polish_every:
             self.motion.polish()
@@ -395,6 +406,8 @@ cdef class Walk:
         cdef Schedule* schedule = &self.schedule
         cdef double drift = self.motion.longest * self.motion.take_w()
         cdef bint was_noisy = self.noisy
+        self.doubts.passing = False
+        self.doubts.lasting = False
         self.noisy = self.motion.noise() > DOUBTFUL_NOISE
         if (drift > DOUBTFUL_DRIFT or self.motion.unsolved > DOUBTFUL_SOLVE
                 or self.noisy or was_noisy

@@ -24,8 +24,8 @@ WITHIN = 2.0**-20
 # Steps of single problems that mending may take: so many, and as many as look at so many entries of
 # the rows: some seconds.
 MOST_STEPS, MOST_ENTRIES = 300, 100_000_000
-# Intervals that are looked at together.
-TOGETHER = 256
+# Intervals that are looked at together, and how many θ there may be of their solutions: 128 MB.
+TOGETHER, MOST_THETA = 256, 1 << 24
 
 
 def wrong_intervals(reader: Reader, seen: list[Node]) -> np.ndarray:
@@ -37,8 +37,9 @@ def wrong_intervals(reader: Reader, seen: list[Node]) -> np.ndarray:
     rows = reader.rows
     begin, end, position = _doubtful_intervals(reader.record, seen)
     errors = np.zeros(len(begin))
-    for first in range(0, len(begin), TOGETHER):
-        some = slice(first, first + TOGETHER)
+    together = max(min(TOGETHER, MOST_THETA // (2 * rows.n_rows)), 1)
+    for first in range(0, len(begin), together):
+        some = slice(first, first + together)
         length = end[some] - begin[some]
         within = np.maximum(WITHIN * length, 2.0 * NEAR_A_KINK * np.spacing(end[some]))
         within = np.minimum(within, 0.5 * length)
