@@ -202,7 +202,7 @@ def test_a_matrix_in_single_precision_is_certified_in_double_precision():
     assert_bounded(job, path, n=50)
 
 
-# --- the certificate, however the matrix is stored -------------------------------------------------
+# --- the certificate, however the matrix is stored ------------------------------------------------
 
 # Bytes for each entry of the kernel matrix: kept in float64, in float32, or computed in tiles.
 STORED = {"float64": 20.0, "float32": 6.0, "tiles": 2.0}
