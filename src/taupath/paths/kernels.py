@@ -90,8 +90,8 @@ class Kernel:
             return _check_values(self.function(A, B), shape)
         with np.errstate(over="ignore"):  # `_check_values` refuses infinite entries
             if self.function == "rbf":
-                K = _rbf(A, B, self.gamma)
-            elif self.function == "sigmoid":
+                return _rbf(A, B, self.gamma)  # within [0, 1], since features are finite
+            if self.function == "sigmoid":
                 K = sigmoid_kernel(A, B, gamma=self.gamma, coef0=self.coef0)
             elif self.degree == 0:
                 K = np.ones(shape)
