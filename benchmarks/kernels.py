@@ -147,7 +147,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--tol", type=float, default=1e-3)
-    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=4, help="the best counts")
     parser.add_argument("--grid", action="store_true", help="SVC at nine τ as well")
     parser.add_argument("--json", help="file for the rows")
     arguments = parser.parse_args()

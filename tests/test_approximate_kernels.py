@@ -10,12 +10,11 @@ import tracemalloc
 from dataclasses import dataclass
 from typing import Any
 
-import array_api_strict
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+from sklearn.metrics.pairwise import rbf_kernel
 from taupath._core._kernel_sums import add_rows, lower_triangle
 
 import approximation
@@ -23,12 +22,8 @@ import taupath as tp
 from approximation import assert_bounded
 from taupath.approximate import kernel_systems as ks
 from taupath.approximate.array_libraries import Library
-from taupath.approximate.kernel_matrix import KernelMatrix, device_block
-from taupath.approximate.kernel_solutions import solve_at_kernel_nodes
-from taupath.paths.jobs import QuantileClassification, label_responses
+from taupath.approximate.kernel_matrix import KernelMatrix
 from taupath.paths.kernels import Kernel
-from taupath.paths.options import Options, make_training_data
-from taupath.paths.path import SolutionPath
 
 INTERCEPTS = ["augmented", "none", "free"]
 WIDE = np.longdouble
@@ -139,19 +134,19 @@ def hard(name: str, intercept: str) -> KernelJob:
     return KernelJob(X, y, C=C, gamma=gamma, intercept=intercept)
 
 
+HARD = [
+    "duplicates",
+    "contradictory",
+    "weights with zeros",
+    "few positive",
+    "large gamma",
+    "small gamma",
+    "large C",
+]
+
+
 @pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize(
-    "name",
-    [
-        "duplicates",
-        "contradictory",
-        "weights with zeros",
-        "few positive",
-        "large gamma",
-        "small gamma",
-        "large C",
-    ],
-)
+@pytest.mark.parametrize("name", HARD)
 def test_the_certificate_holds_in_hard_cases(name, intercept):
     job = hard(name, intercept)
     path = job.path(method="approximate", tol=1e-2)
@@ -357,107 +352,6 @@ def test_many_inner_samples_are_solved_by_conjugate_gradients(monkeypatch):
     assert_bounded(job, path, n=50)
 
 
-# --- other array libraries -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kept", [True, False])
-@pytest.mark.parametrize("function", ["rbf", "poly", "sigmoid", "precomputed", laplacian_kernel])
-def test_blocks_and_products_are_the_same_with_any_array_library(function, kept):
-    X, _ = moons(60)
-    kernel = Kernel(function, 0.5, 2, 1.0)
-    K = kernel(X, X) if function != "precomputed" else rbf_kernel(X)
-    given = K if function == "precomputed" else X
-    library = Library(array_api_strict)
-    budget = 1e9 if kept else 8.0 * 60 * 20
-    matrix = KernelMatrix(60, device_block(kernel, given, library), budget, library)
-    rng = np.random.default_rng(0)
-    coef, members = rng.standard_normal((2, 60)), np.array([3, 10, 40])
-    assert_allclose(matrix.times(coef), coef @ K, atol=1e-12)
-    assert_allclose(matrix.combine(members, coef[:, :3]), coef[:, :3] @ K[members], atol=1e-12)
-    if function in ("rbf", "precomputed"):
-        solved = ks.KernelSystems(matrix).solve(members, 1.0, np.full(3, 0.5), coef[:1, :3].T)
-        system = K[np.ix_(members, members)] + 1.0 + 0.5 * np.eye(3)
-        assert_allclose(system @ solved, coef[:1, :3].T, atol=1e-12)
-
-
-@pytest.mark.parametrize("budget", [1e9, 8.0 * 150 * 100])
-def test_a_path_is_the_same_with_any_array_library(budget, monkeypatch):
-    monkeypatch.setattr(ks, "SINGLE_FROM", np.inf)  # so that only the order of sums differs
-    job = classification()
-    classes, responses = label_responses(job.y, len(job.y), None)
-    options = Options("rbf", gamma=job.gamma, cache_size=1.0)
-    paths = [
-        SolutionPath(
-            solve_at_kernel_nodes(
-                QuantileClassification(1.0, classes),
-                make_training_data(job.X, responses, options),
-                (0.0, 1.0),
-                1e-3,
-                library,
-                budget,
-                None,
-            )
-        )
-        for library in (Library(), Library(array_api_strict))
-    ]
-    assert_bounded(job, paths[1], n=50)
-    assert paths[0].n_kinks == paths[1].n_kinks  # rounding moves nodes only a little
-    taus = np.linspace(0.0, 1.0, 11)
-    one, other = (path.decision_function(job.X, taus) for path in paths)
-    far = sum(np.sqrt(2.0 * path.certify().worst_gap * job.rest()) for path in paths)
-    assert np.abs(one - other).max() <= np.sqrt(2.0) * far
-
-
-@pytest.mark.parametrize("failures", [1, 2])
-def test_a_device_without_enough_memory_gets_tiles_once(failures, monkeypatch):
-    job, left = classification(), failures
-    _, responses = label_responses(job.y, len(job.y), None)
-    data = make_training_data(job.X, responses, Options("rbf", gamma=job.gamma, cache_size=1.0))
-
-    def full(*_: Any) -> None:
-        nonlocal left
-        left -= 1
-        raise MemoryError
-
-    def solve() -> Any:
-        library = Library(array_api_strict)
-        how = QuantileClassification(1.0, np.array([-1, 1]))
-        return solve_at_kernel_nodes(how, data, (0.0, 1.0), 1e-2, library, 1e6, None)
-
-    original = KernelMatrix.combine
-    monkeypatch.setattr(
-        KernelMatrix, "combine", lambda *given: full() if left else original(*given)
-    )
-    if failures == 2:
-        with pytest.raises(MemoryError, match=r"cache_size=1 \(MB\), and again with 0\.1"):
-            solve()
-    else:
-        found = solve()
-        assert not found.matrix.kept
-        assert_bounded(job, SolutionPath(found), n=20)
-
-
-def test_a_matrix_in_single_precision_is_certified_in_double_precision():
-    job = classification()
-    classes, responses = label_responses(job.y, len(job.y), None)
-    data = make_training_data(job.X, responses, Options("rbf", gamma=job.gamma, cache_size=1.0))
-    n = len(job.y)
-    found = solve_at_kernel_nodes(
-        QuantileClassification(1.0, classes),
-        data,
-        (0.0, 1.0),
-        1e-3,
-        Library(array_api_strict),
-        6.0 * n * n,  # too little for double precision
-        None,
-    )
-    assert found.matrix.entry == 4
-    assert found.counters["refreshed"] >= found.counters["nodes"]
-    path = SolutionPath(found)
-    assert path.certify().holds()
-    assert_bounded(job, path, n=50)
-
-
 # --- bad input -----------------------------------------------------------------------------------
 
 
@@ -483,23 +377,6 @@ def test_half_precision_is_converted_or_refused_as_for_exact_paths():
         except (TypeError, ValueError) as error:
             found.append(str(error))
     assert found[0] == found[1]
-
-
-def test_an_unknown_device_is_refused_with_the_known_ones():
-    X, y = moons()
-    with pytest.raises(ValueError, match=r"device.*'cpu'.*'cuda'"):
-        tp.quantile_path(X, y, kernel="rbf", method="approximate", device="gpu")
-
-
-def test_a_gpu_that_is_not_there_is_refused_with_what_to_do():
-    X, y = moons()
-    try:
-        path = tp.quantile_path(X, y, kernel="rbf", method="approximate", device="cuda")
-    except ValueError as error:
-        assert "taupath[gpu]" in str(error) and "device='cpu'" in str(error)
-    else:  # there is one
-        assert path.certify().holds()
-    assert tp.quantile_path(X, y, kernel="rbf", method="approximate", device="auto").tol == 1e-3
 
 
 def test_progress_can_be_interrupted():

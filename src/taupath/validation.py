@@ -4,7 +4,7 @@ import math
 import numbers
 import os
 import reprlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +78,25 @@ def refuse_masked(values: Any, name: str) -> None:
                 f"{name} has masked entries (first at [{place}]): leave out or fill in what is "
                 "missing"
             )
+
+
+def on_host(values: Any, name: str) -> Any:
+    """Return an array of another library as one of NumPy, and anything else as it is.
+
+    An array in the memory of the host is not copied. One on a device is refused, as NumPy and the
+    library do: whoever made it decides when it is copied.
+    """
+    if isinstance(values, np.ndarray) or not hasattr(values, "__dlpack__"):
+        return values
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        why = str(error).split(". ")[0].split("\n")[0].rstrip(".")
+        raise TypeError(
+            f"{name} is an array that NumPy cannot read ({why}): copy it to the host first, with "
+            "cupy.asnumpy(array) or tensor.detach().cpu().numpy(); device='cuda' then computes the "
+            "kernel on the GPU"
+        ) from None
 
 
 def is_dask(*values: Any) -> bool:
@@ -174,6 +193,7 @@ def check_numbers(value: Any, name: str) -> np.ndarray:
 
 def _as_real(values: Any, name: str) -> np.ndarray:
     refuse_masked(values, name)
+    values = on_host(values, name)
     try:
         array = np.asarray(values)
         columns = values.dtypes if hasattr(values, "columns") else [array.dtype]
@@ -237,7 +257,7 @@ def find_labels(y: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels of all samples, and each label once, sorted."""
     refuse_masked(y, "y")
     try:
-        array = np.asarray(y)
+        array = np.asarray(on_host(y, "y"))
     except ValueError as error:
         raise ValueError(f"y is not an array of labels: {error}") from None
     labels = one_column(array, n_samples, "labels")
@@ -361,24 +381,6 @@ def check_C(C: Any, name: str = "C") -> float:
     if not SMALLEST_C <= number <= LARGEST:
         raise ValueError(f"{name} must lie between {SMALLEST_C:g} and {LARGEST:g}, got {shown(C)}")
     return number
-
-
-def check_Cs(Cs: Any, evenly: Callable[[int], np.ndarray]) -> np.ndarray:
-    """Return the values of C, increasing; if their number is given, those of ``evenly(number)``."""
-    if isinstance(Cs, (int, np.integer)):
-        number = check_integer(Cs, "Cs", least=1)
-        if number > MOST_CANDIDATE_VALUES:
-            raise ValueError(
-                f"Cs must be at most {MOST_CANDIDATE_VALUES} values, got {shown(number)}"
-            )
-        return evenly(number)
-    several = isinstance(Cs, Iterable) and not isinstance(Cs, (str, bytes))
-    if not several or getattr(Cs, "ndim", 1) == 0:
-        raise TypeError(f"Cs must be a number of values, or the values, got {shown(Cs)}")
-    found = np.unique([check_C(C, "Cs") for C in Cs])
-    if len(found) == 0:
-        raise ValueError("Cs is empty")
-    return np.asarray(found)
 
 
 def regularization_to_C(C: Any, lam: Any, n_samples: int, copied: bool = False) -> float:

@@ -24,6 +24,7 @@ from taupath.validation import (
     check_choice,
     check_features,
     check_verbose,
+    on_host,
     refuse_masked,
     shown,
 )
@@ -145,6 +146,7 @@ def check_samples(
     """Return X, and y if there is one, checked. Only exact paths turn float32 into float64."""
     refuse_masked(X, "X")
     refuse_masked(y, "y")
+    X, y = on_host(X, "X"), on_host(y, "y")
     how |= {"accept_sparse": "csr", "dtype": np.float64 if exact else [np.float64, np.float32]}
     in_form = _has_form(X, y)
     try:

@@ -9,7 +9,15 @@ from sklearn.preprocessing import StandardScaler
 
 from taupath.fitting.method import choose_by_rows
 from taupath.paths.kernels import KERNELS
-from taupath.validation import MOST_CANDIDATE_VALUES, Checked, check_choice, check_positive
+from taupath.validation import (
+    MOST_CANDIDATE_VALUES,
+    Checked,
+    check_C,
+    check_choice,
+    check_integer,
+    check_positive,
+    shown,
+)
 
 # gamma="grid": multiples of "scale". The best one differed by a factor of 64 between data sets.
 GAMMA_GRID, GAMMA_STEP = (0.0625, 0.25, 1.0, 4.0), 4.0
@@ -122,3 +130,21 @@ def make_grid(
         for gamma in ([None] if callable(kernel) or kernel in WITHOUT_GAMMA else gammas)
         for C in Cs
     ]
+
+
+def check_Cs(Cs: Any, evenly: Callable[[int], np.ndarray]) -> np.ndarray:
+    """Return the values of C, increasing; if their number is given, those of ``evenly(number)``."""
+    if isinstance(Cs, (int, np.integer)):
+        number = check_integer(Cs, "Cs", least=1)
+        if number > MOST_CANDIDATE_VALUES:
+            raise ValueError(
+                f"Cs must be at most {MOST_CANDIDATE_VALUES} values, got {shown(number)}"
+            )
+        return evenly(number)
+    several = isinstance(Cs, Iterable) and not isinstance(Cs, (str, bytes))
+    if not several or getattr(Cs, "ndim", 1) == 0:
+        raise TypeError(f"Cs must be a number of values, or the values, got {shown(Cs)}")
+    found = np.unique([check_C(C, "Cs") for C in Cs])
+    if len(found) == 0:
+        raise ValueError("Cs is empty")
+    return np.asarray(found)

@@ -17,6 +17,7 @@ from taupath.estimators.candidates import (
     GAMMA_STEP,
     Candidate,
     Standardization,
+    check_Cs,
     check_gammas,
     check_kernels,
     make_grid,
@@ -34,7 +35,6 @@ from taupath.progress import share_of
 from taupath.validation import (
     Checked,
     check_choice,
-    check_Cs,
     check_targets,
     check_weight,
     shown,

@@ -11,6 +11,7 @@ from taupath.estimators.base import all_or_nothing, check_labels_of_classes, che
 from taupath.estimators.candidates import (
     Candidate,
     Standardization,
+    check_Cs,
     check_gammas,
     check_kernels,
     make_grid,
@@ -36,7 +37,6 @@ from taupath.validation import (
     UNIT_INTERVAL,
     Checked,
     check_choice,
-    check_Cs,
     check_numbers,
     check_range,
     check_weight,

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kernel
 
 from taupath.exceptions import IndefiniteKernelWarning, levels_to_the_caller
-from taupath.validation import check_choice, check_positive, check_real, first_not_finite
+from taupath.validation import check_choice, check_positive, check_real, first_not_finite, on_host
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
 # How far a matrix may differ from its transpose, relative to its largest entry: far more than
@@ -90,8 +90,8 @@ class Kernel:
             return _check_values(self.function(A, B), shape)
         with np.errstate(over="ignore"):  # `_check_values` refuses infinite entries
             if self.function == "rbf":
-                K = _rbf(A, B, self.gamma)
-            elif self.function == "sigmoid":
+                return _rbf(A, B, self.gamma)  # within [0, 1], since features are finite
+            if self.function == "sigmoid":
                 K = sigmoid_kernel(A, B, gamma=self.gamma, coef0=self.coef0)
             elif self.degree == 0:
                 K = np.ones(shape)
@@ -153,12 +153,18 @@ def _check_gamma(gamma: Any, X: Any) -> float:
 
 def _check_values(values: Any, shape: tuple[int, int]) -> np.ndarray:
     try:
+        values = on_host(values, "what the kernel returned")
         K = np.asarray(values.toarray() if sp.issparse(values) else values)
     except ValueError:  # rows of different lengths
         K = np.empty(0, dtype=object)
     if K.dtype.kind not in "biuf":
         got = type(values).__name__ if K.dtype.kind == "O" else f"dtype {K.dtype}"
         raise TypeError(f"kernel must return a real matrix of shape {shape}, got {got}")
+    if K.dtype == np.float16:
+        raise TypeError(
+            "kernel returned float16, whose rounding makes a kernel indefinite: compute it in "
+            "float32 or float64"
+        )
     K = K.astype(np.float64, copy=False)
     if K.shape != shape:
         raise ValueError(f"kernel returned shape {K.shape}, expected {shape}")
