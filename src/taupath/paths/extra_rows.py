@@ -29,6 +29,8 @@ AS_ASKED = RAISE
 # Where targets were read as given, it is if that changes typical margins by no more than this part
 # of a typical target: rounding.
 UNSEEN = 1e-13
+# The slack of a free row, in units of 1 and of its entry times the largest weight: rounding.
+SLACK_ROUNDING = 1e-11
 # Names of the ends of a line.
 BOUNDS = ("lower0", "lower1", "upper0", "upper1")
 TARGETS = ("target0", "target1")
@@ -95,15 +97,19 @@ class ExtraRows:
         return rows, self.matrix.indices[first], self.matrix.data[first]
 
     def fixed(self, w: np.ndarray, free: np.ndarray, room: np.ndarray) -> np.ndarray:
-        """Return w with exact weights where rows fix them, as all rows that are `free` do.
+        """Return w with exact weights where rows fix them, as those that are `free` do.
 
         And those that are off by no more than the `room` of their column. None is beyond a hard
-        bound.
+        bound. Free rows whose slack is more than rounding, as between kinks that nearly coincide,
+        fix nothing.
         """
         rows, columns, entries = self._single
         asked = self.line.target0[rows] / entries
         off = w[columns] - asked
-        exact = free[rows] | (np.abs(off) <= room[columns]) | (self.hard[rows] & (entries * off < 0.0))
+        rounded = SLACK_ROUNDING * (1.0 + np.abs(entries) * np.abs(w).max(initial=0.0))
+        exact = free[rows] & (np.abs(entries * off) <= rounded)
+        exact |= np.abs(off) <= room[columns]
+        exact |= self.hard[rows] & (entries * off < 0.0)
         found = w.copy()
         found[columns[exact]] = asked[exact] + 0.0  # no -0.0
         return found
@@ -166,9 +172,15 @@ class ExtendedData(TrainingData):
 
     @made_once
     def _unseen(self) -> np.ndarray:
-        """By how much the weight of each column can change before typical margins do."""
+        """By how much the weight of each column can change before typical margins do.
+
+        Nor may the slacks of rows with several entries.
+        """
         squares = self.X.multiply(self.X) if sp.issparse(self.X) else np.square(self.X)
         size = np.append(np.sqrt(np.asarray(squares.mean(axis=0)).ravel()), abs(self.constant.bias))
+        matrix = self.extra.matrix
+        several = abs(matrix[np.diff(matrix.indptr) > 1])
+        np.maximum.at(size, several.indices, several.data)
         return np.asarray(UNSEEN * (self.units.typical or 1.0) / np.where(size > 0.0, size, 1.0))
 
     def expand(self, solution: Solution) -> Solution:
