@@ -218,3 +218,34 @@ def test_what_extra_rows_do_not_support_is_refused(tmp_path):
         path.save(tmp_path / "path")
     with pytest.raises(ValueError, match="cannot be simplified"):
         path.simplify(1e-3)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("kind", ["l1", "nonnegative", "several"])
+def test_certificates_hold_next_to_both_ends_with_a_large_C(seed, kind):
+    # a weight that is fixed by more than rounding costs C times the number of samples
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(15, 40))
+    X = rng.integers(0, 2, (n, 6)).astype(float) * [1.0, 1.0, 0.002, 1.0, 5.0, 1.0]
+    X[:, 5] = -2.0 * X[:, 0]
+    y = np.where(X[:, 0] + rng.standard_normal(n) > 0.5, 1, -1)
+    y[:2] = [1, -1]
+    given = {
+        "l1": {"l1": 0.07},
+        "nonnegative": {"constraints": [tp.NonNegative()]},
+        "several": {"l1": 0.2, "constraints": [tp.Monotone(1, -1), tp.Bound(np.ones(6), 0.0, 0.1)]},
+    }[kind]
+    path = tp.quantile_path(X, y, C=500.0, **given)
+    found = path.certify(max_points=None)
+    assert found.worst_gap <= GAP and found.worst_kkt <= KKT
+
+
+def test_zeros_are_exact_where_a_feature_is_small_beside_others():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4)) * [1e3, 1.0, 1e-3, 1e-3]
+    y = np.where(X[:, 1] + 0.5 * rng.standard_normal(60) > 0.0, 1, -1)
+    path = tp.quantile_path(X, y, C=5e3, l1=0.1)
+    for tau in rng.uniform(size=30):
+        coef = path.coef(tau)
+        tiny = np.abs(coef) * np.sqrt(np.mean(X * X, axis=0)) < 1e-12
+        assert_array_equal(coef[tiny], 0.0)

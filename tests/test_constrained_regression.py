@@ -83,8 +83,11 @@ def test_targets_that_a_constant_fits():
     path = tp.quantile_regression_path(X, np.zeros(60), C, constraints=tp.Bound(np.ones(6), 1.0))
     for tau in taus:
         judge_regression(path, X, np.zeros(60), tau, C, 0.0, np.ones((1, 6)), [1.0])
-    path = tp.quantile_regression_path(X, np.zeros(60), C, l1=1.0)
-    assert path.n_nonzero(0.5) == 0
+    for given in ({"l1": 1.0}, {"constraints": [tp.NonNegative(), tp.Bound(np.ones(6), -1.0)]}):
+        path = tp.quantile_regression_path(X, np.zeros(60), C, **given)
+        assert path.n_nonzero(0.5) == 0 == path.duality_gap(0.5)
+        assert path.certify().holds()
+        assert not any(map(len, path.nonzero_ranges()))
 
 
 def test_part_of_the_range():

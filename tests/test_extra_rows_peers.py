@@ -1,4 +1,4 @@
-"""L1 penalties beside solvers of problems without the ridge, and on the shared data of the paper."""
+"""L1 penalties beside solvers of problems without the ridge, and extra rows on shared data."""
 
 from __future__ import annotations
 

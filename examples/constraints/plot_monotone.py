@@ -3,8 +3,8 @@ Predictions that may only rise
 ==============================
 
 Disease progression of diabetes patients: with constraints, no quantile falls as the body mass index
-or the blood pressure rises, and blood serum values have no say unless they raise the prediction. The
-coefficients are drawn without and with the constraints.
+or the blood pressure rises, and blood serum values have no say unless they raise the prediction.
+The coefficients are drawn without and with the constraints.
 """
 
 import matplotlib.pyplot as plt

@@ -7,12 +7,11 @@ import numpy as np
 from taupath.display.drawing import (
     FONT_SIZE,
     GREY,
-    PALETTE,
     axes_for,
     check_matplotlib,
     draw_curve,
 )
-from taupath.outcomes.frontiers import check_frontier, outcomes_along
+from taupath.outcomes.frontiers import frontier_of, outcomes_along
 from taupath.paths.frontiers import Sparsity
 
 
@@ -101,7 +100,7 @@ class FrontierDisplay:
         FrontierDisplay
         """
         check_matplotlib(f"{cls.__name__}.from_path")
-        job = check_frontier(path).job
+        job = frontier_of(path)
         found = outcomes_along(path, X, y, group, sample_weight)
         display = cls(
             found.values,

@@ -99,7 +99,7 @@ def _independent(extra: ExtraRows, tight: np.ndarray) -> np.ndarray:
     off = np.abs(matrix @ w - target) > CONTRADICTION * (np.abs(matrix) @ np.abs(w) + abs(target))
     if off.any():
         raise _contradiction(extra.name[tight[int(off.argmax())]])
-    return tight[kept]
+    return np.asarray(tight[kept])
 
 
 def _contradiction(name: str) -> ValueError:

@@ -23,15 +23,15 @@ class Outcomes(NamedTuple):
     shares: np.ndarray | None  # of samples taken for positive, one row for each of two groups
 
 
-def check_frontier(path: Any) -> SolutionPath:
-    """Return a path that `sparsity_path` or `fairness_path` has returned."""
+def frontier_of(path: Any) -> Frontier:
+    """Return the job of a path that `sparsity_path` or `fairness_path` has returned."""
     if not isinstance(path, SolutionPath):
         raise TypeError(f"path must be a SolutionPath, got {type(path).__name__}")
     if not isinstance(path.job, Frontier):
         raise ValueError(
             f"path is one over {path.job.symbol}: give one of sparsity_path or fairness_path"
         )
-    return path
+    return path.job
 
 
 def outcomes_along(
@@ -47,8 +47,7 @@ def outcomes_along(
     By default at both ends and wherever a decision changes, or a feature enters or leaves: what
     holds at a value has held since the one before it.
     """
-    job = path.job
-    assert isinstance(job, Frontier)
+    job = frontier_of(path)
     present, positive = check_labels(y, np.size(y))
     check_known_labels(present, job.classes)
     weight = weights_of(sample_weight, positive)

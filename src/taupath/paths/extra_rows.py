@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from taupath._core._rows import Rows
-from taupath.engine.problem import Line
+from taupath.engine.problem import TINY, Line
 from taupath.engine.readers import made_once
 from taupath.engine.record import Record, Solution
 from taupath.engine.rows import make_rows, order_in_memory
@@ -27,8 +27,10 @@ from taupath.paths.training_data import Responses, TrainingData
 # target: within it, where raised targets were read, its weight is exactly the one it asks for.
 AS_ASKED = RAISE
 # Where targets were read as given, it is if that changes typical margins by no more than this part
-# of a typical target: rounding.
-UNSEEN = 1e-13
+# of a typical target, or of what the largest weight adds to them: rounding.
+UNSEEN, ADDED = 1e-13, 1e-14
+# The slack of a free row, in units of 1 and of its entry times the largest weight: rounding.
+SLACK_ROUNDING = 1e-11
 # Names of the ends of a line.
 BOUNDS = ("lower0", "lower1", "upper0", "upper1")
 TARGETS = ("target0", "target1")
@@ -95,15 +97,19 @@ class ExtraRows:
         return rows, self.matrix.indices[first], self.matrix.data[first]
 
     def fixed(self, w: np.ndarray, free: np.ndarray, room: np.ndarray) -> np.ndarray:
-        """Return w with exact weights where rows fix them, as all rows that are `free` do.
+        """Return w with exact weights where rows fix them, as those that are `free` do.
 
         And those that are off by no more than the `room` of their column. None is beyond a hard
-        bound.
+        bound. Free rows whose slack is more than rounding, as between kinks that nearly coincide,
+        fix nothing.
         """
         rows, columns, entries = self._single
         asked = self.line.target0[rows] / entries
         off = w[columns] - asked
-        exact = free[rows] | (np.abs(off) <= room[columns]) | (self.hard[rows] & (entries * off < 0.0))
+        rounded = SLACK_ROUNDING * (1.0 + np.abs(entries) * np.abs(w).max(initial=0.0))
+        exact = free[rows] & (np.abs(entries * off) <= rounded)
+        exact |= np.abs(off) <= room[columns]
+        exact |= self.hard[rows] & (entries * off < 0.0)
         found = w.copy()
         found[columns[exact]] = asked[exact] + 0.0  # no -0.0
         return found
@@ -165,16 +171,29 @@ class ExtendedData(TrainingData):
     # -- what is read: samples only --------------------------------------------------------------
 
     @made_once
-    def _unseen(self) -> np.ndarray:
-        """By how much the weight of each column can change before typical margins do."""
+    def _sizes(self) -> np.ndarray:
+        """How large the entries of each column are: among samples, and in rows with several."""
         squares = self.X.multiply(self.X) if sp.issparse(self.X) else np.square(self.X)
-        size = np.append(np.sqrt(np.asarray(squares.mean(axis=0)).ravel()), abs(self.constant.bias))
-        return np.asarray(UNSEEN * (self.units.typical or 1.0) / np.where(size > 0.0, size, 1.0))
+        width = self.extra.matrix.shape[1]
+        sizes = np.zeros((2, width))
+        sizes[0, : self.X.shape[1]] = np.sqrt(np.asarray(squares.mean(axis=0)).ravel())
+        sizes[0, self.X.shape[1] :] = abs(self.constant.bias)
+        several = abs(self.extra.matrix[np.diff(self.extra.matrix.indptr) > 1])
+        np.maximum.at(sizes[1], several.indices, several.data)
+        return sizes
+
+    def _unseen(self, w: np.ndarray) -> np.ndarray:
+        """By how much the weight of each column can change before margins do."""
+        added = np.maximum.accumulate((self._sizes * np.abs(w)).max(axis=1))
+        change = UNSEEN * (self.units.typical or 1.0) + ADDED * added
+        sizes = np.where(self._sizes > 0.0, self._sizes, TINY)
+        room = np.minimum.reduce(change[:, np.newaxis] / sizes)
+        return np.asarray(np.where(self._sizes[0] > 0.0, room, change[0]))
 
     def expand(self, solution: Solution) -> Solution:
         """Return the solution of the samples; weights that extra rows fix are exact."""
         n = self.shape[0]
-        w = self.extra.fixed(solution.w, solution.status[n:] == FREE, self._unseen)
+        w = self.extra.fixed(solution.w, solution.status[n:] == FREE, self._unseen(solution.w))
         return solution._replace(status=solution.status[:n], theta=solution.theta[:n], w=w)
 
     def whole(self, solution: Solution, found: Solution, t: float) -> Solution:

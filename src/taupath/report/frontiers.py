@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from taupath.estimators.regressor import QuantileSVR
-from taupath.outcomes.frontiers import check_frontier, outcomes_along
+from taupath.outcomes.frontiers import frontier_of, outcomes_along
 from taupath.paths.frontiers import Sparsity
 from taupath.paths.path import SolutionPath
 from taupath.report.inputs import ModelAndData
@@ -33,7 +33,7 @@ def check_frontiers(frontiers: Any, group: Any, source: ModelAndData) -> dict[st
     if isinstance(model, QuantileSVR) or len(model.classes_) != 2:
         raise ValueError("frontiers are for classifiers of two classes")
     for name, path in frontiers.items():
-        classes = check_frontier(path).job.classes
+        classes = frontier_of(path).classes
         if not np.array_equal(classes, model.classes_):
             raise ValueError(
                 f"frontiers[{shown(name)}] knows the classes {classes.tolist()}, the estimator "
@@ -55,7 +55,7 @@ def frontiers_payload(
 
 
 def _payload(name: str, path: SolutionPath, group: Any, source: ModelAndData) -> dict[str, Any]:
-    job = check_frontier(path).job
+    job = frontier_of(path)
     sparse, end = isinstance(job, Sparsity), path.tau_range[1]
     power = SPARSE_POWER if sparse else 1.0
     values = end * np.linspace(0.0, 1.0, N_VALUES) ** power
