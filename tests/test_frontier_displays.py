@@ -114,7 +114,6 @@ def test_costs_are_those_of_the_decisions(over):
     ("given", "message"),
     [
         ({"path": "path"}, "path must be a SolutionPath"),
-        ({"path": tp.quantile_path(X, Y)}, "one of sparsity_path or fairness_path"),
         ({"y": Y[:40]}, "X has 569 rows, y has 40"),
         ({"y": Y + 5}, "labels that the estimator was not fitted with"),
         ({"group": np.arange(569)}, "two values"),
@@ -128,6 +127,11 @@ def test_bad_input_is_named(given, message):
     arguments = {"path": path, "X": X, "y": Y} | given
     with pytest.raises((ValueError, TypeError), match=message):
         FrontierDisplay.from_path(**arguments)
+
+
+def test_a_path_over_tau_has_no_frontier():
+    with pytest.raises(ValueError, match="one of sparsity_path or fairness_path"):
+        FrontierDisplay.from_path(tp.quantile_path(X, Y), X, Y)
 
 
 def test_bad_features_are_named():

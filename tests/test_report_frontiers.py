@@ -80,13 +80,19 @@ def test_the_section_follows_its_slider(written, open_page):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"frontiers": "all"}, "frontiers must be a dict"),
-        ({"frontiers": {"a": tp.quantile_path(X, Y)}}, "sparsity_path or fairness_path"),
-        ({"frontiers": {"a": tp.sparsity_path(X, Y == "benign", 0.5, 0.01)}}, "knows the classes"),
-        ({"frontiers": {"a": tp.sparsity_path(X[:, :3], Y, 0.5, 0.01)}}, "has 3 features"),
-        ({"group": GROUP}, "group is for frontiers"),
+        (lambda: {"frontiers": "all"}, "frontiers must be a dict"),
+        (lambda: {"frontiers": {"a": tp.quantile_path(X, Y)}}, "sparsity_path or fairness_path"),
         (
-            {"frontiers": {"a": tp.sparsity_path(X, Y, 0.5, 0.01)}, "group": np.arange(569)},
+            lambda: {"frontiers": {"a": tp.sparsity_path(X, Y == "benign", 0.5, 0.01)}},
+            "knows the classes",
+        ),
+        (lambda: {"frontiers": {"a": tp.sparsity_path(X[:, :3], Y, 0.5, 0.01)}}, "has 3 features"),
+        (lambda: {"group": GROUP}, "group is for frontiers"),
+        (
+            lambda: {
+                "frontiers": {"a": tp.sparsity_path(X, Y, 0.5, 0.01)},
+                "group": np.arange(569),
+            },
             "two values",
         ),
     ],
@@ -94,7 +100,7 @@ def test_the_section_follows_its_slider(written, open_page):
 def test_bad_input_is_named(given, message, tmp_path):
     model = make_pipeline(StandardScaler(), tp.QuantileSVC(C=0.01)).fit(X, Y)
     with pytest.raises((TypeError, ValueError), match=message):
-        write_report(tmp_path / "report.html", model, X, Y, **given)
+        write_report(tmp_path / "report.html", model, X, Y, **given())
 
 
 def test_frontiers_are_for_two_classes(tmp_path):

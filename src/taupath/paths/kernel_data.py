@@ -89,7 +89,7 @@ class KernelData(TrainingData):
     @made_once
     def diagonal(self) -> np.ndarray:
         """k(x_i, x_i)."""
-        if self._in_memory:
+        if "signed_matrix" in self.__dict__:  # not made for this: approximate paths keep their own
             return self.signed_matrix.diagonal().copy()
         if self.kernel.function == "rbf":
             return np.ones(self.shape[0])
@@ -150,9 +150,9 @@ class KernelData(TrainingData):
 
         For an indefinite kernel, those of the nearest positive semidefinite matrix.
         """
+        Q = self.signed_matrix if self._in_memory else None
         bias, free = self.constant.bias, self.constant.free
         sign = self.sign.astype(np.int8)
-        Q = self.signed_matrix if self._in_memory else None
         if self.indefinite and Q is not None:
             Q = clipped(Q)  # with signs or without: only vectors turn around
         diagonal = self.diagonal if Q is None else Q.diagonal()
