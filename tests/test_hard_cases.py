@@ -222,3 +222,16 @@ def test_a_certificate_of_few_points_knows_the_doubtful_ones():
     few = path.certify(max_points=20)
     assert few.checked_doubtful and few.n_checked > 20 and few.holds()
     assert_exact(path, most=60)
+
+
+@pytest.mark.parametrize(("seed", "C"), [(0, 1.0), (3, 1e-3), (7, 0.1), (13, 0.1)])
+def test_functions_that_theta_gives(seed, C):
+    """A kernel of rank one whose entries span 14 orders: w was right where f = Σ θ_i k(x_i, ·) was
+    not, since rows and intercept are nearly dependent."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((30, 1))
+    y = x[:, 0] + rng.standard_normal(30)
+    kernel = {"kernel": "poly", "degree": 7, "gamma": 1.0, "intercept": "free"}
+    path = tp.quantile_regression_path(x, y, C=C, **kernel)
+    assert_exact(path)
+    assert path.certify().promised

@@ -73,10 +73,16 @@ class Reader:
         What solutions are wanted for.
     record : Record
         What the walk left behind.
+    by_theta : bool
+        Whether functions are computed from θ, as with kernels, and not from w: then a small error
+        of θ costs as much as one of w, although Σ θ_i z_i hardly differs from w.
     """
 
-    def __init__(self, rows: Rows, line: Line, given: Line, record: Record) -> None:
+    def __init__(
+        self, rows: Rows, line: Line, given: Line, record: Record, by_theta: bool = False
+    ) -> None:
         self.rows, self.line, self.given, self.record = rows, line, given, record
+        self.by_theta = by_theta and not rows.dual  # rows of a kernel have no other w
         self.replay = Replay(rows, line, record)
 
     def solution(self, t: float) -> Solution:
@@ -99,6 +105,8 @@ class Reader:
         The latter is the part of the relative gap that is due to w not being Σ θ_i z_i. It is the
         rounding of θ, which is harmless unless rows are very long.
         """
+        if self.by_theta:
+            return self.error(self._with_w_of_theta(found, t), t)
         error, unit, theta = self._measured(found, t)
         if self.rows.dual:
             return error
@@ -108,6 +116,18 @@ class Reader:
         exact = self.rows.exact_combination(theta.astype(np.longdouble))
         off = (self.rows.shifted(exact, found.multiplier) - found.w).astype(float)
         return max(error, 0.5 * float(off @ off) / unit)
+
+    def _with_w_of_theta(self, found: Solution, t: float) -> Solution:
+        """Return the solution with w = Σ θ_i z_i, after the largest free θ has restored balance."""
+        status, signs = found.status, self.rows.signs
+        at_bound = np.where(status == UPPER, self.given.upper(t), self.given.lower(t))
+        theta = np.where(status == FREE, found.theta, at_bound).astype(np.longdouble)
+        free = np.flatnonzero(status == FREE)
+        if self.rows.balanced and len(free):
+            largest = free[np.abs(theta[free]).argmax()]
+            theta[largest] -= signs[largest] * (signs @ theta)
+        w = self.rows.shifted(self.rows.exact_combination(theta), found.multiplier)
+        return found._replace(theta=theta.astype(float), w=w.astype(float))
 
     def _solved_anew(self, line: Line, t: float, near: Solution, most_steps: float) -> Solution:
         """Return the solution at t on its own, from one nearby: slow, and always the same."""

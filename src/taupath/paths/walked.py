@@ -94,11 +94,13 @@ class WalkedPiece:
 
     @made_once
     def _reader(self) -> Reader:
-        return Reader(self.data.rows, self.line, self._given, self.record)
+        return Reader(self.data.rows, self.line, self._given, self.record, self.data.by_theta)
 
     @made_once
     def _reader_as_given(self) -> Reader:
-        return Reader(self.data.rows, self._given, self._given, self.record)
+        return Reader(
+            self.data.rows, self._given, self._given, self.record, self.data.by_theta
+        )
 
     def _read(self, t: float) -> tuple[Solution, bool]:
         """Return the solution at t on the walk, and whether it is that of raised targets.
