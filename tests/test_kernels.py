@@ -422,3 +422,18 @@ def test_solutions_that_leave_dependent_points_out_are_swept(monkeypatch):
     some = np.linspace(0, len(taus) - 1, 200).astype(int)
     expected = path.decision_function(X[:5], taus[some])
     assert_allclose(values[:, some], expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_what_is_read_first_does_not_matter(kernel):
+    """The feature of a free intercept comes from the diagonal, and with it the last digits."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 40)), rng.integers(0, 2, 60)
+    how = {"kernel": kernel, "gamma": 0.003, "intercept": "free"}
+    first, second = (taupath.quantile_path(X, y, C=0.6, **how).data for _ in range(2))
+    for data in (first, second):
+        for name in ("constant", "diagonal", "signed_matrix"):
+            data.__dict__.pop(name, None)
+    _ = second.signed_matrix
+    assert first.constant == second.constant
+    assert first.diagonal.tobytes() == second.diagonal.tobytes()

@@ -88,13 +88,15 @@ class KernelData(TrainingData):
 
     @made_once
     def diagonal(self) -> np.ndarray:
-        """k(x_i, x_i)."""
-        if "signed_matrix" in self.__dict__:  # not made for this: approximate paths keep their own
-            return self.signed_matrix.diagonal().copy()
+        """k(x_i, x_i): the same numbers, whether the kernel matrix is there already or not."""
         if self.kernel.function == "rbf":
             return np.ones(self.shape[0])
+        if self.kernel.precomputed:
+            return np.array(self.X.diagonal())
+        if self._in_memory and not self.kernel.known:
+            return self.signed_matrix.diagonal().copy()
         parts = slices(self.shape[0], DIAGONAL_BLOCK)
-        return np.concatenate([self.between(some, some).diagonal() for some in parts])
+        return np.concatenate([self.kernel(self.X[i], self.X[i]).diagonal() for i in parts])
 
     def with_samples(self, X: Any, responses: Responses) -> TrainingData:
         """Return other samples, or their kernel matrix, with the same kernel."""
