@@ -14,8 +14,9 @@ import taupath as tp
 from approximation import assert_bounded
 from taupath.approximate import kernel_systems as ks
 from taupath.approximate.array_libraries import Library
-from taupath.approximate.kernel_matrix import KernelMatrix, device_block
+from taupath.approximate.kernel_matrix import KernelMatrix
 from taupath.approximate.kernel_solutions import solve_at_kernel_nodes
+from taupath.approximate.kernel_source import device_block
 from taupath.paths.jobs import QuantileClassification, label_responses
 from taupath.paths.kernels import Kernel
 from taupath.paths.options import Options, make_training_data
