@@ -10,7 +10,32 @@ from taupath.approximate.array_libraries import Library, library_for, library_of
 from taupath.approximate.kernel_matrix import WITH_SYSTEMS, Block, KernelMatrix
 from taupath.paths.kernel_data import KernelData
 from taupath.paths.kernels import Kernel, check_form
-from taupath.validation import Checked
+
+
+class Shared:
+    """Kernel matrices of all samples of sources, on their devices: all, or the `latest` only."""
+
+    def __init__(self, latest: bool = False) -> None:
+        self.latest = latest
+        # by what they are computed from, which is kept as well
+        self.matrices: dict[tuple[int, Kernel], tuple[Any, Any]] = {}
+
+    def bytes_with(self, source: "KernelSource", kernel: Kernel) -> float:
+        """Return the bytes that the matrices will take if this one is among them."""
+        keys = {(id(source.features), kernel)}
+        number = len(keys if self.latest else keys | self.matrices.keys())
+        return 8.0 * number * source.features.shape[0] ** 2
+
+    def matrix(self, source: "KernelSource", kernel: Kernel) -> Any:
+        """Return the kernel matrix of all samples of a source, computed once."""
+        key, features = (id(source.features), kernel), source.features
+        if key not in self.matrices:
+            if self.latest:
+                self.matrices.clear()
+            block = device_block(kernel, features, source.library)
+            found = KernelMatrix(features.shape[0], block, np.inf, source.library)
+            self.matrices[key] = features, found.whole()
+        return self.matrices[key][1]
 
 
 @dataclass(frozen=True)
@@ -18,14 +43,13 @@ class KernelSource:
     """Samples whose kernel is computed with a library.
 
     `features` lie on the host or on the device; with a precomputed kernel they are its matrix. The
-    samples are their `rows`, or all. Paths of some of them share the matrices of all, which are in
-    `shared` by their kernels, unless that is None.
+    samples are their `rows`, or all. Paths of some of them may share the matrices of all.
     """
 
     features: Any
     library: Library
     rows: np.ndarray | None = None
-    shared: dict[Kernel, Any] | None = None
+    shared: Shared | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as None: where it is unpickled, there may be no such device."""
@@ -45,36 +69,22 @@ class KernelSource:
         if library.on_host:
             return KernelMatrix(n, data.between, budget, library)
         rows = places if self.rows is None else self.rows[places]
-        everyone = np.array_equal(rows, np.arange(self.features.shape[0]))
-        others = self._shared_bytes(kernel, everyone)
-        if others + WITH_SYSTEMS * 8.0 * n**2 > budget:
-            block = device_block(kernel, self.features, library)
-            block = block if everyone else _of_rows(block, rows)
-            return KernelMatrix(n, block, budget, library)
-        assert self.shared is not None
-        if kernel not in self.shared:
-            block = device_block(kernel, self.features, library)
-            all_rows = KernelMatrix(self.features.shape[0], block, np.inf, library)
-            self.shared[kernel] = all_rows.whole()
-        whole = self.shared[kernel]
-
-        def block_of_shared(one: Any, other: Any) -> Any:
-            return library.submatrix(whole, rows[one], rows[other])
-
-        known = whole if everyone else None
-        return KernelMatrix(n, block_of_shared, budget - others, library, known)
-
-    def _shared_bytes(self, kernel: Kernel, everyone: bool) -> float:
-        """Return the bytes of all shared matrices, this kernel's included, but the path's own."""
-        if self.shared is None:
-            return np.inf
-        number = len(self.shared.keys() | {kernel}) - everyone
-        return 8.0 * number * self.features.shape[0] ** 2
+        n_all = self.features.shape[0]
+        everyone = np.array_equal(rows, np.arange(n_all))
+        if self.shared is not None:
+            others = self.shared.bytes_with(self, kernel) - 8.0 * n_all**2 * everyone
+            if others + WITH_SYSTEMS * 8.0 * n**2 <= budget:
+                whole = self.shared.matrix(self, kernel)
+                known = whole if everyone else None
+                block = _of_rows(lambda i, j: library.submatrix(whole, i, j), rows)
+                return KernelMatrix(n, block, budget - others, library, known)
+        block = device_block(kernel, self.features, library)
+        return KernelMatrix(n, block if everyone else _of_rows(block, rows), budget, library)
 
     def forget(self) -> None:
         """Give back what is shared."""
         if self.shared is not None:
-            self.shared.clear()
+            self.shared.matrices.clear()
 
 
 def located(
@@ -89,12 +99,6 @@ def located(
     on_host = to_host(X, y=y, sample_weight=sample_weight)
     source = None if library_of(X).on_host else KernelSource(X, library)
     return source, *on_host
-
-
-def shared_by_paths(X: Checked, library: Library) -> Checked:
-    """Return samples the paths of which share kernel matrices on the device of a library."""
-    features = X.features if X.source is None else X.source.features
-    return replace(X, source=KernelSource(features, library, shared={}))
 
 
 # -- blocks ----------------------------------------------------------------------------------------
