@@ -116,6 +116,17 @@ def test_no_gap_exceeds_the_certificate_nor_that_the_tolerance(make, tol, interc
     assert worst >= 0.1 * tol  # nodes are not wasted
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_free_intercept_begins_among_the_targets(seed):
+    # at τ = 0 nothing is lost far below all targets, where rounding alone gives the loss a slope
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 2))
+    job = KernelJob(X, X[:, 0] + rng.standard_normal(40), C=1.3, intercept="free", regression=True)
+    path = job.path(method="approximate", tol=0.1)
+    assert abs(path.intercept(0.0)) <= 10.0 * np.abs(job.y).max()
+    assert_bounded(job, path, n=20)
+
+
 def hard(name: str, intercept: str) -> KernelJob:
     X, y = moons()
     rng = np.random.default_rng(3)

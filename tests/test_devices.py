@@ -74,24 +74,25 @@ def test_a_tensor_on_the_host_is_taken():
 @pytest.mark.parametrize("move", [OnDevice, elsewhere])
 def test_arrays_on_a_device_are_refused_with_what_to_do(move):
     X, y = moons(80)
-    weight, refused = np.ones(80), r"{} is an array that NumPy cannot read.*cupy\.asnumpy"
+    refused = r"{} is an array that NumPy cannot read.*cupy\.asnumpy.*approximate"
     model = tp.QuantileSVC().fit(X, y)
-    with pytest.raises(TypeError, match=refused.format("X")):
-        tp.quantile_path(move(X), y, **APPROXIMATE)
-    with pytest.raises(TypeError, match=refused.format("y")):  # on another device than X
-        tp.quantile_path(X, move(y), **APPROXIMATE)
-    with pytest.raises(TypeError, match=refused.format("y")):
-        tp.quantile_regression_path(X, move(y.astype(float)), **APPROXIMATE)
-    with pytest.raises(TypeError, match=refused.format("sample_weight")):
-        tp.quantile_path(X, y, sample_weight=move(weight), **APPROXIMATE)
-    with pytest.raises(TypeError, match=refused.format("X")):
-        tp.QuantileSVC().fit(move(X), y)
-    with pytest.raises(TypeError, match=refused.format("y")):
-        tp.QuantileSVC().fit(X, move(y))
-    with pytest.raises(TypeError, match=refused.format("X")):
-        model.predict(move(X))
-    with pytest.raises(TypeError, match=refused.format("what the kernel returned")):
-        tp.quantile_path(X, y, kernel=lambda A, B: move(A @ B.T), method="approximate")
+    for call, name in {
+        lambda: tp.quantile_path(move(X), y, kernel="rbf"): "X",
+        lambda: tp.quantile_path(move(X), y, method="approximate"): "X",
+        lambda: tp.quantile_path(move(X), y, kernel="rbf", method="auto"): "X",
+        lambda: tp.quantile_path(X, move(y)): "y",
+        lambda: tp.quantile_regression_path(X, move(y.astype(float))): "y",
+        lambda: tp.quantile_path(X, y, sample_weight=move(np.ones(80))): "sample_weight",
+        lambda: tp.QuantileSVC().fit(move(X), y): "X",
+        lambda: tp.QuantileSVC().fit(X, move(y)): "y",
+        lambda: tp.QuantileSVCCV().fit(move(X), y): "X",
+        lambda: model.predict(move(X)): "X",
+        lambda: tp.quantile_path(
+            X, y, kernel=lambda A, B: move(A @ B.T), method="approximate"
+        ): "what the kernel returned",
+    }.items():
+        with pytest.raises(TypeError, match=refused.format(name)):
+            call()
 
 
 def test_a_kernel_in_half_precision_is_refused():

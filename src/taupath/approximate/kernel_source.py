@@ -24,7 +24,7 @@ class Shared:
         """Return the bytes that the matrices will take if this one is among them."""
         keys = {(id(source.features), kernel)}
         number = len(keys if self.latest else keys | self.matrices.keys())
-        return 8.0 * number * source.features.shape[0] ** 2
+        return 8.0 * number * float(source.features.shape[0]) ** 2
 
     def matrix(self, source: "KernelSource", kernel: Kernel) -> Any:
         """Return the kernel matrix of all samples of a source, computed once."""
@@ -118,11 +118,11 @@ def device_block(kernel: Kernel, X: Any, library: Library) -> Block:
         X = library.send(np.asarray(X if isinstance(X, np.ndarray) else X.toarray()))
     if kernel.precomputed:
         return lambda one, other: library.double(_columns(library, _rows(library, X, one), other))
+    X = library.double(X)
     if not kernel.known:
         return lambda one, other: _checked(
             library, kernel.function, _rows(library, X, one), _rows(library, X, other)
         )
-    X = library.double(X)
     if kernel.function == "rbf":
         return _rbf_block(kernel.gamma, X, library)
     xp = library.xp
