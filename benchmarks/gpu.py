@@ -119,13 +119,18 @@ def measure_peers(name: str, device: str, cache_size: float) -> None:
     near_half = quantile_path(X, y, tol=1e-5, tau_range=(0.4995, 0.5005), **how)
     alpha = near_half.alpha(0.5)
     del near_half  # and its kernel matrix
-    begin = time.perf_counter()
+
+    def tell(solver: str, begun: float, u: np.ndarray, b: float, says: dict[str, Any]) -> None:
+        row = {"data": name, "solver": solver, "seconds": round(time.perf_counter() - begun, 2)}
+        objective, gap = judged_at_half(K, np.where(y > 0, 1.0, -1.0), u, b, alpha)
+        print(json.dumps({**row, "objective": objective, "gap": gap, **says}), flush=True)
+
+    begun = time.perf_counter()
     path = quantile_path(X, y, tol=SETS[name][1], **how)
-    seconds = {"taupath, whole path": time.perf_counter() - begin}
     b, parts = path.parts(0.5)
     u = np.zeros(len(y))
     u[parts["support"]] = parts["dual_coef"]
-    found = {"taupath, whole path": (u, b, {"nodes": path.n_kinks, "tol": path.tol})}
+    tell("taupath, whole path", begun, u, b, {"nodes": path.n_kinks, "tol": path.tol})
     del path
     for peer, fit in PEERS.items():
         if find_spec(peer) is None:
@@ -133,17 +138,10 @@ def measure_peers(name: str, device: str, cache_size: float) -> None:
             continue
         try:
             fit(*small, 1.0, 0.05, device)  # loads and compiles what it needs
-            begin = time.perf_counter()
-            found[peer] = fit(X, y, 1.0, gamma, device)
-            seconds[peer] = time.perf_counter() - begin
+            begun = time.perf_counter()
+            tell(peer, begun, *fit(X, y, 1.0, gamma, device))
         except Exception as error:  # out of memory, for one
             print(f"{peer} failed on {name}: {error}", file=sys.stderr)
-    for solver, (u, b, says) in found.items():
-        if solver not in seconds:
-            continue
-        objective, gap = judged_at_half(K, np.where(y > 0, 1.0, -1.0), u, b, alpha)
-        row = {"data": name, "solver": solver, "seconds": round(seconds[solver], 2)}
-        print(json.dumps({**row, "objective": objective, "gap": gap, **says}), flush=True)
 
 
 def measure(
