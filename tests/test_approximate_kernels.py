@@ -133,8 +133,13 @@ def hard(name: str, intercept: str) -> KernelJob:
     if name == "duplicates":
         again = rng.integers(0, 40, 150)
         return KernelJob(X[again], y[again], intercept=intercept)
-    if name == "contradictory":
-        return KernelJob(np.repeat(X[:70], 2, axis=0), np.tile([1, -1], 70), intercept=intercept)
+    if name == "quantiles, contradictory":
+        y = np.where(np.arange(140) % 2, 1e3, -1.0) * rng.uniform(size=140)
+        return KernelJob(np.repeat(X[:70], 2, axis=0), y, intercept=intercept, regression=True)
+    if name.startswith("contradictory"):
+        gamma, C = (20.0, 1e4) if name.endswith("large gamma and C") else (0.5, 1.0)
+        X, y = np.repeat(X[:70], 2, axis=0), np.tile([1, -1], 70)
+        return KernelJob(X, y, C=C, gamma=gamma, intercept=intercept)
     if name == "weights with zeros":
         weight = rng.choice([0.0, 0.3, 5.0], len(y))
         return KernelJob(X, y, weight=weight, intercept=intercept)
@@ -148,6 +153,8 @@ def hard(name: str, intercept: str) -> KernelJob:
 HARD = [
     "duplicates",
     "contradictory",
+    "contradictory, large gamma and C",
+    "quantiles, contradictory",
     "weights with zeros",
     "few positive",
     "large gamma",

@@ -17,7 +17,13 @@ from taupath.approximate.array_libraries import Library
 from taupath.approximate.kernel_matrix import KernelMatrix
 from taupath.approximate.kernel_solutions import solve_at_kernel_nodes
 from taupath.approximate.kernel_source import device_block
-from taupath.paths.jobs import QuantileClassification, label_responses
+from taupath.paths.jobs import (
+    Job,
+    QuantileClassification,
+    QuantileRegression,
+    label_responses,
+    target_responses,
+)
 from taupath.paths.kernels import Kernel
 from taupath.paths.options import Options, make_training_data
 from taupath.paths.path import SolutionPath
@@ -219,11 +225,15 @@ def test_no_gap_at_500_random_tau_exceeds_the_certificate(stored, name, intercep
     if library.on_host and stored == "float32":
         pytest.skip("on the host a matrix is kept in float64 only")
     job = hard(name, intercept)
-    classes, responses = label_responses(job.y, len(job.y), job.weight)
+    how: Job = QuantileRegression(job.C)
+    if job.regression:
+        responses = target_responses(job.y, len(job.y), job.weight)
+    else:
+        classes, responses = label_responses(job.y, len(job.y), job.weight)
+        how = QuantileClassification(job.C, classes)
     options = Options("rbf", gamma=job.gamma, cache_size=1.0, intercept=intercept)
     data = make_training_data(job.X, responses, options)
     n = data.distinct.shape[0]
-    how = QuantileClassification(job.C, classes)
     found = solve_at_kernel_nodes(
         how, data, (0.0, 1.0), 1e-2, library, STORED[stored] * n * n, None
     )

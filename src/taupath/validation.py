@@ -183,6 +183,7 @@ def check_new_features(
 def check_numbers(value: Any, name: str) -> np.ndarray:
     """Return a number (no dimension) or an array of numbers, finite or not, as float64."""
     refuse_masked(value, name)
+    value = on_host(value, name)
     try:
         array = np.asarray(value)
         flag = array.dtype.kind == "b" and array.ndim == 0
