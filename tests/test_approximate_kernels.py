@@ -127,6 +127,17 @@ def test_a_free_intercept_begins_among_the_targets(seed):
     assert_bounded(job, path, n=20)
 
 
+def test_quantiles_are_found_where_C_is_large_beside_the_targets():
+    # the solver begins, and begins again after many steps, at w = 0
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    y = 0.01 * (X[:, 0] + rng.standard_normal(60))
+    job = KernelJob(X, y, C=500.0, gamma=2.0, regression=True)
+    path = job.path(method="approximate", tol=0.1)
+    assert_bounded(job, path, n=30)
+    assert path.certify().holds()
+
+
 def hard(name: str, intercept: str) -> KernelJob:
     X, y = moons()
     rng = np.random.default_rng(3)

@@ -85,7 +85,7 @@ class KernelSolver:
     def solve_from_zero(self, tau: float, budget: float) -> KernelNode:
         """Solve at τ, starting from w = 0."""
         smoothing = Smoothing(MAX_WIDTH * self._unit, np.full(2, 0.5))
-        return self.solve(tau, self.points.zero, smoothing, budget)
+        return self.solve(tau, self.points.zero(tau), smoothing, budget)
 
     def solve_beyond(
         self, before: KernelNode | None, here: KernelNode, tau: float, budget: float
@@ -177,7 +177,7 @@ class KernelSolver:
                 elif smoothing.width < MAX_WIDTH * self._unit:
                     smoothing = smoothing.widened(WIDEN, self._unit)
                 else:
-                    iterate, patience = self.points.zero, 2 * patience
+                    iterate, patience = self.points.zero(tau), 2 * patience
             pair = self._pair(tau, iterate, smoothing)
         mean = pair.sums.mean_fraction(otherwise=smoothing.centre)
         at_next = smoothing.at_next(mean, pair.gap / budget, WIDEST_BEGINNING * self._unit)
