@@ -145,7 +145,7 @@ def measure_peers(name: str, device: str, cache_size: float) -> None:
 
 
 def measure(
-    name: str, tol: float | None, device: str, cache_size: float, judge: int, arrays: str
+    name: str, tol: float | None, device: str, cache_size: float, judge: int = 0, arrays: str = ""
 ) -> dict[str, Any]:
     """Return what was measured on one data set."""
     make, own_tol = SETS[name]
