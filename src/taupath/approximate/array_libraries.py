@@ -218,10 +218,11 @@ def library_of(array: Any) -> Library:
     name = type(array).__module__.partition(".")[0]
     if name == "cupy":
         return Library(sys.modules[name])
-    elsewhere = name == "torch" and array.device.type == "cuda"
+    device = getattr(array, "device", None)
+    elsewhere = name == "torch" and getattr(device, "type", None) == "cuda"
     if name == STRICT:
-        elsewhere = array.device != sys.modules[name].Device(STRICT_HOST)
-    return Library(sys.modules[name], array.device) if elsewhere else Library()
+        elsewhere = device not in (None, sys.modules[name].Device(STRICT_HOST))
+    return Library(sys.modules[name], device) if elsewhere else Library()
 
 
 def to_host(X: Any, **others: Any) -> list[Any]:

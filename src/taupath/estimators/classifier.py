@@ -360,7 +360,6 @@ class QuantileSVC(PathClassifier):
             self._job(X, y, weight, members, positive) | {"method": self.method}
             for members, (_, positive) in zip(self._members, self._tasks(), strict=True)
         ]
-        n_jobs = jobs_at_a_time(X, self.n_jobs)
         if len(jobs) == 1:
             advise(progress, quantile_path, jobs[0])
             jobs[0] |= {"n_jobs": self.n_jobs}
@@ -370,9 +369,10 @@ class QuantileSVC(PathClassifier):
             rest = [job | {"method": first.method} for job in jobs]
             del rest[largest]
             part = share_of(progress, 1 / len(jobs), 1.0 - 1 / len(jobs))
-            paths = run_all(quantile_path, rest, n_jobs, part)
+            paths = run_all(quantile_path, rest, jobs_at_a_time(X, self.n_jobs), part)
             self._set_paths([*paths[:largest], first, *paths[largest:]])
             return
+        n_jobs = jobs_at_a_time(X, self.n_jobs)
         self._set_paths(run_all(quantile_path, jobs, n_jobs, progress))
 
     def _class_weights(self, y: np.ndarray) -> np.ndarray:

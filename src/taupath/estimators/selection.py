@@ -255,6 +255,7 @@ class QuantileSVCCV(CombinedClassifier):
         """
         self._check_parameters()
         X, y, sample_weight = check_training_samples(self, X, y, sample_weight)
+        X = with_shared_kernels(self, X)
         self._training_rows = None
         check_labels_of_classes(y)
         sample_weight = self._with_costs(y, sample_weight, cost_fp, cost_fn)
@@ -266,7 +267,7 @@ class QuantileSVCCV(CombinedClassifier):
         score = None
         if self.scoring is not None:
             score = Score(self.scoring, models[0], sample_weight is not None)
-        data = Data(with_shared_kernels(self, scaled(self.scaler_, X)), y, weight)
+        data = Data(scaled(self.scaler_, X), y, weight)
         # Fold after fold, so that progress is even: paths of some candidates take longer, but every
         # fold takes about the same time.
         jobs = [
