@@ -7,7 +7,11 @@ are made. "100k" is kept in single precision, and "300k" is computed in tiles: i
 720 GB. With --repeats 2 each path is found twice: the first also compiles and loads what it needs.
 With --judge the gap at random τ is computed on the host, from α, the decision function's
 coefficients and the kernel alone, in float64; this takes the memory of the whole matrix, so it is
-done up to 40 000 rows. Rows are printed as JSON.
+done up to 40 000 rows. With --peers there are also rows of cuML and TorchKM, where installed: one
+fit at τ = ½ each, beside our whole path with the same intercept. Their gaps are P - D in units of
+P(0), with the D of an α of ours that is within 1e-5 of the best; the judge computes both. With
+--search, a cross-validation is timed with kernel matrices that its paths share, and without.
+Rows are printed as JSON.
 """
 
 import argparse
@@ -15,11 +19,13 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from gpu_peers import PEERS
 
-from taupath import quantile_path
+from taupath import QuantileSVCCV, quantile_path
 from taupath.datasets import DataNotFound, load_classification
 
 
@@ -52,23 +58,28 @@ JUDGED_ROWS = 40_000
 # Data and tolerance.
 SETS: dict[str, tuple[Callable[[], tuple[Any, np.ndarray]], float]] = {
     "a9a": (a9a, 1e-3),
+    "10k": (lambda: smooth(10_000), 1e-3),
     "sparse": (sparse_binary, 1e-3),
     "100k": (lambda: smooth(100_000), 1e-3),
     "300k": (lambda: smooth(300_000), 1e-2),
 }
 
 
-def largest_gap(X: np.ndarray, y: np.ndarray, path: Any, n_taus: int) -> float:
-    """Return the largest P - D at random τ, for C = 1, in units of P(0) at τ = ½."""
-    n, gamma = X.shape[0], 1.0 / X.shape[1]
+def kernel_matrix(X: np.ndarray) -> np.ndarray:
+    """Return the matrix of the RBF kernel with γ = 1 / n_features."""
     norms = np.square(X).sum(axis=1)
     K = X @ X.T
     K *= 2.0
     K -= norms[:, np.newaxis]
     K -= norms
     np.minimum(K, 0.0, out=K)
-    K *= gamma
-    np.exp(K, out=K)
+    K *= 1.0 / X.shape[1]
+    return np.exp(K, out=K)
+
+
+def largest_gap(X: np.ndarray, y: np.ndarray, path: Any, n_taus: int) -> float:
+    """Return the largest P - D at random τ, for C = 1, in units of P(0) at τ = ½."""
+    n, K = X.shape[0], kernel_matrix(X)
     taus = np.random.default_rng(0).uniform(0.0, 1.0, n_taus)
     coef, alpha, b = np.zeros((n, n_taus)), np.empty((n, n_taus)), np.empty(n_taus)
     sign = np.where(y > 0, 1.0, -1.0)
@@ -84,25 +95,75 @@ def largest_gap(X: np.ndarray, y: np.ndarray, path: Any, n_taus: int) -> float:
     return float((primal - (sign @ alpha - 0.5 * quadratic)).max()) / n
 
 
+def judged_at_half(
+    K: np.ndarray, y: np.ndarray, u: np.ndarray, b: float, alpha: np.ndarray
+) -> tuple[float, float]:
+    """Return P(u, b) at τ = ½, and P - D of a feasible α, for C = 1 and in units of P(0)."""
+    n, values = len(y), K @ u
+    primal = 0.5 * u @ values + np.maximum(0.0, 1.0 - y * (values + b)).sum()
+    theta = n * alpha
+    signed = y * theta
+    balanced = abs(signed.sum()) <= 1e-9 * n
+    assert balanced and theta.min() >= -1e-9 and theta.max() <= 1.0 + 1e-9
+    dual = theta.sum() - 0.5 * signed @ (K @ signed)
+    return float(primal) / n, float(primal - dual) / n
+
+
+def measure_peers(name: str, device: str, cache_size: float) -> None:
+    """Print a row for our path at τ = ½ and one for each peer, on one data set."""
+    X, y = SETS[name][0]()
+    gamma, K = 1.0 / X.shape[1], kernel_matrix(X)
+    small = smooth(500)
+    how = {"kernel": "rbf", "gamma": gamma, "intercept": "free", "method": "approximate"}
+    how |= {"device": device, "cache_size": cache_size}
+    near_half = quantile_path(X, y, tol=1e-5, tau_range=(0.4995, 0.5005), **how)
+    alpha = near_half.alpha(0.5)
+    del near_half  # and its kernel matrix
+
+    def tell(solver: str, begun: float, u: np.ndarray, b: float, says: dict[str, Any]) -> None:
+        row = {"data": name, "solver": solver, "seconds": round(time.perf_counter() - begun, 2)}
+        objective, gap = judged_at_half(K, np.where(y > 0, 1.0, -1.0), u, b, alpha)
+        print(json.dumps({**row, "objective": objective, "gap": gap, **says}), flush=True)
+
+    begun = time.perf_counter()
+    path = quantile_path(X, y, tol=SETS[name][1], **how)
+    b, parts = path.parts(0.5)
+    u = np.zeros(len(y))
+    u[parts["support"]] = parts["dual_coef"]
+    tell("taupath, whole path", begun, u, b, {"nodes": path.n_kinks, "tol": path.tol})
+    del path
+    for peer, fit in PEERS.items():
+        if find_spec(peer) is None:
+            print(f"{peer} is left out: it is not installed", file=sys.stderr)
+            continue
+        try:
+            fit(*small, 1.0, 0.05, device)  # loads and compiles what it needs
+            begun = time.perf_counter()
+            tell(peer, begun, *fit(X, y, 1.0, gamma, device))
+        except Exception as error:  # out of memory, for one
+            print(f"{peer} failed on {name}: {error}", file=sys.stderr)
+
+
 def measure(
-    name: str, tol: float | None, device: str, cache_size: float, judge: int = 0
+    name: str, tol: float | None, device: str, cache_size: float, judge: int = 0, arrays: str = ""
 ) -> dict[str, Any]:
     """Return what was measured on one data set."""
     make, own_tol = SETS[name]
     X, y = make()
+    given = moved(X, arrays)
 
     def tell(fraction: float, n_nodes: int) -> None:
         print(f"\r{name}: {fraction:.0%}, {n_nodes} nodes", end="", file=sys.stderr, flush=True)
 
     begin = time.perf_counter()
     path = quantile_path(
-        X,
+        given,
         y,
         kernel="rbf",
         gamma="auto",
         method="approximate",
         tol=tol or own_tol,
-        device=device,
+        device="auto" if arrays else device,
         cache_size=cache_size,
         progress=tell,
     )
@@ -122,10 +183,37 @@ def measure(
         "bound": certificate.worst_gap,
         "holds": certificate.holds(),
         "library": path.solutions.library.name,
+        "X": type(given).__module__.partition(".")[0],
         "stored": {0: "tiles", 4: "float32", 8: "float64"}[path.solutions.matrix.entry],
         **path.counters,
         **judged,
     }
+
+
+def moved(X: np.ndarray, arrays: str) -> Any:
+    """Return X as an array of a library on a GPU, if there is one."""
+    if arrays == "cupy":
+        import cupy
+
+        return cupy.asarray(X)
+    if arrays == "torch":
+        import torch
+
+        return torch.asarray(X, device="cuda")
+    return X
+
+
+def search(device: str, cache_size: float) -> None:
+    """Print how long a cross-validation of 10 000 samples takes, with and without sharing."""
+    X, y = smooth(10_000)
+    how = {"kernel": "rbf", "method": "approximate", "combine": "best", "tol": 1e-2}
+    for megabytes in (cache_size, 1.3 * 8e-6 * len(y) ** 2):
+        model = QuantileSVCCV(**how, device=device, cache_size=megabytes)
+        begin = time.perf_counter()
+        model.fit(X, y)
+        row = {"search": len(y), "cache_size": round(megabytes), "C": model.C_}
+        row |= {"seconds": round(time.perf_counter() - begin, 2), "gamma": model.gamma_}
+        print(json.dumps(row), flush=True)
 
 
 def card() -> str:
@@ -149,6 +237,9 @@ def main() -> int:
     parser.add_argument("--cache-size", type=float, default=90_000.0, help="MB of the device")
     parser.add_argument("--repeats", type=int, default=1, help="paths of each set")
     parser.add_argument("--judge", type=int, default=0, metavar="N", help="random τ to judge")
+    parser.add_argument("--arrays", default="", choices=("cupy", "torch"), help="where X lies")
+    parser.add_argument("--peers", action="store_true", help="also cuML and TorchKM")
+    parser.add_argument("--search", action="store_true", help="also a cross-validation")
     arguments = parser.parse_args()
     device = arguments.device
     quantile_path(*smooth(1000), kernel="rbf", method="approximate", tol=1e-2, device=device)
@@ -157,13 +248,23 @@ def main() -> int:
     for name in [name for name in arguments.sets for _ in range(arguments.repeats)]:
         try:
             found = measure(
-                name, arguments.tol, device, arguments.cache_size, judge=arguments.judge
+                name,
+                arguments.tol,
+                device,
+                arguments.cache_size,
+                arguments.judge,
+                arguments.arrays,
             )
         except DataNotFound as missing:
             print(f"{name} is left out: {missing}", file=sys.stderr)
             continue
         print("", file=sys.stderr)
         print(json.dumps(found), flush=True)
+    for name in arguments.sets if arguments.peers else ():
+        if name in ("a9a", "10k"):
+            measure_peers(name, device, arguments.cache_size)
+    if arguments.search:
+        search(device, arguments.cache_size)
     return 0
 
 

@@ -116,14 +116,41 @@ def test_no_gap_exceeds_the_certificate_nor_that_the_tolerance(make, tol, interc
     assert worst >= 0.1 * tol  # nodes are not wasted
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_free_intercept_begins_among_the_targets(seed):
+    # at τ = 0 nothing is lost far below all targets, where rounding alone gives the loss a slope
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 2))
+    job = KernelJob(X, X[:, 0] + rng.standard_normal(40), C=1.3, intercept="free", regression=True)
+    path = job.path(method="approximate", tol=0.1)
+    assert abs(path.intercept(0.0)) <= 10.0 * np.abs(job.y).max()
+    assert_bounded(job, path, n=20)
+
+
+def test_quantiles_are_found_where_C_is_large_beside_the_targets():
+    # the solver begins, and begins again after many steps, at w = 0
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    y = 0.01 * (X[:, 0] + rng.standard_normal(60))
+    job = KernelJob(X, y, C=500.0, gamma=2.0, regression=True)
+    path = job.path(method="approximate", tol=0.1)
+    assert_bounded(job, path, n=30)
+    assert path.certify().holds()
+
+
 def hard(name: str, intercept: str) -> KernelJob:
     X, y = moons()
     rng = np.random.default_rng(3)
     if name == "duplicates":
         again = rng.integers(0, 40, 150)
         return KernelJob(X[again], y[again], intercept=intercept)
-    if name == "contradictory":
-        return KernelJob(np.repeat(X[:70], 2, axis=0), np.tile([1, -1], 70), intercept=intercept)
+    if name == "quantiles, contradictory":
+        y = np.where(np.arange(140) % 2, 1e3, -1.0) * rng.uniform(size=140)
+        return KernelJob(np.repeat(X[:70], 2, axis=0), y, intercept=intercept, regression=True)
+    if name.startswith("contradictory"):
+        gamma, C = (20.0, 1e4) if name.endswith("large gamma and C") else (0.5, 1.0)
+        X, y = np.repeat(X[:70], 2, axis=0), np.tile([1, -1], 70)
+        return KernelJob(X, y, C=C, gamma=gamma, intercept=intercept)
     if name == "weights with zeros":
         weight = rng.choice([0.0, 0.3, 5.0], len(y))
         return KernelJob(X, y, weight=weight, intercept=intercept)
@@ -137,6 +164,8 @@ def hard(name: str, intercept: str) -> KernelJob:
 HARD = [
     "duplicates",
     "contradictory",
+    "contradictory, large gamma and C",
+    "quantiles, contradictory",
     "weights with zeros",
     "few positive",
     "large gamma",

@@ -264,6 +264,30 @@ def test_the_benchmark_for_gpus_runs_without_one(module, monkeypatch):
     assert gpu.sparse_binary(50)[0].sum() == 50 * 12
 
 
+def test_peers_on_gpus_are_judged_at_one_tau(module, monkeypatch, capsys):
+    gpu = module("gpu")
+
+    def svc(X, y, C, gamma, device):
+        model = SVC(C=C, gamma=gamma, tol=1e-4).fit(X, y)
+        u = np.zeros(len(y))
+        u[model.support_] = model.dual_coef_[0]
+        return u, float(model.intercept_[0]), {"tol": 1e-4}
+
+    def zero(X, y, C, gamma, device):
+        return np.zeros(len(y)), 0.0, {}
+
+    monkeypatch.setitem(gpu.SETS, "10k", (lambda: gpu.smooth(300), 1e-2))
+    # by names of packages; the last one is not installed
+    monkeypatch.setattr(gpu, "PEERS", {"sklearn": svc, "numpy": zero, "no_such_package": svc})
+    gpu.measure_peers("10k", "cpu", 10.0)
+    printed = capsys.readouterr()
+    ours, sklearn, none = map(json.loads, printed.out.splitlines())
+    assert "no_such_package is left out" in printed.err
+    assert 0.0 <= ours["gap"] <= 1e-2 + 1e-5 and 0.0 <= sklearn["gap"] <= 1e-4
+    assert none["objective"] == 1.0 and none["gap"] > 0.1
+    assert sklearn["objective"] <= ours["objective"] + 1e-5
+
+
 def test_files_of_simplified_paths_are_measured(module, monkeypatch, data_dir):
     pytest.importorskip("liblinear", reason="LIBLINEAR is not installed")
     approximate = module("approximate")

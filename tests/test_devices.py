@@ -14,9 +14,16 @@ import taupath as tp
 from approximation import assert_bounded
 from taupath.approximate import kernel_systems as ks
 from taupath.approximate.array_libraries import Library
-from taupath.approximate.kernel_matrix import KernelMatrix, device_block
+from taupath.approximate.kernel_matrix import KernelMatrix
 from taupath.approximate.kernel_solutions import solve_at_kernel_nodes
-from taupath.paths.jobs import QuantileClassification, label_responses
+from taupath.approximate.kernel_source import device_block
+from taupath.paths.jobs import (
+    Job,
+    QuantileClassification,
+    QuantileRegression,
+    label_responses,
+    target_responses,
+)
 from taupath.paths.kernels import Kernel
 from taupath.paths.options import Options, make_training_data
 from taupath.paths.path import SolutionPath
@@ -73,24 +80,25 @@ def test_a_tensor_on_the_host_is_taken():
 @pytest.mark.parametrize("move", [OnDevice, elsewhere])
 def test_arrays_on_a_device_are_refused_with_what_to_do(move):
     X, y = moons(80)
-    weight, refused = np.ones(80), r"{} is an array that NumPy cannot read.*cupy\.asnumpy"
+    refused = r"{} is an array that NumPy cannot read.*cupy\.asnumpy.*approximate"
     model = tp.QuantileSVC().fit(X, y)
-    with pytest.raises(TypeError, match=refused.format("X")):
-        tp.quantile_path(move(X), y, **APPROXIMATE)
-    with pytest.raises(TypeError, match=refused.format("y")):  # on another device than X
-        tp.quantile_path(X, move(y), **APPROXIMATE)
-    with pytest.raises(TypeError, match=refused.format("y")):
-        tp.quantile_regression_path(X, move(y.astype(float)), **APPROXIMATE)
-    with pytest.raises(TypeError, match=refused.format("sample_weight")):
-        tp.quantile_path(X, y, sample_weight=move(weight), **APPROXIMATE)
-    with pytest.raises(TypeError, match=refused.format("X")):
-        tp.QuantileSVC().fit(move(X), y)
-    with pytest.raises(TypeError, match=refused.format("y")):
-        tp.QuantileSVC().fit(X, move(y))
-    with pytest.raises(TypeError, match=refused.format("X")):
-        model.predict(move(X))
-    with pytest.raises(TypeError, match=refused.format("what the kernel returned")):
-        tp.quantile_path(X, y, kernel=lambda A, B: move(A @ B.T), method="approximate")
+    for call, name in {
+        lambda: tp.quantile_path(move(X), y, kernel="rbf"): "X",
+        lambda: tp.quantile_path(move(X), y, method="approximate"): "X",
+        lambda: tp.quantile_path(move(X), y, kernel="rbf", method="auto"): "X",
+        lambda: tp.quantile_path(X, move(y)): "y",
+        lambda: tp.quantile_regression_path(X, move(y.astype(float))): "y",
+        lambda: tp.quantile_path(X, y, sample_weight=move(np.ones(80))): "sample_weight",
+        lambda: tp.QuantileSVC().fit(move(X), y): "X",
+        lambda: tp.QuantileSVC().fit(X, move(y)): "y",
+        lambda: tp.QuantileSVCCV().fit(move(X), y): "X",
+        lambda: model.predict(move(X)): "X",
+        lambda: tp.quantile_path(
+            X, y, kernel=lambda A, B: move(A @ B.T), method="approximate"
+        ): "what the kernel returned",
+    }.items():
+        with pytest.raises(TypeError, match=refused.format(name)):
+            call()
 
 
 def test_a_kernel_in_half_precision_is_refused():
@@ -217,11 +225,15 @@ def test_no_gap_at_500_random_tau_exceeds_the_certificate(stored, name, intercep
     if library.on_host and stored == "float32":
         pytest.skip("on the host a matrix is kept in float64 only")
     job = hard(name, intercept)
-    classes, responses = label_responses(job.y, len(job.y), job.weight)
+    how: Job = QuantileRegression(job.C)
+    if job.regression:
+        responses = target_responses(job.y, len(job.y), job.weight)
+    else:
+        classes, responses = label_responses(job.y, len(job.y), job.weight)
+        how = QuantileClassification(job.C, classes)
     options = Options("rbf", gamma=job.gamma, cache_size=1.0, intercept=intercept)
     data = make_training_data(job.X, responses, options)
     n = data.distinct.shape[0]
-    how = QuantileClassification(job.C, classes)
     found = solve_at_kernel_nodes(
         how, data, (0.0, 1.0), 1e-2, library, STORED[stored] * n * n, None
     )

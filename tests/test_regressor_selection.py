@@ -19,7 +19,7 @@ from taupath import QuantileSVR, QuantileSVRCV
 from taupath.display import CoefficientDisplay, QuantileFanDisplay
 from taupath.estimators.fingerprints import share_seen
 from taupath.estimators.pinball import pinball_over_levels
-from taupath.estimators.regressor_selection import _Data, _HeldOut, _worth_it
+from taupath.estimators.regressor_selection import _Data, _HeldOut, _Part, _worth_it
 from taupath.report import write_report
 from taupath.validation import Checked
 
@@ -160,12 +160,13 @@ def test_a_step_beyond_that_gains_little_is_the_last():
 
 
 def test_one_outlier_does_not_lead_the_search_away():
-    part = _Data(None, None, np.ones(20))
-    held_out = [_HeldOut(None, None, losses, losses.mean()) for losses in np.ones((3, 20))]
+    held = _Data(None, None, np.ones(20))
+    part = _Part(None, held, held)
+    held_out = [_HeldOut(None, losses, losses.mean()) for losses in np.ones((3, 20))]
     held_out[1].losses[3] -= 0.9  # of one sample only: 4.5 % of the loss
     held_out[2].losses[:] -= np.linspace(0.02, 0.07, 20)  # of all of them
-    assert not _worth_it([held_out[0]], [held_out[1]], [(part, part)])
-    assert _worth_it([held_out[0]], [held_out[2]], [(part, part)])
+    assert not _worth_it([held_out[0]], [held_out[1]], [part])
+    assert _worth_it([held_out[0]], [held_out[2]], [part])
 
 
 def test_kernels_may_be_names_and_functions():

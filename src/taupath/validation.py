@@ -37,6 +37,7 @@ class Checked:
 
     features: "np.ndarray | sp.csr_array"
     columns: "np.ndarray | None" = None  # names of the features, where there are any
+    source: Any = None  # computes their kernels, see `approximate.kernel_source`
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -45,7 +46,8 @@ class Checked:
         return n_samples, n_features
 
     def __getitem__(self, which: Any) -> "Checked":
-        return Checked(self.features[which], self.columns)
+        source = None if self.source is None else self.source[which]
+        return Checked(self.features[which], self.columns, source)
 
 
 def shown(value: Any) -> str:
@@ -94,8 +96,8 @@ def on_host(values: Any, name: str) -> Any:
         why = str(error).split(". ")[0].split("\n")[0].rstrip(".")
         raise TypeError(
             f"{name} is an array that NumPy cannot read ({why}): copy it to the host first, with "
-            "cupy.asnumpy(array) or tensor.detach().cpu().numpy(); device='cuda' then computes the "
-            "kernel on the GPU"
+            "cupy.asnumpy(array) or tensor.detach().cpu().numpy(); only fits with a kernel and "
+            "method='approximate' take arrays on a GPU"
         ) from None
 
 
@@ -181,6 +183,7 @@ def check_new_features(
 def check_numbers(value: Any, name: str) -> np.ndarray:
     """Return a number (no dimension) or an array of numbers, finite or not, as float64."""
     refuse_masked(value, name)
+    value = on_host(value, name)
     try:
         array = np.asarray(value)
         flag = array.dtype.kind == "b" and array.ndim == 0

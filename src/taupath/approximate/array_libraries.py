@@ -4,6 +4,7 @@ The few operations that the libraries spell differently are here. All else is wr
 they have in common.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +15,10 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from taupath.choices import DEVICES
-from taupath.validation import check_choice
+from taupath.validation import check_choice, on_host
+
+# A library with devices that need no hardware, for tests; and what it calls the host.
+STRICT, STRICT_HOST = "array_api_strict", "CPU_DEVICE"
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,11 @@ class Library:
     def on_host(self) -> bool:
         """Whether its arrays are those of NumPy."""
         return self.name == "numpy"
+
+    @property
+    def place(self) -> str:
+        """What messages call the device."""
+        return "on the host" if self.on_host else f"on {self.device or 'a GPU'} ({self.name})"
 
     @property
     def out_of_memory(self) -> type[Exception]:
@@ -69,6 +78,8 @@ class Library:
             return np.asarray(self.xp.asnumpy(array))
         if self.name == "torch":
             return np.asarray(array.cpu().numpy())
+        if self.name == STRICT and self.device is not None:
+            array = array.to_device(self.xp.Device(STRICT_HOST))
         return np.asarray(array)
 
     def take(self, array: Any, members: np.ndarray, axis: int) -> Any:
@@ -202,9 +213,45 @@ def _cupy_weighted_rows(cupy: Any, matrix: Any, rows: Any, coef: Any) -> Any:
     return parts.sum(axis=0)
 
 
-def library_for(device: Any) -> Library:
-    """Return the library for ``device="cpu"``, ``"cuda"``, or ``"auto"``: a GPU if there is one."""
-    device = check_choice(device, "device", DEVICES)
+def library_of(array: Any) -> Library:
+    """Return the library and the device of an array; NumPy unless kernels can be computed there."""
+    name = type(array).__module__.partition(".")[0]
+    if name == "cupy":
+        return Library(sys.modules[name])
+    device = getattr(array, "device", None)
+    elsewhere = name == "torch" and getattr(device, "type", None) == "cuda"
+    if name == STRICT:
+        elsewhere = device not in (None, sys.modules[name].Device(STRICT_HOST))
+    return Library(sys.modules[name], device) if elsewhere else Library()
+
+
+def to_host(X: Any, **others: Any) -> list[Any]:
+    """Return arrays as those of NumPy; all that lie on a device must lie where X does."""
+    library, found = library_of(X), []
+    for name, array in {"X": X, **others}.items():
+        own = library_of(array)
+        if own not in (library, Library()):
+            raise ValueError(f"{name} lies {own.place} but X {library.place}: move one of them")
+        try:
+            found.append(array if own.on_host else library.fetch(array))
+        except (RuntimeError, TypeError):
+            found.append(on_host(array, name))  # says why NumPy cannot read it
+    return found
+
+
+def library_for(device: Any, given: Library | None = None) -> Library:
+    """Return the library that kernels are computed with, if X is `given` by a library.
+
+    By default that one. For ``device="cpu"`` NumPy, for "cuda" one for a GPU, for "auto" one for a
+    GPU if there is one.
+    """
+    if device is None:
+        return given or Library()
+    device = check_choice(device, "device", DEVICES, or_else="None")
+    if given is not None and not given.on_host:
+        if device == "cpu":
+            raise ValueError(f"device='cpu' but X lies {given.place}: leave device out, or move X")
+        return given
     if device == "cpu":
         return Library()
     if find_spec("cupy") is not None:

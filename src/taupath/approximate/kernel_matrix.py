@@ -9,7 +9,6 @@ from taupath._core._kernel_sums import add_rows, lower_triangle
 from taupath.approximate.array_libraries import Library
 from taupath.approximate.rounding import EPS, EPS_SINGLE, summation_depth
 from taupath.paths.blocks import slices
-from taupath.paths.kernels import Kernel
 
 # Bytes of a tile: on the host it stays in the cache between being computed and being used; a GPU
 # needs large ones to be busy.
@@ -29,11 +28,13 @@ class KernelMatrix:
     """K, with k(x_i, x_j) for all pairs of n samples, on the device of a library.
 
     It is kept if it fits into `budget` bytes: in double precision, or on a device in single
-    precision, in which case `times` computes it again. `rows_used` counts the rows that products
-    and systems have used.
+    precision, in which case `times` computes it again. `whole` is the matrix itself if it is
+    known. `rows_used` counts the rows that products and systems have used.
     """
 
-    def __init__(self, n: int, block: Block, budget: float, library: Library) -> None:
+    def __init__(
+        self, n: int, block: Block, budget: float, library: Library, whole: Any = None
+    ) -> None:
         self.n, self.block, self.library = n, block, library
         self.entry = 0  # bytes of a kept entry
         for size in _entries(library):
@@ -45,14 +46,14 @@ class KernelMatrix:
         self.tile = TILE_ON_HOST if library.on_host else TILE_ON_DEVICE
         if library.on_host or not self.entry:
             self.tile = int(min(self.tile, max(0.25 * self.room, 8 * n)))
-        self._all: Any = None
+        self._all = whole
 
     @property
     def kept(self) -> bool:
         """Whether the matrix is in memory."""
         return self.entry > 0
 
-    def _matrix(self) -> Any:
+    def whole(self) -> Any:
         """Return all of K, computed once."""
         if self._all is None:
             if self.library.on_host:
@@ -74,7 +75,7 @@ class KernelMatrix:
     def between(self, one: np.ndarray, other: np.ndarray) -> Any:
         """Return k(x_i, x_j) for some i and j, in the precision that the matrix is kept in."""
         if self.kept:
-            return self.library.submatrix(self._matrix(), one, other)
+            return self.library.submatrix(self.whole(), one, other)
         return self.block(one, other)
 
     def lower_triangle(self, members: np.ndarray) -> Any:
@@ -84,7 +85,7 @@ class KernelMatrix:
         """
         if self.library.on_host and self.kept:
             found = np.zeros((len(members), len(members)))
-            lower_triangle(self._matrix(), members, found)
+            lower_triangle(self.whole(), members, found)
             return found
         return self.library.double(self.between(members, members))
 
@@ -95,7 +96,7 @@ class KernelMatrix:
         used = np.flatnonzero(coef.any(axis=0))
         if self.library.on_host and self.kept and len(coef) > FEW_VECTORS:
             self.rows_used += self.n
-            return np.asarray(coef @ self._matrix())
+            return np.asarray(coef @ self.whole())
         return self._added_up(used, np.ascontiguousarray(coef[:, used]), self.entry == 8)
 
     def combine(self, members: np.ndarray, coef: np.ndarray) -> np.ndarray:
@@ -123,14 +124,14 @@ class KernelMatrix:
         """Return the sum of kept rows on a device, where it stays."""
         library, used = self.library, np.flatnonzero(coef)
         parts = [
-            library.weighted_rows(self._matrix(), members[used[some]], coef[used[some]])
+            library.weighted_rows(self.whole(), members[used[some]], coef[used[some]])
             for some in self.tiles(len(used), self.n)
         ]
         return sum(parts[1:], parts[0]) if parts else library.send(np.zeros(self.n))
 
     def _added_up_on_host(self, members: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """Return sums of rows in the memory of the host, none of which is copied."""
-        whole, found = self._matrix(), np.zeros((len(coef), self.n))
+        whole, found = self.whole(), np.zeros((len(coef), self.n))
         for row, out in zip(coef, found, strict=True):
             used = np.flatnonzero(row)
             for some in slices(len(used), ROWS_ADDED):
@@ -159,45 +160,3 @@ def _entries(library: Library) -> tuple[int, ...]:
 def least_budget(n: int, library: Library) -> float:
     """Return the bytes from which on the kernel matrix of n samples is kept."""
     return WITH_SYSTEMS * min(_entries(library)) * n * n
-
-
-def device_block(kernel: Kernel, X: Any, library: Library) -> Block:
-    """Return the function that computes blocks of a kernel on the device of a library.
-
-    A kernel that is a function of the user's gets arrays of NumPy; its values are sent.
-    """
-    if kernel.precomputed:
-        return lambda one, other: library.send(np.ascontiguousarray(X[one][:, other]))
-    dense = isinstance(X, np.ndarray)
-    if not (dense and kernel.known):
-        if dense or not kernel.known:
-            return lambda one, other: library.send(kernel(X[one], X[other]))
-        X = X.toarray()
-    if kernel.function == "rbf":
-        return _rbf_block(kernel.gamma, np.asarray(X), library)
-    xp, sent = library.xp, library.send(np.asarray(X))
-
-    def block(one: Any, other: Any) -> Any:
-        some, others = _picked(library, sent, one), _picked(library, sent, other)
-        products = kernel.gamma * (some @ others.T) + kernel.coef0
-        return xp.tanh(products) if kernel.function == "sigmoid" else products**kernel.degree
-
-    return block
-
-
-def _rbf_block(gamma: float, X: np.ndarray, library: Library) -> Block:
-    """Return blocks of exp(-γ ‖a - b‖²): one product with two more columns gives the exponents."""
-    X = np.sqrt(2.0 * gamma) * (X - X.mean(axis=0))  # less to round
-    half, ones = -0.5 * np.square(X).sum(axis=1), np.ones(len(X))
-    left = library.send(np.column_stack((X, half, ones)))
-    right = library.send(np.column_stack((X, ones, half)))
-
-    def block(one: Any, other: Any) -> Any:
-        exponent = _picked(library, left, one) @ _picked(library, right, other).T
-        return library.exp_of_negative(exponent)
-
-    return block
-
-
-def _picked(library: Library, array: Any, which: Any) -> Any:
-    return array[which, :] if isinstance(which, slice) else library.take(array, which, 0)

@@ -57,8 +57,8 @@ class KernelNode:
 class KernelPoints:
     """What a solver needs of samples that are seen through a kernel.
 
-    `gap_bound` knows the boxes and the unit. `lengths` are ‖φ(x_i)‖. `zero` is w = 0, and `whole`
-    has all samples at their upper bounds.
+    `gap_bound` knows the boxes and the unit. `lengths` are ‖φ(x_i)‖. `whole` has all samples at
+    their upper bounds.
     """
 
     def __init__(
@@ -76,13 +76,24 @@ class KernelPoints:
         self.lengths, self.refreshed = lengths, 0
         self._longest = self.weight * lengths  # of each sample's term in w, if its box is 1
         n = len(self.sign)
-        self.zero = KernelIterate(np.zeros(n), np.zeros((2, n)), np.zeros(2), 0.0, 0.0)
         signed_weight = self.sign * self.weight
         whole = np.array([signed_weight[self.own_class == k].sum() for k in (0, 1)])
-        self.whole = replace(self.zero, fraction=np.ones(n), totals=whole)
+        self.whole = KernelIterate(np.ones(n), np.zeros((2, n)), whole, 0.0, 0.0)
         # its sums are needed only if lower bounds are not zero
         if gap_bound.boxes.lower(0.0).any() or gap_bound.boxes.lower(1.0).any():
             (self.whole,) = self.afresh(self.whole)
+
+    def zero(self, tau: float) -> KernelIterate:
+        """Return w = 0."""
+        lower, box = self.boxes(tau)
+        part = np.divide(-lower, box, out=np.zeros(2), where=box > 0.0)
+        return KernelIterate(
+            part[self.own_class],
+            part[:, np.newaxis] * self.whole.sums,
+            part * self.whole.totals,
+            0.0,
+            float(part.max()) * self.whole.drift,
+        )
 
     def boxes(self, tau: float) -> tuple[np.ndarray, np.ndarray]:
         """Return l and h - l of each class."""

@@ -11,9 +11,10 @@ from taupath._core._margins import inner
 from taupath.approximate.array_libraries import Library
 from taupath.approximate.gap_bound import GapBound, PrimalDualPoint
 from taupath.approximate.interpolation import index_sets, interpolate, interval_of
-from taupath.approximate.kernel_matrix import KernelMatrix, device_block, least_budget
+from taupath.approximate.kernel_matrix import KernelMatrix, least_budget
 from taupath.approximate.kernel_points import KernelNode, KernelPoints
 from taupath.approximate.kernel_solver import KernelSolver
+from taupath.approximate.kernel_source import KernelSource
 from taupath.approximate.node_search import check_tol, search_nodes
 from taupath.approximate.simplify import gap_bound_with_kernel
 from taupath.approximate.solutions import Certified
@@ -114,7 +115,8 @@ class AtKernelNodes(Certified):
     @made_once
     def matrix(self) -> KernelMatrix:
         """The kernel matrix of the distinct samples."""
-        return kernel_matrix(self._distinct, self.library, self.budget)
+        source, everyone = self._distinct.X, np.arange(self._distinct.shape[0])
+        return KernelSource(source, self.library).matrix(self._distinct, everyone, self.budget)
 
     @made_once
     def gap_bound(self) -> GapBound:
@@ -238,12 +240,6 @@ class AtKernelNodes(Certified):
         return Measure(gap, violation / unit, primal, primal - gap * self.gap_bound.unit)
 
 
-def kernel_matrix(data: KernelData, library: Library, budget: float) -> KernelMatrix:
-    """Return the kernel matrix of samples without copies."""
-    block = data.between if library.on_host else device_block(data.kernel, data.X, library)
-    return KernelMatrix(data.shape[0], block, budget, library)
-
-
 def solve_at_kernel_nodes(
     job: Job,
     data: KernelData,
@@ -252,10 +248,12 @@ def solve_at_kernel_nodes(
     library: Library,
     budget: float,
     progress: Tell | None,
+    source: KernelSource | None = None,
 ) -> AtKernelNodes:
     """Return solutions between which no gap exceeds `tol`, in units of P(0) at τ = ½.
 
-    `progress` is called with the fraction that is done, the number of nodes, and τ.
+    `progress` is called with the fraction that is done, the number of nodes, and τ. `source`
+    computes the kernel of all samples if the library does not do so from the data.
     """
     distinct = data.distinct
     assert isinstance(distinct, KernelData)
@@ -268,8 +266,12 @@ def solve_at_kernel_nodes(
     gap_bound = gap_bound_with_kernel(job, distinct)
     check_tol(tol, gap_bound)
 
+    places = data.places
+    if source is None:
+        source, places = KernelSource(distinct.X, library), np.arange(distinct.shape[0])
+
     def solve(budget: float) -> AtKernelNodes:
-        matrix = kernel_matrix(distinct, library, budget)
+        matrix = source.matrix(distinct, places, budget)
         points = KernelPoints(
             matrix, distinct.responses, distinct.constant, gap_bound, distinct.lengths
         )
@@ -290,6 +292,7 @@ def solve_at_kernel_nodes(
     try:
         return solve(budget)
     except library.out_of_memory:
+        source.forget()
         library.free()
     try:  # again with so little that the matrix is computed in tiles
         less = min(IN_TILES * budget, 0.9 * least_budget(distinct.shape[0], library))

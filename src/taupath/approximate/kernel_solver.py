@@ -24,6 +24,7 @@ from taupath.approximate.kernel_points import KernelIterate, KernelNode, KernelP
 from taupath.approximate.kernel_systems import KernelSystems
 from taupath.approximate.node import MAX_WIDTH, MIN_SHRINK, WIDEN, Smoothing
 from taupath.approximate.node_solver import (
+    FLAT_SLOPE,
     INTERCEPT_RIDGE,
     MAX_INTERCEPT_STEP,
     MAX_STEPS,
@@ -31,6 +32,7 @@ from taupath.approximate.node_solver import (
     SOLVED,
     flat_length,
 )
+from taupath.approximate.rounding import EPS
 from taupath.approximate.row_sums import DualSums
 from taupath.exceptions import WalkFailed
 
@@ -83,7 +85,7 @@ class KernelSolver:
     def solve_from_zero(self, tau: float, budget: float) -> KernelNode:
         """Solve at τ, starting from w = 0."""
         smoothing = Smoothing(MAX_WIDTH * self._unit, np.full(2, 0.5))
-        return self.solve(tau, self.points.zero, smoothing, budget)
+        return self.solve(tau, self.points.zero(tau), smoothing, budget)
 
     def solve_beyond(
         self, before: KernelNode | None, here: KernelNode, tau: float, budget: float
@@ -175,7 +177,7 @@ class KernelSolver:
                 elif smoothing.width < MAX_WIDTH * self._unit:
                     smoothing = smoothing.widened(WIDEN, self._unit)
                 else:
-                    iterate, patience = self.points.zero, 2 * patience
+                    iterate, patience = self.points.zero(tau), 2 * patience
             pair = self._pair(tau, iterate, smoothing)
         mean = pair.sums.mean_fraction(otherwise=smoothing.centre)
         at_next = smoothing.at_next(mean, pair.gap / budget, WIDEST_BEGINNING * self._unit)
@@ -222,6 +224,8 @@ class KernelSolver:
         values, _ = self.points.values(tau, iterate)
         margin = self.points.margins(values, iterate.intercept)
         floor = float((self.points.weight * lower[self.points.own_class]) @ self.points.sign)
+        most = self.points.weight @ np.maximum(-lower, lower + box)[self.points.own_class]
+        rounding = EPS * len(margin) * float(most)  # of slopes; flat beyond all samples is no end
         price, samples = self.points.price, (self.points.target, self.points.weight, self._signs)
 
         def slopes_up(direction: float) -> Slopes:
@@ -241,7 +245,7 @@ class KernelSolver:
         for direction in (1.0, -1.0):
             slopes = slopes_up(direction)
             steepness = -slopes(0.0, (0.0, np.inf))[0][0]
-            if steepness > 0.0:
+            if FLAT_SLOPE * steepness > rounding:
                 by = direction * flat_length(slopes, steepness)
                 return replace(iterate, intercept=iterate.intercept + by)
         return iterate

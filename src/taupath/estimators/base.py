@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from taupath import upward
+from taupath.approximate.kernel_source import located
 from taupath.choices import METHODS
 from taupath.paths.kernels import check_kernel
 from taupath.paths.path import SolutionPath
@@ -56,6 +58,7 @@ class PathEstimator(BaseEstimator):
     kernel: Any
     method: str
     method_: str
+    device: str | None
     verbose: int
     _progress: Any = None  # what `fit` reports to, if the caller sets it
     _training_rows: Any = None  # fingerprints, if they were loaded in place of the data
@@ -122,15 +125,17 @@ class PathEstimator(BaseEstimator):
                 f'{name} exists for kernel="linear" only, not for kernel={shown(self.kernel)}'
             )
 
-    def _check_training(self, X: Any, y: Any, **how: Any) -> tuple[Checked, np.ndarray]:
-        """Return samples to train on, and y."""
+    def _check_training(
+        self, X: Any, y: Any, sample_weight: Any, **how: Any
+    ) -> tuple[Checked, np.ndarray, Any]:
+        """Return samples to train on, y, and weights that are on the host."""
         check_kernel(self.kernel)
         check_choice(self.method, "method", METHODS)
         self._training_rows = None
         if isinstance(X, Checked):  # some rows of what another estimator has checked
             self.n_features_in_ = X.shape[1]
-            return X, y
-        return check_samples(self, X, y, exact=self.method == "exact", **how)
+            return X, y, sample_weight
+        return check_training_samples(self, X, y, sample_weight, **how)
 
     def _check_new(self, X: Any) -> Checked:
         """Return samples to predict, checked."""
@@ -138,6 +143,17 @@ class PathEstimator(BaseEstimator):
         if isinstance(X, Checked):
             return X
         return check_samples(self, X, exact=self.method_ == "exact", reset=False)[0]
+
+
+def check_training_samples(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, **how: Any
+) -> tuple[Checked, Any, Any]:
+    """Return X and y, checked, and weights: all on the host, with a source of X on a device."""
+    source, kernel = None, estimator.kernel
+    if estimator.method == "approximate" and not (isinstance(kernel, str) and kernel == "linear"):
+        source, X, y, sample_weight = located(estimator.device, X, y, sample_weight)
+    found, y = check_samples(estimator, X, y, exact=estimator.method == "exact", **how)
+    return replace(found, source=source), y, sample_weight
 
 
 def check_samples(

@@ -1,6 +1,7 @@
 """Candidates of a search: kernels, γ and C, and the standardisation of the features they see."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -75,7 +76,11 @@ class Standardization(NamedTuple):
 
 def scaled(scaler: StandardScaler | None, X: Checked) -> Checked:
     """Return samples as paths take them: scaled, if there is a scaler."""
-    return X if scaler is None else Checked(scaler.transform(X.features))
+    if scaler is None:
+        return X
+    features = scaler.transform(X.features)
+    source = None if X.source is None else replace(X.source, features=features, rows=None)
+    return Checked(features, source=source)
 
 
 def several(given: Any) -> list[Any]:

@@ -14,6 +14,7 @@ from taupath.estimators.constant_decisions import ConstantDecisions
 from taupath.estimators.costs import check_tau, weights_of_costs
 from taupath.estimators.decisions import PathClassifier
 from taupath.estimators.fit_time import advise
+from taupath.estimators.on_device import jobs_at_a_time
 from taupath.estimators.parallel import run_all
 from taupath.estimators.probability_intervals import check_coverage
 from taupath.fitting.classification import quantile_path
@@ -36,7 +37,7 @@ from taupath.validation import (
 # Parameters that `quantile_path` takes unchanged.
 PASSED_ON = (
     *("kernel", "gamma", "degree", "coef0", "intercept", "tau_range", "cache_size", "tol", "l1"),
-    "constraints",
+    *("constraints", "device"),
 )
 
 
@@ -114,6 +115,9 @@ class QuantileSVC(PathClassifier):
     verbose : int, default=0
         1 shows progress, with the time left, on a terminal or in a notebook, and before a long
         exact fit how long the approximate method would take.
+    device : {"cpu", "cuda", "auto"}, default=None
+        Where ``method="approximate"`` computes the kernel: see `quantile_path`. X, y and weights on
+        a GPU stay there in `fit`; all predictions take and return arrays of the host.
 
     Attributes
     ----------
@@ -185,6 +189,7 @@ class QuantileSVC(PathClassifier):
         l1: float = 0.0,
         constraints: Any = None,
         verbose: int = 0,
+        device: str | None = None,
     ) -> None:
         self.C = C
         self.lam = lam
@@ -207,6 +212,7 @@ class QuantileSVC(PathClassifier):
         self.l1 = l1
         self.constraints = constraints
         self.verbose = verbose
+        self.device = device
 
     @all_or_nothing
     def fit(
@@ -251,7 +257,7 @@ class QuantileSVC(PathClassifier):
         count twice. If costs follow from x, they can be divided out again:
         η = b P / (b P + a (1 - P)).
         """
-        X, y = self._check_training(X, y)
+        X, y, sample_weight = self._check_training(X, y, sample_weight)
         weight = self._with_costs(y, sample_weight, cost_fp, cost_fn)
         with self._watched() as progress:
             self._follow(X, y, weight, progress)
@@ -363,10 +369,11 @@ class QuantileSVC(PathClassifier):
             rest = [job | {"method": first.method} for job in jobs]
             del rest[largest]
             part = share_of(progress, 1 / len(jobs), 1.0 - 1 / len(jobs))
-            paths = run_all(quantile_path, rest, self.n_jobs, part)
+            paths = run_all(quantile_path, rest, jobs_at_a_time(X, self.n_jobs), part)
             self._set_paths([*paths[:largest], first, *paths[largest:]])
             return
-        self._set_paths(run_all(quantile_path, jobs, self.n_jobs, progress))
+        n_jobs = jobs_at_a_time(X, self.n_jobs)
+        self._set_paths(run_all(quantile_path, jobs, n_jobs, progress))
 
     def _class_weights(self, y: np.ndarray) -> np.ndarray:
         """Return the factor of each sample that `class_weight` stands for."""

@@ -38,7 +38,7 @@ FEW_DRAWS = 8
 # Parameters that `quantile_regression_path` takes unchanged.
 PASSED_ON = (
     *("C", "kernel", "gamma", "degree", "coef0", "intercept", "cache_size", "tol", "n_jobs", "l1"),
-    "constraints",
+    *("constraints", "device"),
 )
 
 
@@ -84,7 +84,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         2 or more walk each path from both ends, in two threads.
     l1, constraints
         As in `QuantileSVC`, with ``intercept="augmented"`` or ``"none"``.
-    method, tol, verbose
+    method, tol, verbose, device
         As in `QuantileSVC`.
 
     Attributes
@@ -131,6 +131,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         l1: float = 0.0,
         constraints: Any = None,
         verbose: int = 0,
+        device: str | None = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -147,6 +148,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         self.l1 = l1
         self.constraints = constraints
         self.verbose = verbose
+        self.device = device
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVR":
@@ -167,7 +169,7 @@ class QuantileSVR(RegressorMixin, PathEstimator):
         -------
         self
         """
-        X, y = self._check_training(X, y, y_numeric=True)
+        X, y, sample_weight = self._check_training(X, y, sample_weight, y_numeric=True)
         check_tau(self.quantile, "quantile")
         weight = check_weight(sample_weight, X.shape[0])
         self.calibration_: Calibration | None = None

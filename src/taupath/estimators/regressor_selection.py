@@ -11,8 +11,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from taupath.approximate.kernel_source import Shared
 from taupath.choices import METHODS
-from taupath.estimators.base import all_or_nothing, check_samples
+from taupath.estimators.base import all_or_nothing, check_training_samples
 from taupath.estimators.candidates import (
     GAMMA_STEP,
     Candidate,
@@ -25,6 +26,7 @@ from taupath.estimators.candidates import (
 )
 from taupath.estimators.conformal import calibrate, make_folds
 from taupath.estimators.costs import check_tau
+from taupath.estimators.on_device import jobs_at_a_time, with_shared_kernels
 from taupath.estimators.parallel import run_all
 from taupath.estimators.pinball import pinball_over_levels
 from taupath.estimators.rearrangement import rearranged_quantiles
@@ -50,7 +52,7 @@ STEPS_BEYOND, WORTH_A_STEP, ERRORS_BEYOND = 4, 0.005, 2.0
 # What to use instead of the search with a kernel matrix.
 WITH_A_MATRIX = "use QuantileSVR with GridSearchCV"
 # Parameters that the model of each candidate takes unchanged.
-SHARED = ("degree", "coef0", "intercept", "quantile", "cache_size", "tol")
+SHARED = ("degree", "coef0", "intercept", "quantile", "cache_size", "tol", "device")
 
 
 class QuantileSVRCV(QuantileSVR):
@@ -87,6 +89,9 @@ class QuantileSVRCV(QuantileSVR):
         Number of paths that are walked in parallel (joblib).
     verbose : int, default=0
         1 shows progress, with the time left, on a terminal or in a notebook.
+    device : {"cpu", "cuda", "auto"}, default=None
+        As in `QuantileSVC`. The values of C share a kernel matrix for each fold and γ, as far as
+        `cache_size` allows; `n_jobs` is then 1.
 
     Attributes
     ----------
@@ -137,6 +142,7 @@ class QuantileSVRCV(QuantileSVR):
         tol: float = 1e-3,
         n_jobs: int | None = None,
         verbose: int = 0,
+        device: str | None = None,
     ) -> None:
         self.Cs = Cs
         self.kernel = kernel
@@ -153,6 +159,7 @@ class QuantileSVRCV(QuantileSVR):
         self.tol = tol
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.device = device
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuantileSVRCV":
@@ -177,12 +184,17 @@ class QuantileSVRCV(QuantileSVR):
         kernels, Cs = check_kernels(self.kernel, WITH_A_MATRIX), check_Cs(self.Cs, _evenly).tolist()
         check_choice(self.method, "method", METHODS)
         check_tau(self.quantile, "quantile")
-        X, y = check_samples(self, X, y, exact=self.method == "exact", y_numeric=True)
-        data = _Data(X, check_targets(y, X.shape[0]), check_weight(sample_weight, X.shape[0]))
+        X, y, sample_weight = check_training_samples(self, X, y, sample_weight, y_numeric=True)
+        targets, weight = check_targets(y, X.shape[0]), check_weight(sample_weight, X.shape[0])
+        # where each fold is standardised by itself, no other one has its kernel matrices
+        shared = Shared(latest=bool(self.standardize))
+        data = _Data(with_shared_kernels(self, X, shared), targets, weight)
         folds = make_folds(self.cv, data.weight, "cv")
         gammas = check_gammas(self.gamma, _Units.of(data, self.standardize).variance, X.shape[1])
         grid = make_grid(kernels, gammas, Cs)
-        parts = [(data.some(train), data.some(test)) for train, test in folds]
+        parts = [
+            _Part.of(data.some(train), data.some(test), self.standardize) for train, test in folds
+        ]
         with self._watched() as progress:
             tried, by_candidate, best, begin = self._search(grid, X.shape[0], parts, progress)
             self.candidates_ = [
@@ -194,7 +206,8 @@ class QuantileSVRCV(QuantileSVR):
             last = tried[best].model(QuantileSVR, self, SHARED, X.shape[0])
             last.set_params(n_jobs=self.n_jobs)
             last._progress = share_of(progress, begin, 1.0 - begin)
-            units, path = _fitted(last, data, self.standardize)
+            units = _Units.of(data, self.standardize)
+            path = _fitted(last, units, units.standardized(data))
         self.scaler_ = units.scaler
         self._set_paths([path])
         self.calibration_ = None
@@ -202,8 +215,7 @@ class QuantileSVRCV(QuantileSVR):
             own = by_candidate[best]
 
             def quantiles_of(k: int, quantiles: np.ndarray) -> np.ndarray:
-                held_out = own[k].units.standardized(parts[k][1].X)
-                return rearranged_quantiles(own[k].path, held_out, quantiles)
+                return rearranged_quantiles(own[k].path, parts[k].test.X, quantiles)
 
             self.calibration_ = calibrate(quantiles_of, data.y, data.weight, folds)
         return self
@@ -212,7 +224,7 @@ class QuantileSVRCV(QuantileSVR):
         self,
         grid: list[Candidate],
         n_samples: int,
-        parts: "Sequence[tuple[_Data, _Data]]",
+        parts: "Sequence[_Part]",
         progress: Any,
     ) -> "tuple[list[Candidate], list[list[_HeldOut]], int, float]":
         """Return what was tried, what it left of each fold, the best, and the work done."""
@@ -223,14 +235,11 @@ class QuantileSVRCV(QuantileSVR):
             models = [each.model(QuantileSVR, self, SHARED, n_samples) for each in new]
             # Fold after fold, so that progress is even: paths of some candidates take longer, but
             # every fold takes about the same time.
-            jobs = [
-                {"model": model, "train": train, "test": test, "standardize": self.standardize}
-                for train, test in parts
-                for model in models
-            ]
+            jobs = [{"model": model, "part": part} for part in parts for model in models]
             # what is left is taken to be another candidate, and the path of all samples
             size = (1.0 - begin) * len(jobs) / (len(jobs) + len(parts) + 1.0)
-            found = run_all(_held_out, jobs, self.n_jobs, share_of(progress, begin, size))
+            n_jobs = jobs_at_a_time(parts[0].train.X, self.n_jobs)
+            found = run_all(_held_out, jobs, n_jobs, share_of(progress, begin, size))
             begin += size
             tried += new
             by_candidate += [found[c :: len(new)] for c in range(len(new))]
@@ -330,54 +339,65 @@ class _Units(NamedTuple):
         deviation = float(np.sqrt(np.average((data.y - middle) ** 2, weights=data.weight)))
         return cls(*features, deviation if deviation > 0.0 else 1.0)
 
-    def standardized(self, X: Checked) -> Checked:
-        return scaled(self.scaler, X)
+    def standardized(self, data: _Data) -> _Data:
+        """Return samples with standardised X."""
+        return data._replace(X=scaled(self.scaler, data.X))
+
+
+class _Part(NamedTuple):
+    """A fold: what is left for training, and what is held out, both in the units of the former."""
+
+    units: _Units
+    train: _Data
+    test: _Data
+
+    @classmethod
+    def of(cls, train: _Data, test: _Data, standardize: bool) -> "_Part":
+        """Return the fold of these samples as they were given."""
+        units = _Units.of(train, standardize)
+        return cls(units, units.standardized(train), units.standardized(test))
 
 
 class _HeldOut(NamedTuple):
     """The path without a fold, and the losses of the fold's samples, with their mean."""
 
-    units: _Units
     path: SolutionPath
     losses: np.ndarray  # of each sample
     loss: float
 
 
-def _fitted(model: QuantileSVR, data: _Data, standardize: bool) -> tuple[_Units, SolutionPath]:
-    """Fit a model to some samples, its C in units of their losses."""
-    units = _Units.of(data, standardize)
+def _fitted(model: QuantileSVR, units: _Units, data: _Data) -> SolutionPath:
+    """Fit a model to standardised samples, its C in units of their losses."""
     model.set_params(C=model.C * units.loss)
     model._warns_of_patterns = False
-    model.fit(units.standardized(data.X), data.y, data.weight)
-    return units, model.path_
+    model.fit(*data)
+    return model.path_
 
 
-def _held_out(
-    model: QuantileSVR, train: _Data, test: _Data, standardize: bool, progress: Any = None
-) -> _HeldOut:
+def _held_out(model: QuantileSVR, part: _Part, progress: Any = None) -> _HeldOut:
     """Fit a model to all folds but one, and return its loss on that one."""
     own = clone(model)
     own._progress = progress
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InexactPathWarning)  # the fit of all samples gives its own
-        units, path = _fitted(own, train, standardize)
-    losses = pinball_over_levels(path, units.standardized(test.X), test.y)
-    # copied without what was derived from it to predict, which takes much memory
-    mean = float(np.average(losses, weights=test.weight))
-    return _HeldOut(units, copy.copy(path), losses, mean)
+        path = _fitted(own, part.units, part.train)
+    losses = pinball_over_levels(path, part.test.X, part.test.y)
+    # copied without what was derived from it, kernel matrices and what predictions need
+    kept = SolutionPath(copy.copy(path.solutions))
+    return _HeldOut(kept, losses, float(np.average(losses, weights=part.test.weight)))
 
 
-def _loss(own: Sequence[_HeldOut], parts: Sequence[tuple[_Data, _Data]]) -> float:
+def _loss(own: Sequence[_HeldOut], parts: Sequence[_Part]) -> float:
     """Return the mean loss of all held-out samples."""
-    weight = [test.weight.sum() for _, test in parts]
+    weight = [part.test.weight.sum() for part in parts]
     return float(np.average([fold.loss for fold in own], weights=weight))
 
 
 def _worth_it(
-    before: Sequence[_HeldOut], after: Sequence[_HeldOut], parts: Sequence[tuple[_Data, _Data]]
+    before: Sequence[_HeldOut], after: Sequence[_HeldOut], parts: Sequence[_Part]
 ) -> bool:
     """Return whether a step lowers the loss by enough, and by more than chance would."""
-    share = np.concatenate([test.weight for _, test in parts])
+    share = np.concatenate([part.test.weight for part in parts])
     share /= share.sum()
     gains = [old.losses - new.losses for old, new in zip(before, after, strict=True)]
     gain = np.concatenate(gains)

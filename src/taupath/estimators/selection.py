@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 
 from taupath.choices import COMBINE, LAPLACE, METHODS
-from taupath.estimators.base import all_or_nothing, check_labels_of_classes, check_samples
+from taupath.estimators.base import (
+    all_or_nothing,
+    check_labels_of_classes,
+    check_training_samples,
+)
 from taupath.estimators.candidates import (
     Candidate,
     Standardization,
@@ -27,6 +31,7 @@ from taupath.estimators.costs import (
     weights_as_counts,
 )
 from taupath.estimators.fit_time import LONG
+from taupath.estimators.on_device import jobs_at_a_time, with_shared_kernels
 from taupath.estimators.out_of_fold import Data, HeldOut, Score, check_folds, fitted, held_out
 from taupath.estimators.parallel import run_all
 from taupath.estimators.probability_intervals import ProbabilityIntervals
@@ -59,7 +64,7 @@ MATRIX_ALONE = "give kernel='precomputed' alone, not in a list"
 # Parameters that the model of each candidate takes unchanged.
 OF_EACH_MODEL = (
     *("degree", "coef0", "intercept", "tau", "pos_label", "tau_range", "monotone"),
-    *("clip", "class_weight", "multi_class", "cache_size", "tol"),
+    *("clip", "class_weight", "multi_class", "cache_size", "tol", "device"),
 )
 
 
@@ -114,6 +119,9 @@ class QuantileSVCCV(CombinedClassifier):
     verbose : int, default=0
         1 shows progress, with the time left, on a terminal or in a notebook. Before a long search
         it says how long the RBF paths will take, and what is left out.
+    device : {"cpu", "cuda", "auto"}, default=None
+        As in `QuantileSVC`. All folds and values of C share one kernel matrix for each γ, as far
+        as `cache_size` allows; `n_jobs` is then 1.
 
     Attributes
     ----------
@@ -193,6 +201,7 @@ class QuantileSVCCV(CombinedClassifier):
         tol: float = 1e-3,
         n_jobs: int | None = None,
         verbose: int = 0,
+        device: str | None = None,
     ) -> None:
         self.Cs = Cs
         self.kernel = kernel
@@ -216,6 +225,7 @@ class QuantileSVCCV(CombinedClassifier):
         self.tol = tol
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.device = device
 
     @all_or_nothing
     def fit(
@@ -244,7 +254,8 @@ class QuantileSVCCV(CombinedClassifier):
         self
         """
         self._check_parameters()
-        X, y = check_samples(self, X, y, exact=self.method == "exact")
+        X, y, sample_weight = check_training_samples(self, X, y, sample_weight)
+        X = with_shared_kernels(self, X)
         self._training_rows = None
         check_labels_of_classes(y)
         sample_weight = self._with_costs(y, sample_weight, cost_fp, cost_fn)
@@ -268,7 +279,8 @@ class QuantileSVCCV(CombinedClassifier):
         with self._watched() as progress:
             for line in self._announced(grid, sizes) if hasattr(progress, "say") else ():
                 progress.say(line)
-            found = run_all(held_out, jobs, self.n_jobs, share_of(progress, 0.0, done))
+            n_jobs = jobs_at_a_time(data.X, self.n_jobs)
+            found = run_all(held_out, jobs, n_jobs, share_of(progress, 0.0, done))
             by_candidate = [found[c :: len(models)] for c in range(len(models))]
             tests = np.concatenate([fold.test for fold in folds])
             self._truth, self._test_weight = y[tests], weight[tests]
@@ -424,7 +436,7 @@ class QuantileSVCCV(CombinedClassifier):
         jobs = [{"model": model, "data": data} for model in models]
         if len(jobs) == 1:
             models[0].set_params(n_jobs=self.n_jobs)
-        self.estimators_ = run_all(fitted, jobs, self.n_jobs, progress)
+        self.estimators_ = run_all(fitted, jobs, jobs_at_a_time(data.X, self.n_jobs), progress)
         for model in self.estimators_:  # costs are part of the weights that it was given
             model.costs_in_training_ = self.costs_in_training_
         self.refit_time_ = time.perf_counter() - begun

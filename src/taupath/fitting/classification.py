@@ -43,7 +43,7 @@ def quantile_path(
     method: str = "exact",
     tol: float = 1e-3,
     progress: Progress | None = None,
-    device: str = "cpu",
+    device: str | None = None,
     l1: float = 0.0,
     constraints: Any = None,
 ) -> SolutionPath:
@@ -62,7 +62,9 @@ def quantile_path(
         Features, dense or sparse. float64 in C order and CSR are used where they lie. With
         ``kernel="precomputed"`` the kernel matrix, shape (n_samples, n_samples). A Dask array or
         data frame stays on its cluster: for ``method="approximate"``, with y and `sample_weight`
-        that are Dask collections or arrays.
+        that are Dask collections or arrays. An array of CuPy or PyTorch on a GPU stays there, for
+        ``method="approximate"`` with a kernel; y and `sample_weight` are arrays on the same GPU or
+        on the host. The path keeps a copy of X on the host, where it predicts.
     y : array-like of shape (n_samples,)
         Two classes; the larger label is the positive one.
     C : float, default 1.0
@@ -106,9 +108,10 @@ def quantile_path(
         after every node, with the number of nodes. `fraction` is the share of the work that is
         done, as far as can be told: with t seconds gone, about ``t * (1 - fraction) / fraction``
         are left.
-    device : {"cpu", "cuda", "auto"}
-        Where the kernel of an approximate path is computed. "cuda" is an NVIDIA GPU, by CuPy or
-        PyTorch, and `cache_size` is then memory of the GPU; "auto" takes one if there is one.
+    device : {"cpu", "cuda", "auto"}, optional
+        Where the kernel of an approximate path is computed, by default where X lies. "cuda" is an
+        NVIDIA GPU, by CuPy or PyTorch, and `cache_size` is then memory of the GPU; "auto" takes one
+        if there is one.
     l1 : float, default 0
         Adds λ l1 ‖w‖₁ to λ/2 ‖w‖² in the objective; the intercept is not penalised. Weights of
         features that it rules out are exactly zero. For exact paths with the linear kernel and

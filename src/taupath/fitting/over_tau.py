@@ -9,6 +9,7 @@ import numpy as np
 
 from taupath.approximate.array_libraries import Library, library_for
 from taupath.approximate.kernel_solutions import solve_at_kernel_nodes
+from taupath.approximate.kernel_source import KernelSource, located
 from taupath.approximate.solutions import solve_at_nodes
 from taupath.approximate.training_data import StoredData
 from taupath.choices import METHODS
@@ -48,7 +49,8 @@ class Request:
     method: str
     tol: float
     progress: Progress | None
-    library: Library  # for kernels of approximate paths
+    device: str | None  # where kernels of approximate paths are computed
+    library: Library  # that of the device for X on the host
 
     @classmethod
     def checked(
@@ -59,13 +61,13 @@ class Request:
         method: Any,
         tol: Any,
         progress: Any,
-        device: Any = "cpu",
+        device: Any = None,
     ) -> "Request":
         """Return the request with these arguments of a user."""
         progress, in_two_threads = check_progress(progress), check_n_jobs(n_jobs) > 1
         tol, method = check_positive(tol, "tol"), check_choice(method, "method", METHODS)
         tau_range, library = check_range(tau_range), library_for(device)
-        return cls(options, tau_range, in_two_threads, method, tol, progress, library)
+        return cls(options, tau_range, in_two_threads, method, tol, progress, device, library)
 
 
 def path_over_tau(
@@ -93,6 +95,9 @@ def path_over_tau(
             )
         )
     linear = isinstance(options.kernel, str) and options.kernel == "linear"
+    source: KernelSource | None = getattr(X, "source", None)
+    if source is None and request.method == "approximate" and not linear:
+        source, X, y, sample_weight = located(request.device, X, y, sample_weight)
     X = check_features(X, single=linear and request.method != "exact")
     n_samples, classes = X.shape[0], None
     if labelled:
@@ -102,7 +107,7 @@ def path_over_tau(
     job, choice = make_job(n_samples, classes), Choice(request.method, "")
     if request.method == "auto":
         choice = _chosen(X, responses, request, job, walk)
-    path = _by(choice.method, X, responses, request, job, walk)
+    path = _by(choice.method, X, responses, request, job, walk, source)
     if choice.why:
         path.method_reason = choice.why
         say = getattr(request.progress, "say", None)
@@ -112,14 +117,20 @@ def path_over_tau(
 
 
 def _by(
-    method: str, X: Any, responses: Responses, request: Request, job: Job, walk: Walk
+    method: str,
+    X: Any,
+    responses: Responses,
+    request: Request,
+    job: Job,
+    walk: Walk,
+    source: KernelSource | None,
 ) -> SolutionPath:
-    """Return the path that this method finds."""
+    """Return the path that this method finds; `source` computes kernels if X does not."""
     options, tau_range, tol = request.options, request.tau_range, request.tol
     linear = isinstance(options.kernel, str) and options.kernel == "linear"
     to_nodes = telling(request.progress, "nodes", "τ")
     if method == "approximate" and not linear:
-        return _with_kernel(X, responses, request, job, to_nodes)
+        return _with_kernel(X, responses, request, job, to_nodes, source)
     if method == "approximate":
         stored = StoredData(X, responses, make_intercept(options.intercept, X))
         check_reach(job.C, stored)
@@ -162,10 +173,16 @@ def _chosen(X: Any, responses: Responses, request: Request, job: Job, walk: Walk
 
 
 def _with_kernel(
-    X: Any, responses: Responses, request: Request, job: Job, progress: Tell | None
+    X: Any,
+    responses: Responses,
+    request: Request,
+    job: Job,
+    progress: Tell | None,
+    source: KernelSource | None,
 ) -> SolutionPath:
     """Return an approximate path with a kernel."""
-    options, library = request.options, request.library
+    options = request.options
+    library = request.library if source is None else source.library
     budget = MEGABYTE * check_positive(options.cache_size, "cache_size")
     if not library.on_host:  # nothing large is kept in the memory of the host
         options = replace(options, cache_size=8.0 * FEWEST_ROWS * X.shape[0] / MEGABYTE)
@@ -173,4 +190,6 @@ def _with_kernel(
     assert isinstance(data, KernelData)
     check_reach(job.C, data)
     tau_range, tol = request.tau_range, request.tol
-    return SolutionPath(solve_at_kernel_nodes(job, data, tau_range, tol, library, budget, progress))
+    return SolutionPath(
+        solve_at_kernel_nodes(job, data, tau_range, tol, library, budget, progress, source)
+    )

@@ -31,7 +31,7 @@ def quantile_regression_path(
     method: str = "exact",
     tol: float = 1e-3,
     progress: Progress | None = None,
-    device: str = "cpu",
+    device: str | None = None,
     l1: float = 0.0,
     constraints: Any = None,
 ) -> SolutionPath:

@@ -160,14 +160,8 @@ def _check_values(values: Any, shape: tuple[int, int]) -> np.ndarray:
     if K.dtype.kind not in "biuf":
         got = type(values).__name__ if K.dtype.kind == "O" else f"dtype {K.dtype}"
         raise TypeError(f"kernel must return a real matrix of shape {shape}, got {got}")
-    if K.dtype == np.float16:
-        raise TypeError(
-            "kernel returned float16, whose rounding makes a kernel indefinite: compute it in "
-            "float32 or float64"
-        )
+    check_form(str(K.dtype), K.shape, shape)
     K = K.astype(np.float64, copy=False)
-    if K.shape != shape:
-        raise ValueError(f"kernel returned shape {K.shape}, expected {shape}")
     at = first_not_finite(K)
     if at is not None:
         raise ValueError(
@@ -175,6 +169,17 @@ def _check_values(values: Any, shape: tuple[int, int]) -> np.ndarray:
             "gamma, degree or coef0"
         )
     return K
+
+
+def check_form(dtype: str, found: tuple[int, ...], expected: tuple[int, int]) -> None:
+    """Refuse values of a kernel in half precision, and those of another shape."""
+    if dtype.endswith("float16"):
+        raise TypeError(
+            "kernel returned float16, whose rounding makes a kernel indefinite: compute it in "
+            "float32 or float64"
+        )
+    if found != expected:
+        raise ValueError(f"kernel returned shape {found}, expected {expected}")
 
 
 def check_square(K: np.ndarray) -> None:

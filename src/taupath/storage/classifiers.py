@@ -17,7 +17,7 @@ from taupath.storage.paths import pack_path, unpack_path
 from taupath.validation import check_choice, check_range
 
 # Parameters that do not change the fitted model.
-NOT_STORED = ("n_jobs", "verbose")
+NOT_STORED = ("n_jobs", "verbose", "device")
 # Parameters of paths that cannot be stored.
 OF_EXTRA_ROWS = ("l1", "constraints")
 
