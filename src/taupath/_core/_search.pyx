@@ -192,6 +192,9 @@ cdef class Search:
             first = 0
             while first < m:
                 size = min(<Py_ssize_t> BATCH, m - first)
+                if self.prefetching:
+                    for k in range(first + AHEAD, min(first + AHEAD + size, m)):
+                        self._prefetch(self.chain[k])
                 self.motion.margins(&self.chain[first], size, both)
                 for k in range(size):
                     i = self.chain[first + k]
