@@ -9,7 +9,7 @@ from taupath._core._row_loops cimport entry, number, pair_t, sparse_axpy, sparse
 cdef extern from *:
     """
     #ifdef __has_builtin
-    #if WITH_EIGHT && __has_builtin(__builtin_shufflevector) && __has_builtin(__builtin_convertvector)
+    #if __has_builtin(__builtin_shufflevector) && __has_builtin(__builtin_convertvector)
     #define WITH_FOURS 1
     #endif
     #endif
