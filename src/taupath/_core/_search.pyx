@@ -160,16 +160,11 @@ cdef class Search:
         cdef const double* slack = &self.near.slack[0]
         cdef const double* rate = &self.near.rate[0]
         cdef Py_ssize_t j, k, first, n_reached = self.near.look(self.event.step)
-        cdef int i
         self.n_rows_evaluated += self.near.size
         for k in range(n_reached):
             first = self.near.reached[k]
             for j in range(first, min(first + BLOCK_SIZE, self.near.size)):
-                if slack[j] + self.event.step * rate[j] < 0.0:
-                    i = self.near.points[j]
-                    if (rate[j] < -self.length[i] * self.still and not is_left_out(self, i)
-                            and propose(self, i, FREE, slack[j] / -rate[j])):
-                        self.event.rate = self.points[i].sense * rate[j]
+                propose_entering(self, self.near.points[j], slack[j], rate[j])
 
     cdef void _renew_near(self) noexcept nogil:
         """List the points near w where it is now; the others wait."""
@@ -192,9 +187,8 @@ cdef class Search:
             first = 0
             while first < m:
                 size = min(<Py_ssize_t> BATCH, m - first)
-                if self.prefetching:
-                    for k in range(first + AHEAD, min(first + AHEAD + size, m)):
-                        self._prefetch(self.chain[k])
+                for k in range(first + AHEAD, min(first + AHEAD + size, m) if self.prefetching else 0):
+                    self._prefetch(self.chain[k])
                 self.motion.margins(&self.chain[first], size, both)
                 for k in range(size):
                     i = self.chain[first + k]
@@ -306,7 +300,6 @@ cdef class Search:
         cdef int* batch
         cdef int i
         cdef const Point* point
-        cdef const double* length = &self.length[0]
         cdef bint moving_targets = self.line.moving_targets
         while first < count:
             batch = points + first
@@ -331,10 +324,7 @@ cdef class Search:
                     see(self, i, slack, rate)
                 if not self.sweeping:
                     note(self, i, slack, rate)
-                # hardly ever true, and only then is there more to ask
-                if (slack + self.event.step * rate < 0.0 and rate < -length[i] * self.still
-                        and not is_left_out(self, i) and propose(self, i, FREE, slack / -rate)):
-                    self.event.rate = point.sense * rate
+                propose_entering(self, i, slack, rate)
 
     cdef Py_ssize_t _screen(self, int* points, Py_ssize_t m) noexcept nogil:
         """Move to the front the points that may reach the margin, by what was last seen of them.
@@ -492,6 +482,13 @@ cdef inline bint propose(Search self, Py_ssize_t which, int kind, double step) n
         self.event.kind = kind
         return True
     return False
+
+
+cdef inline void propose_entering(Search self, int i, double slack, double rate) noexcept nogil:
+    # hardly ever true, and only then is there more to ask
+    if (slack + self.event.step * rate < 0.0 and rate < -self.length[i] * self.still
+            and not is_left_out(self, i) and propose(self, i, FREE, slack / -rate)):
+        self.event.rate = self.points[i].sense * rate
 
 
 cdef inline bint is_left_out(Search self, int i) noexcept nogil:
