@@ -187,8 +187,9 @@ cdef class Search:
             first = 0
             while first < m:
                 size = min(<Py_ssize_t> BATCH, m - first)
-                for k in range(first + AHEAD, min(first + AHEAD + size, m) if self.prefetching else 0):
-                    self._prefetch(self.chain[k])
+                if self.prefetching:
+                    for k in range(first + AHEAD, min(first + AHEAD + size, m)):
+                        self._prefetch(self.chain[k])
                 self.motion.margins(&self.chain[first], size, both)
                 for k in range(size):
                     i = self.chain[first + k]
