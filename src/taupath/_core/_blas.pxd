@@ -7,13 +7,19 @@ cdef enum:
 
 
 cdef inline double dot(Py_ssize_t n, const double* x, const double* y) noexcept nogil:
+    # four sums, since each addition waits for the last one to the same sum
     cdef Py_ssize_t k
-    cdef double total = 0.0
+    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
     cdef int length = <int> n, one = 1
     if n < LOOP_BELOW:
-        for k in range(n):
-            total = total + x[k] * y[k]
-        return total
+        for k in range(0, n - 3, 4):
+            a = a + x[k] * y[k]
+            b = b + x[k + 1] * y[k + 1]
+            c = c + x[k + 2] * y[k + 2]
+            d = d + x[k + 3] * y[k + 3]
+        for k in range(n & ~3, n):
+            a = a + x[k] * y[k]
+        return (a + b) + (c + d)
     return ddot(&length, <double*> x, &one, <double*> y, &one)
 
 

@@ -1,6 +1,9 @@
 cimport cython
 from taupath._core._rows cimport Rows
 
+cdef enum:
+    BLOCK_SIZE = 8
+
 
 @cython.final
 cdef class NearPoints:
@@ -13,6 +16,7 @@ cdef class NearPoints:
     cdef int[::1] place                      # where in the list each point is, or -1
     cdef double[::1] slack, rate             # of each, turned so that slacks are positive
     cdef double[::1] target
+    cdef int[::1] reached                    # first places of blocks, see `look`
     # Rows in blocks of eight, column by column.
     cdef double[::1] blocks, R_blocks
     cdef double radius                       # of the ball, in the metric; negative: there is none
@@ -25,8 +29,9 @@ cdef class NearPoints:
 
     # w is at pairs[2 k] + a pairs[2 k + 1], which moves at pairs[2 k + 1].
     cdef void face(self, const double* pairs, double a) noexcept nogil
-    # Evaluate slacks and rates.
-    cdef void look(self) noexcept nogil
+    # Evaluate slacks and rates; returns how many blocks, listed in `reached`, have a slack that
+    # falls below zero within the step.
+    cdef Py_ssize_t look(self, double step) noexcept nogil
     # How far w will be from the centre after a step, rounded up.
     cdef double away(self, double step) noexcept nogil
     # Whether w may be outside of the ball then.

@@ -23,6 +23,7 @@ cdef extern from *:
 
     #if defined(__GNUC__) || defined(__clang__)
     typedef double four_t __attribute__((vector_size(32), aligned(8)));
+    typedef long long four_signs __attribute__((vector_size(32)));
     #define FOUR_AT(address) (*(four_t*) (address))
     FOR_EVERY_PROCESSOR
     static void products_of_both(const double* u, const double* v, Py_ssize_t d, double* rows,
@@ -43,6 +44,22 @@ cdef extern from *:
             FOUR_AT(with_v + i + 4) = b1;
         }
     }
+    FOR_EVERY_PROCESSOR
+    static Py_ssize_t subtract_targets(const double* target, Py_ssize_t n, double step,
+                                       double* slack, const double* rate, int* reached) {
+        Py_ssize_t i, count = 0;
+        for (i = 0; i < n; i += 8) {
+            const four_t s0 = FOUR_AT(slack + i) - FOUR_AT(target + i);
+            const four_t s1 = FOUR_AT(slack + i + 4) - FOUR_AT(target + i + 4);
+            const four_signs below = (s0 + step * FOUR_AT(rate + i) < 0.0)
+                                     | (s1 + step * FOUR_AT(rate + i + 4) < 0.0);
+            FOUR_AT(slack + i) = s0;
+            FOUR_AT(slack + i + 4) = s1;
+            reached[count] = (int) i;
+            count += ((below[0] | below[1]) | (below[2] | below[3])) != 0;
+        }
+        return count;
+    }
     #else
     static void products_of_both(const double* u, const double* v, Py_ssize_t d, double* rows,
                                  Py_ssize_t n, double* with_u, double* with_v) {
@@ -58,14 +75,31 @@ cdef extern from *:
                 with_v[i + j] = b;
             }
     }
+    static Py_ssize_t subtract_targets(const double* target, Py_ssize_t n, double step,
+                                       double* slack, const double* rate, int* reached) {
+        Py_ssize_t i, j, count = 0;
+        for (i = 0; i < n; i += 8) {
+            int below = 0;
+            for (j = i; j < i + 8; j++) {
+                slack[j] -= target[j];
+                below |= slack[j] + step * rate[j] < 0.0;
+            }
+            reached[count] = (int) i;
+            count += below;
+        }
+        return count;
+    }
     #endif
     """
     # Products of n rows of d entries, in blocks of eight, with u and with v.
     void products_of_both(const double* u, const double* v, Py_ssize_t d, double* rows,
                           Py_ssize_t n, double* with_u, double* with_v) noexcept nogil
+    # Subtract targets from n slacks. The blocks of eight in which one falls below zero within the
+    # step go to `reached`, by their first place; returns their number.
+    Py_ssize_t subtract_targets(const double* target, Py_ssize_t n, double step, double* slack,
+                                const double* rate, int* reached) noexcept nogil
 
 cdef enum:
-    BLOCK_SIZE = 8
     CAPACITY = 512      # points of a list, at most
     # Looks that a ball should last for: with fewer, lists are made too often; with more, they are
     # long.
@@ -102,6 +136,7 @@ cdef class NearPoints:
         self.rows, self.n_cols, self.capacity = rows, d, capacity
         self.points = np.zeros(capacity, dtype=np.int32)
         self.place = np.full(rows.n_rows, -1, dtype=np.int32)
+        self.reached = np.zeros(room // BLOCK_SIZE + 1, dtype=np.int32)
         self.slack, self.rate, self.target = np.zeros(room), np.zeros(room), np.zeros(room)
         self.blocks = np.zeros(room * d)
         R = np.zeros((height, d))
@@ -121,13 +156,12 @@ cdef class NearPoints:
         products_of_both(&self.gone[0], &self.w_rate[0], self.n_cols, &self.R_blocks[0],
                          self.n_cols, &self.gone_R[0], &self.rate_R[0])
 
-    cdef void look(self) noexcept nogil:
-        cdef Py_ssize_t j
+    cdef Py_ssize_t look(self, double step) noexcept nogil:
         self.n_looks += 1
         products_of_both(&self.w[0], &self.w_rate[0], self.n_cols, &self.blocks[0], self.size,
                          &self.slack[0], &self.rate[0])
-        for j in range(self.size):
-            self.slack[j] = self.slack[j] - self.target[j]
+        return subtract_targets(&self.target[0], self.size, step, &self.slack[0], &self.rate[0],
+                                &self.reached[0])
 
     cdef double away(self, double step) noexcept nogil:
         cdef Py_ssize_t k

@@ -104,6 +104,37 @@ cdef inline void dense_axpy(const entry* x, Py_ssize_t d, number a, number* v) n
         v[j] = plus_times[number](v[j], value(x, j), a)
 
 
+cdef inline void dense_axpys_long(const entry* X, Py_ssize_t d, const signed char* sign,
+                                  const int* members, Py_ssize_t m, const long double* coef,
+                                  long double* v) noexcept nogil:
+    """Add Σ coef_k sign_i x_i over the members i to v; four sums at a time stay in registers."""
+    cdef Py_ssize_t j, k
+    cdef long double a, v0, v1, v2, v3
+    cdef const entry* x
+    for j in range(0, d - 3, 4):
+        v0 = v[j]
+        v1 = v[j + 1]
+        v2 = v[j + 2]
+        v3 = v[j + 3]
+        for k in range(m):
+            x = X + members[k] * d + j
+            a = sign[members[k]] * coef[k]
+            v0 = v0 + value(x, 0) * a
+            v1 = v1 + value(x, 1) * a
+            v2 = v2 + value(x, 2) * a
+            v3 = v3 + value(x, 3) * a
+        v[j] = v0
+        v[j + 1] = v1
+        v[j + 2] = v2
+        v[j + 3] = v3
+    for j in range(d & ~3, d):
+        v0 = v[j]
+        for k in range(m):
+            a = sign[members[k]] * coef[k]
+            v0 = v0 + value(X + members[k] * d, j) * a
+        v[j] = v0
+
+
 cdef inline number sparse_dot(const entry* x, const int* column, Py_ssize_t count,
                               const number* v, number rest) noexcept nogil:
     """Return Σ x_k v_column[k] + rest."""

@@ -13,7 +13,8 @@ from scipy.linalg.blas import dsyrk
 
 from taupath._core._blas cimport norm
 from taupath._core._row_loops cimport (
-    dense_axpy, dense_dot, extended, number, pair_of, pair_t, plus_times, times, zero)
+    dense_axpy, dense_axpys_long, dense_dot, extended, number, pair_of, pair_t, plus_times, times,
+    zero)
 
 cdef extern from "float.h":
     const int LDBL_MANT_DIG
@@ -305,6 +306,17 @@ cdef class DenseRows(Rows):
 
     cdef void axpy_long(self, Py_ssize_t i, long double a, long double* v) noexcept nogil:
         _axpy[extended](self, i, a, v)
+
+    cdef void axpys_long(self, const int* members, Py_ssize_t m, const long double* coef,
+                         long double* v) noexcept nogil:
+        cdef Py_ssize_t k, d = self.n_features
+        if self.floats == NULL:
+            dense_axpys_long(self.doubles, d, &self.sign[0], members, m, coef, v)
+        else:
+            dense_axpys_long(self.floats, d, &self.sign[0], members, m, coef, v)
+        if self.bias != 0.0:
+            for k in range(m):
+                v[d] = v[d] + self.bias * (self.sign[members[k]] * coef[k])
 
     cdef void axpy_pair(self, Py_ssize_t i, double a, double b, double* pair) noexcept nogil:
         _axpy[pair_t](self, i, pair_of(a, b), <pair_t*> pair)

@@ -14,6 +14,7 @@ from taupath._core._deadlines cimport metric_length, trailing_zeros
 from taupath._core._factor import keeps_basis
 from taupath._core._line cimport bound_at, bound_rate, target_at
 from taupath._core._motion cimport upward
+from taupath._core._near_points cimport BLOCK_SIZE
 from taupath._core._rows cimport prefetch_line
 from taupath._core._status cimport FREE, LOWER, UPPER
 from taupath._core._tolerances cimport CLEARLY_LATER, RESTING, STILL, STILL_SUMMED
@@ -158,22 +159,18 @@ cdef class Search:
         """Evaluate slacks and rates of the near points; propose their entering."""
         cdef const double* slack = &self.near.slack[0]
         cdef const double* rate = &self.near.rate[0]
-        cdef Py_ssize_t j
-        cdef int i
-        self.near.look()
+        cdef Py_ssize_t j, k, first, n_reached = self.near.look(self.event.step)
         self.n_rows_evaluated += self.near.size
-        for j in range(self.near.size):
-            if slack[j] + self.event.step * rate[j] < 0.0:
-                i = self.near.points[j]
-                if (rate[j] < -self.length[i] * self.still and not is_left_out(self, i)
-                        and propose(self, i, FREE, slack[j] / -rate[j])):
-                    self.event.rate = self.points[i].sense * rate[j]
+        for k in range(n_reached):
+            first = self.near.reached[k]
+            for j in range(first, min(first + BLOCK_SIZE, self.near.size)):
+                propose_entering(self, self.near.points[j], slack[j], rate[j])
 
     cdef void _renew_near(self) noexcept nogil:
         """List the points near w where it is now; the others wait."""
-        cdef double both[2]
+        cdef double both[2 * BATCH]
         cdef double reach
-        cdef Py_ssize_t k, m
+        cdef Py_ssize_t first, k, m, size
         cdef int i
         self.n_strides += 1
         self.deadlines.advance(self.near.away(0.0))
@@ -187,10 +184,17 @@ cdef class Search:
             if m == 0:
                 break
             self.n_rows_evaluated += m
-            for k in range(m):
-                i = self.chain[k]
-                self.motion.margins(&i, 1, both)
-                self._list(i, self.points[i].sense * (both[0] - self.points[i].target0))
+            first = 0
+            while first < m:
+                size = min(<Py_ssize_t> BATCH, m - first)
+                if self.prefetching:
+                    for k in range(first + AHEAD, min(first + AHEAD + size, m)):
+                        self._prefetch(self.chain[k])
+                self.motion.margins(&self.chain[first], size, both)
+                for k in range(size):
+                    i = self.chain[first + k]
+                    self._list(i, self.points[i].sense * (both[2 * k] - self.points[i].target0))
+                first += size
         for k in range(self.n_due):
             self.deadlines.put(self.due[k].point, self.due[k].distance)
         self.n_due = 0
@@ -297,7 +301,6 @@ cdef class Search:
         cdef int* batch
         cdef int i
         cdef const Point* point
-        cdef const double* length = &self.length[0]
         cdef bint moving_targets = self.line.moving_targets
         while first < count:
             batch = points + first
@@ -322,10 +325,7 @@ cdef class Search:
                     see(self, i, slack, rate)
                 if not self.sweeping:
                     note(self, i, slack, rate)
-                # hardly ever true, and only then is there more to ask
-                if (slack + self.event.step * rate < 0.0 and rate < -length[i] * self.still
-                        and not is_left_out(self, i) and propose(self, i, FREE, slack / -rate)):
-                    self.event.rate = point.sense * rate
+                propose_entering(self, i, slack, rate)
 
     cdef Py_ssize_t _screen(self, int* points, Py_ssize_t m) noexcept nogil:
         """Move to the front the points that may reach the margin, by what was last seen of them.
@@ -483,6 +483,13 @@ cdef inline bint propose(Search self, Py_ssize_t which, int kind, double step) n
         self.event.kind = kind
         return True
     return False
+
+
+cdef inline void propose_entering(Search self, int i, double slack, double rate) noexcept nogil:
+    # hardly ever true, and only then is there more to ask
+    if (slack + self.event.step * rate < 0.0 and rate < -self.length[i] * self.still
+            and not is_left_out(self, i) and propose(self, i, FREE, slack / -rate)):
+        self.event.rate = self.points[i].sense * rate
 
 
 cdef inline bint is_left_out(Search self, int i) noexcept nogil:

@@ -6,9 +6,9 @@ bound by memory traffic, and two thirds of it would be ones.
 
 import numpy as np
 
+from taupath._core._sparse_loops cimport row_axpy, row_dot
 from taupath._core._row_loops cimport (
-    entry, extended, number, one_t, pair_of, pair_t, plus_times, sparse_axpy, sparse_dot, times,
-    value, zero)
+    entry, extended, number, one_t, pair_of, pair_t, plus_times, times, value, zero)
 from taupath._core._rows cimport BLOCK, PREFETCHED, Rows, prefetch_line
 
 
@@ -139,11 +139,11 @@ cdef inline number _dot(SparseRows rows, Py_ssize_t i, const number* v,
     cdef const int* column = rows.columns + first
     cdef number found
     if rows.doubles != NULL:
-        found = sparse_dot[double, number](rows.doubles + first, column, count, v, rest)
+        found = row_dot[double, number](rows.doubles + first, column, count, v, rest)
     elif rows.floats != NULL:
-        found = sparse_dot[float, number](rows.floats + first, column, count, v, rest)
+        found = row_dot[float, number](rows.floats + first, column, count, v, rest)
     else:
-        found = sparse_dot[one_t, number](NULL, column, count, v, rest)
+        found = row_dot[one_t, number](NULL, column, count, v, rest)
     return times[number](rows.sign[i], found)
 
 
@@ -152,11 +152,11 @@ cdef inline void _axpy(SparseRows rows, Py_ssize_t i, number a, number* v) noexc
     cdef const int* column = rows.columns + first
     cdef number signed_a = times[number](rows.sign[i], a)
     if rows.doubles != NULL:
-        sparse_axpy[double, number](rows.doubles + first, column, count, signed_a, v)
+        row_axpy[double, number](rows.doubles + first, column, count, signed_a, v)
     elif rows.floats != NULL:
-        sparse_axpy[float, number](rows.floats + first, column, count, signed_a, v)
+        row_axpy[float, number](rows.floats + first, column, count, signed_a, v)
     else:
-        sparse_axpy[one_t, number](NULL, column, count, signed_a, v)
+        row_axpy[one_t, number](NULL, column, count, signed_a, v)
     if rows.bias != 0.0:
         v[rows.n_features] = plus_times[number](v[rows.n_features], rows.bias, signed_a)
 
