@@ -65,6 +65,26 @@ cdef class SparseRows(Rows):
         return SparseRows(self.data, self.indices, self.indptr, self.n_features, self.sign,
                           self.bias, self.balanced)
 
+    def squared_norms(self):
+        """Return the squared length of every row."""
+        out = np.empty(self.n_rows)
+        cdef double[::1] view = out
+        cdef double squared
+        cdef Py_ssize_t i, k
+        with nogil:
+            for i in range(self.n_rows):
+                squared = 0.0
+                if self.doubles != NULL:
+                    for k in range(self.indptr[i], self.indptr[i + 1]):
+                        squared = squared + self.doubles[k] * self.doubles[k]
+                elif self.floats != NULL:
+                    for k in range(self.indptr[i], self.indptr[i + 1]):
+                        squared = squared + <double> self.floats[k] * self.floats[k]
+                else:
+                    squared = self.indptr[i + 1] - self.indptr[i]
+                view[i] = squared + self.bias * self.bias
+        return out
+
     def add_outer_products(self, const double[::1] factor, const int[::1] members,
                            double[:, ::1] out):
         """Add Σ factor[k] z zᵀ, z = z_members[k], to the lower triangle of out.

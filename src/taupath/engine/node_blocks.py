@@ -241,7 +241,7 @@ class NodeBlocks:
             else:
                 dense = before.dense.take(there, axis=0, mode="wrap")
                 dense[new] = rows.block(points[new])
-        if dense is None or rows.dual:
+        if dense is None or rows.dual or rows.quick_inner:
             products = rows.products_between(points[new], points)
         else:
             products = dense[new] @ dense.T
