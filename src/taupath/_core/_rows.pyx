@@ -175,13 +175,16 @@ cdef class Rows:
         self.visits += touched
         return out
 
-    def exact_combination(self, const long double[::1] theta, const int[::1] members=None):
-        """Return Σ theta_k z_k over all rows or over the members, in extended precision."""
+    def exact_combination(self, const long double[::1] theta, const int[::1] members=None,
+                          out=None):
+        """Return `out`, or zero, plus Σ theta_k z_k over all rows or members; extended precision.
+        """
         used = np.flatnonzero(theta)
         cdef const long double[::1] coef = np.asarray(theta)[used]
         cdef const int[::1] which = (used if members is None
                                      else np.asarray(members)[used]).astype(np.int32)
-        out = np.zeros(self.n_cols, dtype=np.longdouble)
+        if out is None:
+            out = np.zeros(self.n_cols, dtype=np.longdouble)
         cdef long double[::1] view = out
         if len(used):
             with nogil:

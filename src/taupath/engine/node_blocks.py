@@ -203,7 +203,7 @@ class NodeBlocks:
             now = np.where(resting, np.where(status == UPPER, upper, lower), 0.0)
             moved = np.flatnonzero(now != end).astype(np.int32)
             change = now[moved].astype(np.longdouble) - end[moved]
-            sums += self.rows.exact_combination(change, moved)
+            self.rows.exact_combination(change, moved, out=sums)
             end[:] = now
 
     def _touched(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -213,12 +213,13 @@ class NodeBlocks:
         events = slice(min(first, last), max(first, last))
         touched, which = np.unique(self.record.index[events], return_inverse=True)
         which, become = which[::step], become[self.record.move[events]][::step]
-        status, done = self._status[touched], 0
-        found = np.empty((len(positions), len(touched)), dtype=np.int8)
-        for k, over in enumerate((step * (positions - first)).tolist()):
-            status[which[done:over]] = become[done:over]
-            found[k], done = status, over
-        return touched, found
+        # the last event of each point up to each node, counted from 1: 0 if there is none
+        node = np.searchsorted(step * (positions - first), np.arange(len(which)), side="right")
+        latest = np.zeros((len(positions), len(touched)), dtype=np.int32)
+        latest[node, which] = 1 + np.arange(len(which))  # of several events, the last one counts
+        np.maximum.accumulate(latest, axis=0, out=latest)
+        become = np.append(np.int8(0), become)
+        return touched, np.where(latest > 0, become[latest], self._status[touched])
 
     def _gather(self, touched: np.ndarray) -> _Members:
         """Return the free points of the block; what the last block has is reused."""
@@ -307,7 +308,8 @@ class NodeBlocks:
         if rows.balanced:
             products[1] += sign
         rate = self._ends[1] - self._ends[0]
-        difference = (self._sums[1] - self._sums[0]).astype(float)
+        difference = np.empty(rows.n_cols)
+        np.subtract(self._sums[1], self._sums[0], out=difference, casting="same_kind")
         at_bounds = basis.at_bounds[1] - basis.at_bounds[0]
         squares = shares @ products[:, :c].T
         squares[2:] -= products[:, c:].T

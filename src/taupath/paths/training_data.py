@@ -311,7 +311,7 @@ class TrainingData:
         assert w is not None
         if not bias:
             return Functions(w, np.zeros(len(w)), travel)
-        return Functions(np.ascontiguousarray(w[:, :-1]), bias * w[:, -1], travel)
+        return Functions(w[:, :-1], bias * w[:, -1], travel)
 
     def distance(self, theta: np.ndarray) -> float:
         """Return ‖Σ θ_i φ(x_i)‖, for the difference of two θ."""
