@@ -156,9 +156,7 @@ class ExtendedData(TrainingData):
         order = order_in_memory(self.X, self.sign, self.response)
         if order is None:
             packed = self._packed
-            return make_rows(
-                self.walked_X, self._signs, 0.0, rearranged=True, packed=packed
-            ), None
+            return make_rows(self.walked_X, self._signs, 0.0, rearranged=True, packed=packed), None
         order = np.append(order, len(order) + np.arange(len(self.extra)))
         return make_rows(self.walked_X[order], self._signs[order], 0.0), order
 
