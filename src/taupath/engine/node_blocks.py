@@ -8,7 +8,7 @@ which solves for one node at a time.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import daxpy
@@ -57,22 +57,18 @@ class Swept(NamedTuple):
     bent: np.ndarray
 
     @classmethod
-    def joined(cls, parts: "list[Swept]") -> "Swept":
-        """Return several parts as one; the last node of each is the first of the next."""
-        if len(parts) == 1:
-            return parts[0]
+    def joined(
+        cls, parts: "list[Swept]", w: np.ndarray | None, theta: np.ndarray | None
+    ) -> "Swept":
+        """Return several parts as one, with w and θ of all of them.
+
+        The last node of each part is the first of the next.
+        """
         last, earlier = parts[-1], parts[:-1]
-
-        def together(name: str) -> Any:
-            if getattr(last, name) is None:
-                return None
-            return np.concatenate(
-                [getattr(each, name)[:-1] for each in earlier] + [getattr(last, name)]
-            )
-
+        multiplier = [each.multiplier[:-1] for each in earlier] + [last.multiplier]
         travel = np.concatenate([each.travel for each in parts])
         bent = np.concatenate([each.bent[:, :-1] for each in earlier] + [last.bent], axis=1)
-        return cls(together("w"), together("theta"), together("multiplier"), travel, bent)
+        return cls(w, theta, np.concatenate(multiplier), travel, bent)
 
 
 class _Members(NamedTuple):
@@ -114,12 +110,18 @@ class NodeBlocks:
         self._members = _Members(np.zeros(0, dtype=np.int32), 0, np.zeros((0, 0)), None)
 
     def solve(
-        self, positions: np.ndarray, t: np.ndarray, with_theta: bool, first: int, end: int
+        self,
+        positions: np.ndarray,
+        t: np.ndarray,
+        w: np.ndarray | None,
+        theta: np.ndarray | None,
+        first: int,
+        end: int,
     ) -> Swept | None:
         """Return the solutions at t by the index sets after `positions` events.
 
-        These are the nodes of a sweep from the first one on; the last of all is `end`. Returns None
-        if they are too ill-conditioned.
+        These are the nodes of a sweep from the first one on; the last of all is `end`. w and θ are
+        filled in unless they are None. Returns None if solutions are too ill-conditioned.
         """
         self._go_to(int(positions[0]))
         touched, status = self._touched(positions)
@@ -138,7 +140,9 @@ class NodeBlocks:
         parts[:, 0], parts[:, 1] = 1.0 - t, t
         own = parts[:, FIXED:]
         own[:] = np.where(status == FREE, 0.0, -np.where(status == UPPER, upper, lower))
-        target = _between(line.target0[members.points], line.target1[members.points], t)
+        rest = not line.target_rate[members.points].any()  # one line of targets then serves all t
+        at = t[:1] if rest else t
+        target = _between(line.target0[members.points], line.target1[members.points], at)
         size = np.maximum(np.abs(target), line.typical)
         total = self._ends @ self.sign
         bound_total = _between(total[0], total[1], t)
@@ -156,31 +160,28 @@ class NodeBlocks:
             if worst <= ON_MARGIN or worst > 0.5 * before or not left:
                 break
             basis.refine()
-        # θ is a sum of rounded terms
-        noise = np.abs(parts) @ basis.terms
-        noise *= TYPICAL_ROUNDING * self.lengths.max()
-        at_bounds = _between(basis.at_bounds[0], basis.at_bounds[1], t)
-        noise = EPSILON * (noise + np.abs(at_bounds).max(axis=1, initial=0.0)).max() / line.typical
+        # θ is a sum of rounded terms; products with the bound points are largest at an end
+        noise = TYPICAL_ROUNDING * self.lengths.max() * (np.abs(parts) @ basis.terms).max()
+        at_bounds = _between(basis.at_bounds[0], basis.at_bounds[1], t[[0, -1]])
+        noise = EPSILON * (noise + np.abs(at_bounds).max(initial=0.0)) / line.typical
         if not max(worst, noise) <= MOST_NOISE:
             return None
-        theta = full = None
-        by_parts = basis.w if self.with_w else None
-        if with_theta or (self.with_w and by_parts is None):
-            theta = np.concatenate((parts @ basis.shares, -own), axis=1)
-        if with_theta:
-            full = _between(self._ends[0], self._ends[1], t)
-            full[:, members.points] = theta
-        multiplier, w = -parts[:, MULTIPLIER], None
-        if by_parts is not None:
-            w = parts @ by_parts
-        elif self.with_w:
-            assert theta is not None
-            w = self._combined(members, theta, multiplier, t)
+        multiplier = -parts[:, MULTIPLIER]
+        by_parts = None if w is None else basis.w
+        if w is not None and by_parts is not None:
+            np.matmul(parts, by_parts, out=w)
+        if theta is not None or (w is not None and by_parts is None):
+            own_theta = np.concatenate((parts @ basis.shares, -own), axis=1)
+            if w is not None and by_parts is None:
+                self._combine(members, own_theta, multiplier, t, w)
+            if theta is not None:
+                np.matmul(np.stack((1.0 - t, t), axis=1), self._ends, out=theta)
+                theta[:, members.points] = own_theta
         if w is not None and not self.rows.dual:
-            return Swept(w, full, multiplier, travel_of(w, self.rows.bias), unknown_bent(len(t)))
+            return Swept(w, theta, multiplier, travel_of(w, self.rows.bias), unknown_bent(len(t)))
         lengths = self._lengths_of(members, basis)
         travel = lengths(np.diff(parts[:, 1:], axis=0))
-        return Swept(w, full, multiplier, travel, _bent(t, parts[:, 1:], lengths, first, end))
+        return Swept(w, theta, multiplier, travel, _bent(t, parts[:, 1:], lengths, first, end))
 
     def _go_to(self, position: int) -> None:
         """Go to the index sets after so many events."""
@@ -275,12 +276,17 @@ class NodeBlocks:
             fixed[MULTIPLIER, -1] = -1.0 / self.rows.bias
         return fixed
 
-    def _combined(
-        self, members: _Members, theta: np.ndarray, multiplier: np.ndarray, t: np.ndarray
-    ) -> np.ndarray:
-        """Return w at each node: Σ θ_i z_i over the bound points and over the members."""
+    def _combine(
+        self,
+        members: _Members,
+        theta: np.ndarray,
+        multiplier: np.ndarray,
+        t: np.ndarray,
+        w: np.ndarray,
+    ) -> None:
+        """Fill in w at each node: Σ θ_i z_i over the bound points and over the members."""
         # one after the other and in place: all of `fixed_parts` at once would take more memory
-        w, last = np.empty((len(t), self.rows.n_cols)), self._sums[1].astype(float)
+        last = self._sums[1].astype(float)
         for each, s, shift, factor in zip(w, t, multiplier, theta, strict=True):
             each[:] = self._sums[0]
             each *= 1.0 - s
@@ -290,7 +296,6 @@ class NodeBlocks:
             elif self.rows.balanced:
                 each[-1] += shift / self.rows.bias
             self.rows.combine(factor, members.points, each)
-        return w
 
     def _lengths_of(self, members: _Members, basis: "_Basis") -> Callable[[np.ndarray], np.ndarray]:
         """Return a function that returns how far w moves, without the constant feature.

@@ -125,20 +125,24 @@ class Reader:
         """
         if keeps_basis(self.rows):
             return self._one_by_one(positions, times, with_w, with_theta)
-        blocks = NodeBlocks(self.rows, self.line, self.record, self.lengths, with_w)
+        n, blocks = len(times), NodeBlocks(self.rows, self.line, self.record, self.lengths, with_w)
+        w = np.empty((n, self.rows.n_cols)) if with_w else None
+        theta = np.empty((n, self.rows.n_rows)) if with_theta else None
         parts = []
         for first, last in _blocks_of(positions):
             some = slice(first, last + 1)
+            rooms = tuple(None if room is None else room[some] for room in (w, theta))
             found = None
             if not self._in_stretches(times[some]):
-                found = blocks.solve(
-                    positions[some], times[some], with_theta, first, len(times) - 1
-                )
+                found = blocks.solve(positions[some], times[some], *rooms, first, n - 1)
             if found is None:
                 found = self._one_by_one(positions[some], times[some], with_w, with_theta)
+                for room, own in zip(rooms, (found.w, found.theta), strict=True):
+                    if room is not None:
+                        room[:] = own
             parts.append(found)
         self.rows.check()
-        return Swept.joined(parts)
+        return Swept.joined(parts, w, theta)
 
     def _in_stretches(self, times: np.ndarray) -> bool:
         """Return whether stored nodes give the solution at one of these t."""
