@@ -1,5 +1,6 @@
 """Rows of one-hot letters: packed, they are the same rows."""
 
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -131,3 +132,28 @@ def test_the_path_is_the_same(monkeypatch, n_runs, intercept):
             assert_array_equal(one, other)
         assert_allclose(packed.alpha(tau), plain.alpha(tau), rtol=0, atol=1e-12)
     assert packed.certify(100).holds()
+
+
+def test_rows_stay_packed_in_a_path_that_is_loaded(monkeypatch):
+    X = sp.csr_array(letters(120, 20, seed=6, sizes=(4,)))
+    y = np.random.default_rng(7).random(120) < 0.5
+    path = taupath.quantile_path(X, y, C=0.1)
+    stored = pickle.dumps(path)
+
+    def packed_again(X):
+        raise AssertionError("rows are packed already")
+
+    monkeypatch.setattr(training_data, "pack", packed_again)
+    again = pickle.loads(stored)
+    assert isinstance(again.data.rows, PackedRows)
+    assert_array_equal(again.alpha(0.4), path.alpha(0.4))
+    assert_array_equal(again.crossings(X).length, path.crossings(X).length)
+
+
+def test_copies_of_rows_of_letters_are_read():
+    X = letters(60, 20, seed=8, sizes=(4,))
+    y = np.random.default_rng(9).random(60) < 0.5
+    once = taupath.quantile_path(sp.csr_array(X), y, C=0.2)
+    twice = taupath.quantile_path(sp.csr_array(np.repeat(X, 2, axis=0)), np.repeat(y, 2), C=0.1)
+    assert_allclose(twice.alpha(0.4)[::2] * 2.0, once.alpha(0.4), rtol=0, atol=1e-12)
+    assert twice.certify(20).holds()

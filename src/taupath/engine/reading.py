@@ -131,15 +131,16 @@ class Reader:
         parts = []
         for first, last in _blocks_of(positions):
             some = slice(first, last + 1)
-            rooms = tuple(None if room is None else room[some] for room in (w, theta))
+            own_w, own_theta = (None if a is None else a[some] for a in (w, theta))
             found = None
             if not self._in_stretches(times[some]):
-                found = blocks.solve(positions[some], times[some], *rooms, first, n - 1)
+                found = blocks.solve(positions[some], times[some], own_w, own_theta, first, n - 1)
             if found is None:
                 found = self._one_by_one(positions[some], times[some], with_w, with_theta)
-                for room, own in zip(rooms, (found.w, found.theta), strict=True):
-                    if room is not None:
-                        room[:] = own
+                if own_w is not None:
+                    own_w[:] = found.w
+                if own_theta is not None:
+                    own_theta[:] = found.theta
             parts.append(found)
         self.rows.check()
         return Swept.joined(parts, w, theta)
