@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg.blas import daxpy
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from taupath._core._crossings import travelled
 from taupath._core._rows import Rows
 from taupath._core._small_systems import solve_each
 from taupath.engine.problem import Line
@@ -37,8 +38,6 @@ EPSILON = float(np.finfo(np.float64).eps)
 LARGEST_DENSE, MOST_ZEROS = 1 << 22, 16
 # Parts of a solution that do not belong to single points: 1 - t, t and -μ.
 MULTIPLIER, FIXED = 2, 3
-# Entries of several w whose differences are computed at a time.
-ENTRIES_OF_DIFFERENCES = 5000
 # Steps of so many nodes: those of `_crossings.STEPS` that fit into a block.
 BENT_STEPS = (8, 64)
 # Rounding error of a computed ‖Δw‖², relative to its largest possible value.
@@ -441,14 +440,7 @@ class _Basis:
 
 def travel_of(w: np.ndarray, bias: float) -> np.ndarray:
     """Return the distance from each w to the next, without the constant feature."""
-    own = w[:, :-1] if bias else w
-    squares = np.empty(max(len(w) - 1, 0))
-    step = max(ENTRIES_OF_DIFFERENCES // max(own.shape[1], 1), 1)
-    for first in range(0, len(squares), step):
-        some = own[first : first + step + 1]
-        moved = some[1:] - some[:-1]
-        squares[first : first + step] = np.einsum("ij,ij->i", moved, moved)
-    return np.asarray(np.sqrt(squares))
+    return np.asarray(travelled(np.ascontiguousarray(w), w.shape[1] - (bias != 0.0)))
 
 
 def unknown_bent(n_nodes: int) -> np.ndarray:

@@ -122,7 +122,7 @@ def _between(begin: np.ndarray, end: np.ndarray, t: float) -> np.ndarray:
 
 
 def duality_gap(
-    box: Box, theta: np.ndarray, margin: np.ndarray, length: np.ndarray | float = 0.0
+    box: Box, theta: np.ndarray, margin: np.ndarray, length: np.ndarray | None = None
 ) -> float:
     """Return the duality gap of θ and w = Σ θ_i z_i, where `margin` are the <z_i, w>.
 
@@ -130,8 +130,10 @@ def duality_gap(
     for.
     """
     lower, upper = box.lower, box.upper
-    beyond = np.maximum(np.maximum(lower - theta, theta - upper), 0.0)
-    apart = float((beyond * length).sum())  # ‖w - Σ θ_i z_i‖ is at most that
+    apart = 0.0
+    if length is not None:  # ‖w - Σ θ_i z_i‖ is at most this
+        beyond = np.maximum(np.maximum(lower - theta, theta - upper), 0.0)
+        apart = float((beyond * length).sum())
     theta, short = np.clip(theta, lower, upper), box.target - margin
     gap = float(np.maximum((upper - theta) * short, (lower - theta) * short).sum())
     return gap + 0.5 * apart * apart
