@@ -10,8 +10,9 @@ from taupath._core._kernel_rows import MatrixRows
 
 from platforms import needs_extended_sums
 from taupath.engine import free_set
-from taupath.engine.box_solver import Box, BoxSolver
+from taupath.engine.box_solver import BoxSolver
 from taupath.engine.free_set import EXTENDED
+from taupath.engine.problem import Box
 from taupath.engine.rows import make_rows
 
 pytestmark = pytest.mark.core

@@ -89,6 +89,26 @@ def test_gram_matrices_of_very_sparse_rows():
     assert_allclose(rows.gram(members), np.tril(Z @ Z.T), rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("entries", ["doubles", "floats", "ones"])
+def test_products_of_rows_that_share_few_columns(entries):
+    X = sparse.csr_array(sparse.random(60, 500, density=0.03, random_state=4, format="csr"))
+    if entries == "floats":
+        X = X.astype(np.float32)
+    elif entries == "ones":
+        X.data[:] = 1.0
+    sign = np.where(np.arange(60) % 3 == 0, 1.0, -1.0)
+    rows = make_rows(X, sign, 1.5)
+    Z = sign[:, None] * np.column_stack([X.toarray().astype(float), np.full(60, 1.5)])
+    some, others = np.arange(0, 60, 3, dtype=np.int32), np.arange(59, -1, -2, dtype=np.int32)
+    found = rows.products_between(some, others)
+    assert_allclose(found, Z[some] @ Z[others].T, rtol=0, atol=1e-13)
+    assert_array_equal(found, rows.products_between(others, some).T)
+    assert_array_equal(rows.gram(others), np.tril(rows.products_between(others, others)))
+    # a few rows are multiplied one by one
+    assert_allclose(found[:2], rows.products_between(some[:2], others), rtol=0, atol=1e-13)
+    assert_allclose(rows.squared_norms(), (Z**2).sum(axis=1), rtol=1e-14)
+
+
 # --- factors -------------------------------------------------------------------------------------
 
 

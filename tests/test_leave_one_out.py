@@ -14,7 +14,8 @@ from sklearn.preprocessing import StandardScaler
 import taupath
 from real_data import load_dense
 from taupath.engine import moves
-from taupath.engine.box_solver import Box, BoxSolver
+from taupath.engine.box_solver import BoxSolver
+from taupath.engine.problem import Box
 from taupath.estimators import out_of_fold
 
 # Raised targets of the refits move their decisions by about that much, relative to 1 + |f|.

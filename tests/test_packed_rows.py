@@ -1,5 +1,6 @@
 """Rows of one-hot letters: packed, they are the same rows."""
 
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -8,12 +9,11 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from taupath._core._factor import Factor
 from taupath._core._packed_rows import PackedRows
-from taupath._core._sparse_rows import SparseRows
 
 import taupath
 from platforms import needs_extended_sums
-from taupath.engine import rows as engine_rows
-from taupath.engine.rows import FEWEST_LETTERS, make_rows
+from taupath.engine.rows import FEWEST_LETTERS, make_rows, pack
+from taupath.paths import training_data
 
 pytestmark = pytest.mark.core
 
@@ -33,7 +33,7 @@ def letters(n, n_runs, seed=0, sizes=(4, 3, 2, 4, 1)):
 def packed_and_matrix(n=300, n_runs=33, bias=1.0, seed=0):
     X = letters(n, n_runs, seed)
     sign = np.where(np.arange(n) % 3 == 0, 1.0, -1.0)
-    rows = make_rows(sp.csr_array(X), sign, bias, rearranged=True)
+    rows = make_rows(sp.csr_array(X), sign, bias, packed=pack(sp.csr_array(X)))
     assert isinstance(rows, PackedRows)
     dense = np.column_stack([X, np.full(n, bias)]) if bias else X
     return rows, sign[:, None] * dense
@@ -113,8 +113,7 @@ def damaged(how):
     ],
 )
 def test_other_rows_are_not_packed(how):
-    rows = make_rows(damaged(how), np.ones(50), 1.0, rearranged=True)
-    assert type(rows) is SparseRows
+    assert pack(damaged(how)) is None
 
 
 @pytest.mark.parametrize("n_runs", [20, 61])
@@ -124,7 +123,7 @@ def test_the_path_is_the_same(monkeypatch, n_runs, intercept):
     rng = np.random.default_rng(5)
     y = X @ rng.normal(size=X.shape[1]) + rng.normal(size=260) > 0
     packed = taupath.quantile_path(sp.csr_array(X), y, C=0.1, intercept=intercept)
-    monkeypatch.setattr(engine_rows, "pack", lambda *args: None)
+    monkeypatch.setattr(training_data, "pack", lambda X: None)
     plain = taupath.quantile_path(sp.csr_array(X), y, C=0.1, intercept=intercept)
     # near τ = 0 there are kinks 1e-15 apart, whose number depends on rounding
     assert packed.n_kinks == pytest.approx(plain.n_kinks, abs=3)
@@ -133,3 +132,28 @@ def test_the_path_is_the_same(monkeypatch, n_runs, intercept):
             assert_array_equal(one, other)
         assert_allclose(packed.alpha(tau), plain.alpha(tau), rtol=0, atol=1e-12)
     assert packed.certify(100).holds()
+
+
+def test_rows_stay_packed_in_a_path_that_is_loaded(monkeypatch):
+    X = sp.csr_array(letters(120, 20, seed=6, sizes=(4,)))
+    y = np.random.default_rng(7).random(120) < 0.5
+    path = taupath.quantile_path(X, y, C=0.1)
+    stored = pickle.dumps(path)
+
+    def packed_again(X):
+        raise AssertionError("rows are packed already")
+
+    monkeypatch.setattr(training_data, "pack", packed_again)
+    again = pickle.loads(stored)
+    assert isinstance(again.data.rows, PackedRows)
+    assert_array_equal(again.alpha(0.4), path.alpha(0.4))
+    assert_array_equal(again.crossings(X).length, path.crossings(X).length)
+
+
+def test_copies_of_rows_of_letters_are_read():
+    X = letters(60, 20, seed=8, sizes=(4,))
+    y = np.random.default_rng(9).random(60) < 0.5
+    once = taupath.quantile_path(sp.csr_array(X), y, C=0.2)
+    twice = taupath.quantile_path(sp.csr_array(np.repeat(X, 2, axis=0)), np.repeat(y, 2), C=0.1)
+    assert_allclose(twice.alpha(0.4)[::2] * 2.0, once.alpha(0.4), rtol=0, atol=1e-12)
+    assert twice.certify(20).holds()

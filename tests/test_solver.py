@@ -164,7 +164,7 @@ def test_a_start_is_walked_to_where_lower_bounds_are_not_zero(data):
     state = made._start()
     theta = made._theta(line, state)
     w = rows.exact_combination(theta)
-    gap = duality_gap(line, 0.0, theta.astype(float), rows.exact_products(w).astype(float))
+    gap = duality_gap(line.at(0.0), theta.astype(float), rows.exact_products(w).astype(float))
     assert 0.0 <= gap < 1e-7 and np.abs(w).max() > 0.1
     assert np.all(theta >= lower) and np.all(theta <= upper)
     assert made.counters["rewinds"] == 0  # no single problem had to be solved

@@ -10,8 +10,8 @@ from taupath._core._kernel_rows import MatrixRows
 import taupath as tp
 from platforms import needs_extended_sums
 from taupath.engine import stepping
-from taupath.engine.box_solver import Box, BoxSolver, Solved
-from taupath.engine.problem import Line
+from taupath.engine.box_solver import BoxSolver, Solved
+from taupath.engine.problem import Box, Line
 from taupath.engine.rows import make_rows
 from taupath.engine.status import FREE, LOWER, UPPER
 from taupath.engine.stepping import INTERPOLATED_TO, OFF_TARGET, Stepper, status_of

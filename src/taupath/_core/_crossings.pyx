@@ -61,6 +61,16 @@ def bends(const double[::1] taus, const double[:, ::1] coef, const double[::1] c
     return np.asarray(out)
 
 
+def travelled(const double[:, ::1] w, Py_ssize_t d):
+    """Return the distance from each w to the next, by their first d entries."""
+    cdef Py_ssize_t k, n = max(w.shape[0] - 1, 0)
+    cdef double[::1] out = np.empty(n)
+    with nogil:
+        for k in range(n):
+            out[k] = squared_bend(&w[k + 1, 0], &w[k, 0], &w[k, 0], 0.0, 1.0, d)
+    return np.sqrt(out)
+
+
 cdef struct Samples:
     # features like a CSR matrix; `where` is for sparse ones only
     bint sparse

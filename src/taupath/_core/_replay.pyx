@@ -70,11 +70,7 @@ cdef class Replay:
         self.status = np.array(record.status)
         self.system = make_system(rows, len(record.free) + SPARE)
         self.factor = self.system.factor
-        self.bound0 = np.zeros(rows.n_cols, dtype=np.longdouble)
-        self.bound1 = np.zeros(rows.n_cols, dtype=np.longdouble)
-        self.free_part = np.zeros(rows.n_cols, dtype=np.longdouble)
-        self.theta_of = np.zeros(rows.n_rows, dtype=np.longdouble)
-        self.exact = np.zeros(rows.n_cols, dtype=np.longdouble)
+        self.exact = None               # until there is a sweep
         self.coef, self.rhs = np.zeros(0, dtype=np.longdouble), np.zeros(0)
         self.some = np.zeros(rows.n_rows + 1, dtype=np.int32)
         self.at = np.zeros(rows.n_rows + 1, dtype=np.longdouble)
@@ -245,6 +241,10 @@ cdef class Replay:
         """
         cdef Py_ssize_t k
         cdef long double shift = 0.0
+        if self.exact is None:
+            self.bound0, self.bound1, self.free_part, self.exact = np.zeros(
+                (4, self.rows.n_cols), dtype=np.longdouble)
+            self.theta_of = np.zeros(self.rows.n_rows, dtype=np.longdouble)
         for k in range(positions.shape[0]):
             if k == 0 or not -FAR < positions[k] - self.position < FAR:
                 self.seek(positions[k])

@@ -26,6 +26,7 @@ cdef class Rows:
     cdef readonly bint balanced              # whether Σ sign_i θ_i = 0 is required, see `shift`
     cdef double shift_length                 # ‖c‖, see `shift`
     cdef readonly bint dual                  # vectors v are kept as <z_i, v> for every i
+    cdef readonly bint quick_inner           # whether `inner` beats a product of dense matrices
     cdef readonly double resolution          # part of ‖z‖² below which a squared length is rounding
     cdef const signed char[::1] sign         # z_i = sign_i * [x_i, bias]
     cdef readonly double bias                # 0: no bias coordinate

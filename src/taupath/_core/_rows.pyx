@@ -141,14 +141,16 @@ cdef class Rows:
 
     def products(self, const double[::1] v, const int[::1] members=None, out=None):
         """Return <z_i, v> for every row, or for every member; in `out` if it is given."""
-        cdef bint everyone = members is None
-        cdef Py_ssize_t k, m = self.n_rows if everyone else members.shape[0]
+        cdef const int[::1] which = members
+        if which is None:
+            which = np.arange(self.n_rows, dtype=np.int32)
+        cdef Py_ssize_t m = which.shape[0]
         if out is None:
             out = np.empty(m)
         cdef double[::1] view = out
-        with nogil:
-            for k in range(m):
-                view[k] = self.dot(k if everyone else members[k], &v[0])
+        if m > 0:
+            with nogil:
+                self.dots(&which[0], m, &v[0], &view[0])
         self.visits += m
         return out
 
@@ -174,13 +176,16 @@ cdef class Rows:
         self.visits += touched
         return out
 
-    def exact_combination(self, const long double[::1] theta, const int[::1] members=None):
-        """Return Σ theta_k z_k over all rows or over the members, in extended precision."""
+    def exact_combination(self, const long double[::1] theta, const int[::1] members=None,
+                          out=None):
+        """Return `out`, or zero, plus Σ theta_k z_k over all rows or members; extended precision.
+        """
         used = np.flatnonzero(theta)
         cdef const long double[::1] coef = np.asarray(theta)[used]
         cdef const int[::1] which = (used if members is None
                                      else np.asarray(members)[used]).astype(np.int32)
-        out = np.zeros(self.n_cols, dtype=np.longdouble)
+        if out is None:
+            out = np.zeros(self.n_cols, dtype=np.longdouble)
         cdef long double[::1] view = out
         if len(used):
             with nogil:
@@ -219,7 +224,8 @@ cdef class Rows:
     def gram(self, const int[::1] members):
         """Return the lower triangle of <z_a, z_b> over the members (the rest is zero)."""
         cdef Py_ssize_t a, m = members.shape[0]
-        if m * self.n_cols <= DENSE_BLOCK and self.n_cols * self.n_rows <= 16 * self.n_stored:
+        cdef bint full = self.n_cols * self.n_rows <= 16 * self.n_stored
+        if full and not self.quick_inner and m * self.n_cols <= DENSE_BLOCK:
             return dsyrk(1.0, self.block(members).T, trans=1).T
         out = np.zeros((m, m))
         cdef double[:, ::1] view = out

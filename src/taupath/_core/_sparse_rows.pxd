@@ -9,3 +9,5 @@ cdef class SparseRows(Rows):
     cdef const Py_ssize_t[::1] indptr
     cdef const int* columns                  # the first of the indices
     cdef Py_ssize_t n_features
+
+    cdef double _entry(self, Py_ssize_t k) noexcept nogil

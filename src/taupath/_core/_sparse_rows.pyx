@@ -11,6 +11,11 @@ from taupath._core._row_loops cimport (
     entry, extended, number, one_t, pair_of, pair_t, plus_times, times, value, zero)
 from taupath._core._rows cimport BLOCK, PREFETCHED, Rows, prefetch_line
 
+cdef enum:
+    # Products of so many rows or more go by columns, if at most one entry in RARE is stored.
+    BY_COLUMNS_FROM = 8
+    RARE = 8
+
 
 def products_with_columns(const double[::1] data, const int[::1] indices,
                           const Py_ssize_t[::1] indptr, const double[::1] others,
@@ -64,6 +69,90 @@ cdef class SparseRows(Rows):
         """Return the same rows over the same memory, for another thread."""
         return SparseRows(self.data, self.indices, self.indptr, self.n_features, self.sign,
                           self.bias, self.balanced)
+
+    def squared_norms(self):
+        """Return the squared length of every row."""
+        out = np.empty(self.n_rows)
+        cdef double[::1] view = out
+        cdef double squared
+        cdef Py_ssize_t i, k
+        with nogil:
+            for i in range(self.n_rows):
+                squared = 0.0
+                if self.doubles != NULL:
+                    for k in range(self.indptr[i], self.indptr[i + 1]):
+                        squared = squared + self.doubles[k] * self.doubles[k]
+                elif self.floats != NULL:
+                    for k in range(self.indptr[i], self.indptr[i + 1]):
+                        squared = squared + <double> self.floats[k] * self.floats[k]
+                else:
+                    squared = self.indptr[i + 1] - self.indptr[i]
+                view[i] = squared + self.bias * self.bias
+        return out
+
+    def gram(self, const int[::1] members):
+        """Return the lower triangle of <z_a, z_b> over the members (the rest is zero)."""
+        if self.quick_inner or not self._rarely_meet(members):
+            return Rows.gram(self, members)
+        out = np.zeros((members.shape[0], members.shape[0]))
+        self._meet_by_columns(members, members, True, out)
+        return out
+
+    def products_between(self, const int[::1] members, const int[::1] others):
+        """Return <z_a, z_b> for every member a and every other b."""
+        if self.quick_inner or members.shape[0] < BY_COLUMNS_FROM or not self._rarely_meet(others):
+            return Rows.products_between(self, members, others)
+        out = np.zeros((members.shape[0], others.shape[0]))
+        self._meet_by_columns(members, others, False, out)
+        return out
+
+    def _rarely_meet(self, const int[::1] members):
+        """Return whether rows share few columns, and columns are not many more than entries."""
+        stored = members.shape[0] * (self.n_stored // max(self.n_rows, 1))
+        return (RARE * self.n_stored <= self.n_rows * self.n_cols
+                and self.n_cols <= BY_COLUMNS_FROM * stored)
+
+    def _meet_by_columns(self, const int[::1] members, const int[::1] others, bint lower,
+                         double[:, ::1] out):
+        """Add products of rows to `out`, column by column; if `lower`, of others up to a member.
+
+        Only entries that both rows have are met.
+        """
+        cdef Py_ssize_t a, b, k, n = others.shape[0]
+        cdef int column, j
+        cdef double x, square = self.bias * self.bias
+        cdef double* target
+        cdef int[::1] end = np.zeros(self.n_features + 1, dtype=np.int32)
+        for b in range(n):
+            for k in range(self.indptr[others[b]], self.indptr[others[b] + 1]):
+                end[self.columns[k] + 1] += 1
+        np.cumsum(end, dtype=np.int32, out=np.asarray(end))
+        cdef int[::1] where = np.empty(end[self.n_features], dtype=np.int32)
+        cdef double[::1] entries = np.empty(end[self.n_features])
+        with nogil:
+            for b in range(n):          # `end` of each column moves from its beginning to its end
+                for k in range(self.indptr[others[b]], self.indptr[others[b] + 1]):
+                    j = end[self.columns[k]]
+                    where[j] = <int> b
+                    entries[j] = self._entry(k)
+                    end[self.columns[k]] = j + 1
+            for a in range(members.shape[0]):
+                target = &out[a, 0]
+                for k in range(self.indptr[members[a]], self.indptr[members[a] + 1]):
+                    column = self.columns[k]
+                    x = self._entry(k)
+                    for j in range(end[column - 1] if column > 0 else 0, end[column]):
+                        if lower and where[j] > a:
+                            break
+                        target[where[j]] += x * entries[j]
+                for b in range(a + 1 if lower else n):
+                    target[b] = (self.sign[members[a]] * self.sign[others[b]]
+                                 * (target[b] + square))
+
+    cdef inline double _entry(self, Py_ssize_t k) noexcept nogil:
+        if self.doubles != NULL:
+            return self.doubles[k]
+        return self.floats[k] if self.floats != NULL else 1.0
 
     def add_outer_products(self, const double[::1] factor, const int[::1] members,
                            double[:, ::1] out):

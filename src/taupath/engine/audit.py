@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from taupath.engine.problem import duality_gap, violation_at
+from taupath.engine.problem import duality_gap, violation_in
 from taupath.engine.reading import BETTER, NEAR_A_KINK, Reader
 from taupath.engine.record import Events, Node, Record, moves_between
 from taupath.engine.status import AFTER
@@ -77,10 +77,10 @@ def _doubtful_intervals(record: Record, seen: list[Node]) -> tuple[np.ndarray, .
 
 def _error(reader: Reader, t: float, theta: np.ndarray, w: np.ndarray, multiplier: float) -> float:
     """Return the relative gap of a solution, or a violation in the same unit, if that is larger."""
+    box = reader.given.at(t)
     margin, squared = reader.margins(theta, w, multiplier)
-    gap = duality_gap(reader.given, t, theta, margin, reader.lengths)
-    gap /= reader.unit(t, margin, squared)
-    error = max(gap, EXACT_GAP / EXACT_KKT * violation_at(reader.given, t, theta, margin))
+    gap = duality_gap(box, theta, margin, reader.lengths) / reader.unit(t, box, margin, squared)
+    error = max(gap, EXACT_GAP / EXACT_KKT * violation_in(box, theta, margin))
     return error if np.isfinite(error) else np.inf
 
 

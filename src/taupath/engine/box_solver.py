@@ -15,7 +15,7 @@ from taupath._core._rows import Rows
 from taupath.engine.free_set import EXTENDED, FreeSet
 from taupath.engine.problem import (
     TINY,
-    Line,
+    Box,
     usual_slacks,
     violations,
     without_large_constant,
@@ -35,20 +35,6 @@ SHARE = 0.1
 # A gain below this part of the objective is none; looks in a row without a gain, after which the
 # solver gives up.
 NO_GAIN, MOST_IDLE = 1e-22, 8
-
-
-class Box(NamedTuple):
-    """Bounds and targets at one t, and how much targets usually differ."""
-
-    lower: np.ndarray
-    upper: np.ndarray
-    target: np.ndarray
-    typical: float = 1.0
-
-
-def box_at(line: Line, t: float) -> Box:
-    """Return bounds and targets of a line at t."""
-    return Box(line.lower(t), line.upper(t), line.target(t), line.typical)
 
 
 class Solved(NamedTuple):

@@ -10,7 +10,8 @@ import numpy as np
 
 from taupath._core._rows import Rows
 from taupath._core._single_moves import SingleMoves
-from taupath.engine.box_solver import Box, BoxSolver
+from taupath.engine.box_solver import BoxSolver
+from taupath.engine.problem import Box
 from taupath.engine.record import Solution
 from taupath.engine.stepping import rounded
 from taupath.engine.tolerances import EXACT_GAP, EXACT_KKT

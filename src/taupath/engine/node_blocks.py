@@ -8,12 +8,13 @@ which solves for one node at a time.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import daxpy
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from taupath._core._crossings import travelled
 from taupath._core._rows import Rows
 from taupath._core._small_systems import solve_each
 from taupath.engine.problem import Line
@@ -37,8 +38,6 @@ EPSILON = float(np.finfo(np.float64).eps)
 LARGEST_DENSE, MOST_ZEROS = 1 << 22, 16
 # Parts of a solution that do not belong to single points: 1 - t, t and -μ.
 MULTIPLIER, FIXED = 2, 3
-# Entries of several w whose differences are computed at a time.
-ENTRIES_OF_DIFFERENCES = 5000
 # Steps of so many nodes: those of `_crossings.STEPS` that fit into a block.
 BENT_STEPS = (8, 64)
 # Rounding error of a computed ‖Δw‖², relative to its largest possible value.
@@ -57,22 +56,18 @@ class Swept(NamedTuple):
     bent: np.ndarray
 
     @classmethod
-    def joined(cls, parts: "list[Swept]") -> "Swept":
-        """Return several parts as one; the last node of each is the first of the next."""
-        if len(parts) == 1:
-            return parts[0]
+    def joined(
+        cls, parts: "list[Swept]", w: np.ndarray | None, theta: np.ndarray | None
+    ) -> "Swept":
+        """Return several parts as one, with w and θ of all of them.
+
+        The last node of each part is the first of the next.
+        """
         last, earlier = parts[-1], parts[:-1]
-
-        def together(name: str) -> Any:
-            if getattr(last, name) is None:
-                return None
-            return np.concatenate(
-                [getattr(each, name)[:-1] for each in earlier] + [getattr(last, name)]
-            )
-
+        multiplier = [each.multiplier[:-1] for each in earlier] + [last.multiplier]
         travel = np.concatenate([each.travel for each in parts])
         bent = np.concatenate([each.bent[:, :-1] for each in earlier] + [last.bent], axis=1)
-        return cls(together("w"), together("theta"), together("multiplier"), travel, bent)
+        return cls(w, theta, np.concatenate(multiplier), travel, bent)
 
 
 class _Members(NamedTuple):
@@ -114,12 +109,18 @@ class NodeBlocks:
         self._members = _Members(np.zeros(0, dtype=np.int32), 0, np.zeros((0, 0)), None)
 
     def solve(
-        self, positions: np.ndarray, t: np.ndarray, with_theta: bool, first: int, end: int
+        self,
+        positions: np.ndarray,
+        t: np.ndarray,
+        w: np.ndarray | None,
+        theta: np.ndarray | None,
+        first: int,
+        end: int,
     ) -> Swept | None:
         """Return the solutions at t by the index sets after `positions` events.
 
-        These are the nodes of a sweep from the first one on; the last of all is `end`. Returns None
-        if they are too ill-conditioned.
+        These are the nodes of a sweep from the first one on; the last of all is `end`. w and θ are
+        filled in unless they are None. Returns None if solutions are too ill-conditioned.
         """
         self._go_to(int(positions[0]))
         touched, status = self._touched(positions)
@@ -138,7 +139,9 @@ class NodeBlocks:
         parts[:, 0], parts[:, 1] = 1.0 - t, t
         own = parts[:, FIXED:]
         own[:] = np.where(status == FREE, 0.0, -np.where(status == UPPER, upper, lower))
-        target = _between(line.target0[members.points], line.target1[members.points], t)
+        rest = not line.target_rate[members.points].any()  # one line of targets then serves all t
+        at = t[:1] if rest else t
+        target = _between(line.target0[members.points], line.target1[members.points], at)
         size = np.maximum(np.abs(target), line.typical)
         total = self._ends @ self.sign
         bound_total = _between(total[0], total[1], t)
@@ -156,31 +159,28 @@ class NodeBlocks:
             if worst <= ON_MARGIN or worst > 0.5 * before or not left:
                 break
             basis.refine()
-        # θ is a sum of rounded terms
-        noise = np.abs(parts) @ basis.terms
-        noise *= TYPICAL_ROUNDING * self.lengths.max()
-        at_bounds = _between(basis.at_bounds[0], basis.at_bounds[1], t)
-        noise = EPSILON * (noise + np.abs(at_bounds).max(axis=1, initial=0.0)).max() / line.typical
+        # θ is a sum of rounded terms; products with the bound points are largest at an end
+        noise = TYPICAL_ROUNDING * self.lengths.max() * (np.abs(parts) @ basis.terms).max()
+        at_bounds = _between(basis.at_bounds[0], basis.at_bounds[1], t[[0, -1]])
+        noise = EPSILON * (noise + np.abs(at_bounds).max(initial=0.0)) / line.typical
         if not max(worst, noise) <= MOST_NOISE:
             return None
-        theta = full = None
-        by_parts = basis.w if self.with_w else None
-        if with_theta or (self.with_w and by_parts is None):
-            theta = np.concatenate((parts @ basis.shares, -own), axis=1)
-        if with_theta:
-            full = _between(self._ends[0], self._ends[1], t)
-            full[:, members.points] = theta
-        multiplier, w = -parts[:, MULTIPLIER], None
-        if by_parts is not None:
-            w = parts @ by_parts
-        elif self.with_w:
-            assert theta is not None
-            w = self._combined(members, theta, multiplier, t)
+        multiplier = -parts[:, MULTIPLIER]
+        by_parts = None if w is None else basis.w
+        if w is not None and by_parts is not None:
+            np.matmul(parts, by_parts, out=w)
+        if theta is not None or (w is not None and by_parts is None):
+            own_theta = np.concatenate((parts @ basis.shares, -own), axis=1)
+            if w is not None and by_parts is None:
+                self._combine(members, own_theta, multiplier, t, w)
+            if theta is not None:
+                np.matmul(np.stack((1.0 - t, t), axis=1), self._ends, out=theta)
+                theta[:, members.points] = own_theta
         if w is not None and not self.rows.dual:
-            return Swept(w, full, multiplier, travel_of(w, self.rows.bias), unknown_bent(len(t)))
+            return Swept(w, theta, multiplier, travel_of(w, self.rows.bias), unknown_bent(len(t)))
         lengths = self._lengths_of(members, basis)
         travel = lengths(np.diff(parts[:, 1:], axis=0))
-        return Swept(w, full, multiplier, travel, _bent(t, parts[:, 1:], lengths, first, end))
+        return Swept(w, theta, multiplier, travel, _bent(t, parts[:, 1:], lengths, first, end))
 
     def _go_to(self, position: int) -> None:
         """Go to the index sets after so many events."""
@@ -203,7 +203,7 @@ class NodeBlocks:
             now = np.where(resting, np.where(status == UPPER, upper, lower), 0.0)
             moved = np.flatnonzero(now != end).astype(np.int32)
             change = now[moved].astype(np.longdouble) - end[moved]
-            sums += self.rows.exact_combination(change, moved)
+            self.rows.exact_combination(change, moved, out=sums)
             end[:] = now
 
     def _touched(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -213,12 +213,13 @@ class NodeBlocks:
         events = slice(min(first, last), max(first, last))
         touched, which = np.unique(self.record.index[events], return_inverse=True)
         which, become = which[::step], become[self.record.move[events]][::step]
-        status, done = self._status[touched], 0
-        found = np.empty((len(positions), len(touched)), dtype=np.int8)
-        for k, over in enumerate((step * (positions - first)).tolist()):
-            status[which[done:over]] = become[done:over]
-            found[k], done = status, over
-        return touched, found
+        # the last event of each point up to each node, counted from 1: 0 if there is none
+        node = np.searchsorted(step * (positions - first), np.arange(len(which)), side="right")
+        latest = np.zeros((len(positions), len(touched)), dtype=np.int32)
+        latest[node, which] = 1 + np.arange(len(which))  # of several events, the last one counts
+        np.maximum.accumulate(latest, axis=0, out=latest)
+        become = np.append(np.int8(0), become)
+        return touched, np.where(latest > 0, become[latest], self._status[touched])
 
     def _gather(self, touched: np.ndarray) -> _Members:
         """Return the free points of the block; what the last block has is reused."""
@@ -241,7 +242,7 @@ class NodeBlocks:
             else:
                 dense = before.dense.take(there, axis=0, mode="wrap")
                 dense[new] = rows.block(points[new])
-        if dense is None or rows.dual:
+        if dense is None or rows.dual or rows.quick_inner:
             products = rows.products_between(points[new], points)
         else:
             products = dense[new] @ dense.T
@@ -274,12 +275,17 @@ class NodeBlocks:
             fixed[MULTIPLIER, -1] = -1.0 / self.rows.bias
         return fixed
 
-    def _combined(
-        self, members: _Members, theta: np.ndarray, multiplier: np.ndarray, t: np.ndarray
-    ) -> np.ndarray:
-        """Return w at each node: Σ θ_i z_i over the bound points and over the members."""
+    def _combine(
+        self,
+        members: _Members,
+        theta: np.ndarray,
+        multiplier: np.ndarray,
+        t: np.ndarray,
+        w: np.ndarray,
+    ) -> None:
+        """Fill in w at each node: Σ θ_i z_i over the bound points and over the members."""
         # one after the other and in place: all of `fixed_parts` at once would take more memory
-        w, last = np.empty((len(t), self.rows.n_cols)), self._sums[1].astype(float)
+        last = self._sums[1].astype(float)
         for each, s, shift, factor in zip(w, t, multiplier, theta, strict=True):
             each[:] = self._sums[0]
             each *= 1.0 - s
@@ -289,7 +295,6 @@ class NodeBlocks:
             elif self.rows.balanced:
                 each[-1] += shift / self.rows.bias
             self.rows.combine(factor, members.points, each)
-        return w
 
     def _lengths_of(self, members: _Members, basis: "_Basis") -> Callable[[np.ndarray], np.ndarray]:
         """Return a function that returns how far w moves, without the constant feature.
@@ -307,7 +312,8 @@ class NodeBlocks:
         if rows.balanced:
             products[1] += sign
         rate = self._ends[1] - self._ends[0]
-        difference = (self._sums[1] - self._sums[0]).astype(float)
+        difference = np.empty(rows.n_cols)
+        np.subtract(self._sums[1], self._sums[0], out=difference, casting="same_kind")
         at_bounds = basis.at_bounds[1] - basis.at_bounds[0]
         squares = shares @ products[:, :c].T
         squares[2:] -= products[:, c:].T
@@ -434,14 +440,7 @@ class _Basis:
 
 def travel_of(w: np.ndarray, bias: float) -> np.ndarray:
     """Return the distance from each w to the next, without the constant feature."""
-    own = w[:, :-1] if bias else w
-    squares = np.empty(max(len(w) - 1, 0))
-    step = max(ENTRIES_OF_DIFFERENCES // max(own.shape[1], 1), 1)
-    for first in range(0, len(squares), step):
-        some = own[first : first + step + 1]
-        moved = some[1:] - some[:-1]
-        squares[first : first + step] = np.einsum("ij,ij->i", moved, moved)
-    return np.asarray(np.sqrt(squares))
+    return np.asarray(travelled(np.ascontiguousarray(w), w.shape[1] - (bias != 0.0)))
 
 
 def unknown_bent(n_nodes: int) -> np.ndarray:

@@ -6,6 +6,7 @@ with l, h and p affine in t. Every job is a choice of rows z_i and of one such l
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +32,15 @@ OUTLYING = 10.0
 RAISE_SEED = 20090618
 
 
+class Box(NamedTuple):
+    """Bounds and targets at one t, and how much targets usually differ."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    target: np.ndarray
+    typical: float = 1.0
+
+
 @dataclass(frozen=True)
 class Line:
     """Bounds l and h and targets p of all points, at t = 0 and at t = 1; affine in between."""
@@ -42,6 +52,10 @@ class Line:
     target0: np.ndarray
     target1: np.ndarray
     typical: float = 1.0  # how much targets usually differ
+
+    def at(self, t: float) -> Box:
+        """Return l(t), h(t) and p(t)."""
+        return Box(self.lower(t), self.upper(t), self.target(t), self.typical)
 
     def lower(self, t: float) -> np.ndarray:
         """Return l(t)."""
@@ -108,28 +122,30 @@ def _between(begin: np.ndarray, end: np.ndarray, t: float) -> np.ndarray:
 
 
 def duality_gap(
-    line: Line, t: float, theta: np.ndarray, margin: np.ndarray, length: np.ndarray | float = 0.0
+    box: Box, theta: np.ndarray, margin: np.ndarray, length: np.ndarray | None = None
 ) -> float:
-    """Return the duality gap at t of θ and w = Σ θ_i z_i, where `margin` are the <z_i, w>.
+    """Return the duality gap of θ and w = Σ θ_i z_i, where `margin` are the <z_i, w>.
 
     Each θ counts as within its box; if the lengths of the rows are given, what is cut off is paid
     for.
     """
-    lower, upper = line.lower(t), line.upper(t)
-    beyond = np.maximum(np.maximum(lower - theta, theta - upper), 0.0)
-    apart = float((beyond * length).sum())  # ‖w - Σ θ_i z_i‖ is at most that
-    theta, short = np.clip(theta, lower, upper), line.target(t) - margin
+    lower, upper = box.lower, box.upper
+    apart = 0.0
+    if length is not None:  # ‖w - Σ θ_i z_i‖ is at most this
+        beyond = np.maximum(np.maximum(lower - theta, theta - upper), 0.0)
+        apart = float((beyond * length).sum())
+    theta, short = np.clip(theta, lower, upper), box.target - margin
     gap = float(np.maximum((upper - theta) * short, (lower - theta) * short).sum())
     return gap + 0.5 * apart * apart
 
 
-def objectives(line: Line, t: float, margin: np.ndarray, squared: float) -> tuple[float, float]:
-    """Return the primal objective at t with slacks of outliers cut, and as it is.
+def objectives(box: Box, margin: np.ndarray, squared: float) -> tuple[float, float]:
+    """Return the primal objective with slacks of outliers cut, and as it is.
 
     `margin` are the <z_i, w> and `squared` is ‖w‖².
     """
-    lower, upper, short = line.lower(t), line.upper(t), line.target(t) - margin
-    usual = usual_slacks(short, line.typical)
+    lower, upper, short = box.lower, box.upper, box.target - margin
+    usual = usual_slacks(short, box.typical)
     whole = float(np.maximum(upper * short, lower * short).sum()) + 0.5 * squared
     if usual is short:
         return whole, whole
@@ -162,11 +178,10 @@ def nearly_nothing(width: np.ndarray, length: np.ndarray) -> np.ndarray:
         return np.minimum(AT_BOUND * width, INVISIBLE / most)
 
 
-def violation_at(line: Line, t: float, theta: np.ndarray, margin: np.ndarray) -> float:
-    """Return the largest violation at t, each in units of its target, or of 1 if that is larger."""
-    target = line.target(t)
-    short = (target - margin) / np.maximum(np.abs(target), 1.0)
-    return largest_violation(theta, line.lower(t), line.upper(t), short, -short)
+def violation_in(box: Box, theta: np.ndarray, margin: np.ndarray) -> float:
+    """Return the largest violation, each in units of its target, or of 1 if that is larger."""
+    short = (box.target - margin) / np.maximum(np.abs(box.target), 1.0)
+    return largest_violation(theta, box.lower, box.upper, short, -short)
 
 
 def without_large_constant(squared: float, constant: float, typical: float) -> float:

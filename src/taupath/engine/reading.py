@@ -7,7 +7,7 @@ import numpy as np
 from taupath._core._factor import keeps_basis
 from taupath._core._replay import Replay
 from taupath._core._rows import Rows
-from taupath.engine.box_solver import BoxSolver, box_at
+from taupath.engine.box_solver import BoxSolver
 from taupath.engine.node_blocks import (
     PRODUCT_ROUNDING,
     NodeBlocks,
@@ -20,11 +20,12 @@ from taupath.engine.problem import (
     INVISIBLE,
     TINY,
     VANISHING,
+    Box,
     Line,
     duality_gap,
     nearly_nothing,
     objectives,
-    violation_at,
+    violation_in,
     without_large_constant,
 )
 from taupath.engine.readers import made_once
@@ -131,7 +132,7 @@ class Reader:
 
     def _solved_anew(self, line: Line, t: float, near: Solution, most_steps: float) -> Solution:
         """Return the solution at t on its own, from one nearby: slow, and always the same."""
-        box = box_at(line, t)
+        box = line.at(t)
         theta = np.nan_to_num(near.theta)
         return rounded(BoxSolver(self.rows).solve(box, theta, SOLVED_TO, most_steps), box)
 
@@ -144,20 +145,25 @@ class Reader:
         """
         if keeps_basis(self.rows):
             return self._one_by_one(positions, times, with_w, with_theta)
-        blocks = NodeBlocks(self.rows, self.line, self.record, self.lengths, with_w)
+        n, blocks = len(times), NodeBlocks(self.rows, self.line, self.record, self.lengths, with_w)
+        w = np.empty((n, self.rows.n_cols)) if with_w else None
+        theta = np.empty((n, self.rows.n_rows)) if with_theta else None
         parts = []
         for first, last in _blocks_of(positions):
             some = slice(first, last + 1)
+            own_w, own_theta = (None if a is None else a[some] for a in (w, theta))
             found = None
             if not self._in_stretches(times[some]):
-                found = blocks.solve(
-                    positions[some], times[some], with_theta, first, len(times) - 1
-                )
+                found = blocks.solve(positions[some], times[some], own_w, own_theta, first, n - 1)
             if found is None:
                 found = self._one_by_one(positions[some], times[some], with_w, with_theta)
+                if own_w is not None:
+                    own_w[:] = found.w
+                if own_theta is not None:
+                    own_theta[:] = found.theta
             parts.append(found)
         self.rows.check()
-        return Swept.joined(parts)
+        return Swept.joined(parts, w, theta)
 
     def _in_stretches(self, times: np.ndarray) -> bool:
         """Return whether stored nodes give the solution at one of these t."""
@@ -202,25 +208,25 @@ class Reader:
 
     def _measured(self, found: Solution, t: float) -> tuple[float, float, np.ndarray]:
         """Return the error of a solution, what its gap is relative to, and θ as it is meant."""
-        line = self.given
-        lower, upper = line.lower(t), line.upper(t)
+        box = self.given.at(t)
+        lower, upper = box.lower, box.upper
         at_bound = np.where(found.status == UPPER, upper, lower)
         theta = np.where(found.status == FREE, found.theta, at_bound)
         margin, squared = self.margins(theta, found.w, found.multiplier)
-        unit = self.unit(t, margin, squared)
-        gap = duality_gap(line, t, theta, margin) / unit
+        unit = self.unit(t, box, margin, squared)
+        gap = duality_gap(box, theta, margin) / unit
         beyond = np.maximum(lower - theta, theta - upper)
         width = np.maximum(upper - lower, AT_BOUND * self.widest)
-        violation = np.maximum(violation_at(line, t, theta, margin), (beyond / width).max())
+        violation = np.maximum(violation_in(box, theta, margin), (beyond / width).max())
         error = float(np.maximum(gap, EXACT_GAP / EXACT_KKT * violation))
         return error if np.isfinite(error) else np.inf, unit, theta
 
-    def unit(self, t: float, margin: np.ndarray, squared: float) -> float:
+    def unit(self, t: float, box: Box, margin: np.ndarray, squared: float) -> float:
         """Return what a gap is relative to: a typical objective at t, or at least a part of one.
 
-        `margin` are the <z_i, w> and `squared` is ‖w‖².
+        `box` is that of `given`, `margin` are the <z_i, w> and `squared` is ‖w‖².
         """
-        objective, whole = objectives(self.given, t, margin, squared)
+        objective, whole = objectives(box, margin, squared)
         # With resting targets the optimum is concave in t. So in the middle it is at most this
         # objective, which is no less, divided by the distance from the nearer end: nearly
         # everywhere there is no need to know the least.
@@ -237,7 +243,10 @@ class Reader:
     @made_once
     def widest(self) -> float:
         """The width of the widest box."""
-        return float(np.maximum(self.line.width(0.0), self.line.width(1.0)).max())
+        line = self.line
+        return max(
+            float((line.upper0 - line.lower0).max()), float((line.upper1 - line.lower1).max())
+        )
 
     def by_index_sets(self, t: float) -> tuple[Solution, int]:
         """Return the walk's solution at t, and after how many events its index sets hold.
@@ -364,7 +373,7 @@ class Reader:
             kept = self._between_nodes(t)
             found = kept or self._solved(position, t, self.line.target(t))
             margin, squared = self.margins(found.theta, found.w, found.multiplier)
-            typical.append(objectives(self.line, t, margin, squared)[0])
+            typical.append(objectives(self.line.at(t), margin, squared)[0])
         return VANISHING * float(np.median(typical))
 
     def margins(

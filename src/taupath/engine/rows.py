@@ -1,5 +1,7 @@
 """Rows for the core, from dense and sparse matrices."""
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -12,12 +14,22 @@ from taupath._core._sparse_rows import SparseRows
 FAR_APART = 4096
 # Rows of fewer one-hot letters are short anyway.
 FEWEST_LETTERS = 16
+# Entries that are looked at before all others.
+A_FEW = 1000
 # Samples are reordered only if X has more than NEARBY entries (512 KB, beyond the second-level
 # cache) and fewer than LONG_ROW columns: a long row gains nothing from its neighbours in memory.
 NEARBY = 1 << 16
 LONG_ROW = 128
 # Rows of the least-squares fit that decides the order; more would not change it much.
 SAMPLED = 4096
+
+
+class Letters(NamedTuple):
+    """Rows of one-hot letters, two letters in a byte: exactly one entry in each of some runs."""
+
+    codes: np.ndarray  # bytes of 0 fill every row up to a multiple of 16
+    columns: np.ndarray  # for each byte, the columns of its first letter, then of its second
+    n_runs: int
 
 
 def make_rows(
@@ -27,23 +39,23 @@ def make_rows(
     *,
     balanced: bool = False,
     rearranged: bool = False,
+    packed: Letters | None = None,
 ) -> Rows:
     """Return rows z_i = sign_i [x_i, bias] over a validated matrix.
 
     X is C-contiguous, or CSR with sorted unique indices, of float64 (walks) or float32. `bias` is
     the constant feature, 0 for none. If `balanced`, Σ sign_i θ_i = 0 is required; if `rearranged`,
-    columns may be permuted or left out, and rows may be packed, for speed.
+    columns may be permuted or left out for speed. `packed` is what `pack` makes of X.
     """
     sign = sign.astype(np.int8)
     if isinstance(X, np.ndarray):
         return DenseRows(X, sign, bias, balanced)
     indices, n_cols = X.indices.astype(np.int32, copy=False), X.shape[1]
     indptr = X.indptr.astype(np.intp, copy=False)
-    data = None if np.all(X.data == 1.0) else X.data
+    if packed is not None:
+        return PackedRows(*packed, indices, indptr, n_cols, sign, bias, balanced)
+    data = None if _all_ones(X.data) else X.data
     if rearranged:
-        packed = pack(indices, indptr, n_cols) if data is None else None
-        if packed is not None:
-            return PackedRows(*packed, indices, indptr, n_cols, sign, bias, balanced)
         if n_cols > FAR_APART:
             indices = _by_frequency(indices, n_cols)
             # columns without entries come last and are left out; more than FAR_APART stay, so that
@@ -53,20 +65,17 @@ def make_rows(
     return SparseRows(data, indices, indptr, n_cols, sign, bias, balanced)
 
 
-def pack(
-    indices: np.ndarray, indptr: np.ndarray, n_cols: int
-) -> tuple[np.ndarray, np.ndarray, int] | None:
-    """Return rows of one-hot letters, two letters in a byte; None if that is not what they are.
-
-    Rows of letters have exactly one entry in each of some runs of at most four columns. Bytes of 0
-    fill every row up to a multiple of 16. The second part of the result has a line for each byte:
-    the columns of its first letter, then those of its second. The last is the number of runs.
-    """
-    counts = np.diff(indptr)
+def pack(X: "np.ndarray | sp.csr_array") -> Letters | None:
+    """Return rows of one-hot letters, of at most four columns each; None if X has others."""
+    if isinstance(X, np.ndarray):
+        return None
+    counts = np.diff(X.indptr)
     if len(counts) == 0 or counts[0] < FEWEST_LETTERS or (counts != counts[0]).any():
         return None
+    if not _all_ones(X.data):
+        return None
     n_runs = int(counts[0])
-    columns = indices.reshape(-1, n_runs)
+    columns = X.indices.reshape(-1, n_runs)
     first, last = columns.min(axis=0), columns.max(axis=0)
     if (last - first >= 4).any() or (first[1:] <= last[:-1]).any():
         return None
@@ -75,8 +84,14 @@ def pack(
     codes[:, : (n_runs + 1) // 2] = letters[:, ::2]
     codes[:, : n_runs // 2] |= letters[:, 1::2] << 2
     # a letter beyond the last column is never met, and neither is that of a run that is missing
-    of_letters = np.minimum(first[:, np.newaxis] + np.arange(4), n_cols - 1).astype(np.int32)
-    return codes, np.resize(of_letters, ((n_runs + 1) // 2, 8)), n_runs
+    of_letters = np.minimum(first[:, np.newaxis] + np.arange(4), X.shape[1] - 1)
+    of_bytes = np.resize(of_letters, ((n_runs + 1) // 2, 8)).astype(np.int32)
+    return Letters(codes, of_bytes, n_runs)
+
+
+def _all_ones(data: np.ndarray) -> bool:
+    """Return whether all entries are 1; where they are not, the first few nearly always tell."""
+    return bool(np.all(data[:A_FEW] == 1.0)) and bool(np.all(data == 1.0))
 
 
 def _in_few_bytes(data: np.ndarray) -> np.ndarray:

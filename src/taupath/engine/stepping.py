@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from taupath.engine.box_solver import Box, BoxSolver, Solved, box_at
-from taupath.engine.problem import Line, nearly_nothing
+from taupath.engine.box_solver import BoxSolver, Solved
+from taupath.engine.problem import Box, Line, nearly_nothing
 from taupath.engine.record import Solution
 from taupath.engine.status import FREE, LOWER, UPPER, sides_of
 
@@ -56,7 +56,7 @@ class Stepper:
 
     def box(self, t: float) -> Box:
         """Return bounds and targets at t."""
-        return box_at(self.line, t)
+        return self.line.at(t)
 
     def solve(self, t: float, theta: np.ndarray) -> Solved:
         """Return the solution at t, from a θ nearby."""

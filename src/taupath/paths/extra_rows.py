@@ -149,13 +149,14 @@ class ExtendedData(TrainingData):
     @made_once
     def rows(self) -> Rows:
         """The z_i of samples, and the extra rows."""
-        return make_rows(self.walked_X, self._signs, 0.0)
+        return make_rows(self.walked_X, self._signs, 0.0, packed=self._packed)
 
     def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
         """Return rows laid out in memory for a quick walk, and their order."""
         order = order_in_memory(self.X, self.sign, self.response)
         if order is None:
-            return make_rows(self.walked_X, self._signs, 0.0, rearranged=True), None
+            packed = self._packed
+            return make_rows(self.walked_X, self._signs, 0.0, rearranged=True, packed=packed), None
         order = np.append(order, len(order) + np.arange(len(self.extra)))
         return make_rows(self.walked_X[order], self._signs[order], 0.0), order
 

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from taupath.engine.box_solver import Box
 from taupath.engine.moves import Known, margins_with_other_boxes, with_other_boxes
-from taupath.engine.problem import TINY
+from taupath.engine.problem import TINY, Box
 from taupath.engine.record import Solution
 from taupath.engine.status import LOWER
 from taupath.paths.jobs import Job

@@ -49,7 +49,9 @@ class _Repeated(TrainingData):
         self, X: Any, responses: Responses, distinct: TrainingData, copies: Copies
     ) -> None:
         # what was decided for the distinct samples holds for all: the intercept, the kernel
-        self.__setstate__(distinct.__getstate__() | {"X": X, "responses": responses})
+        state = distinct.__getstate__() | {"X": X, "responses": responses}
+        state.pop("_packed", None)  # the rows of the distinct samples
+        self.__setstate__(state)
         self._distinct, self._copies = distinct, copies
         whole = distinct.weight[copies.group]
         share = np.divide(self.weight, whole, out=np.zeros_like(whole), where=whole > 0.0)

@@ -11,7 +11,7 @@ from taupath._core._sparse_rows import products_with_columns
 from taupath.engine.problem import TINY, Line
 from taupath.engine.readers import ReadersLock, made_once
 from taupath.engine.record import Solution
-from taupath.engine.rows import make_rows, order_in_memory
+from taupath.engine.rows import Letters, make_rows, order_in_memory, pack
 from taupath.engine.status import FREE
 from taupath.paths.blocks import slices
 from taupath.paths.certificate import Measure, Units, measure
@@ -206,7 +206,13 @@ class TrainingData:
     @made_once
     def rows(self) -> Rows:
         """The z_i, centred if there is a shift."""
-        return make_rows(self.walked_X, self.sign, self.constant.bias, balanced=self.constant.free)
+        bias, free = self.constant.bias, self.constant.free
+        return make_rows(self.walked_X, self.sign, bias, balanced=free, packed=self._packed)
+
+    @made_once
+    def _packed(self) -> Letters | None:
+        """The rows of `walked_X` if they are one-hot letters: for walks, and kept for reading."""
+        return pack(self.walked_X)
 
     def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
         """Return rows laid out in memory for a quick walk, and their order."""
@@ -214,7 +220,10 @@ class TrainingData:
         order = order_in_memory(X, self.sign, self.response)
         bias, free = self.constant.bias, self.constant.free
         if order is None:
-            return make_rows(X, self.sign, bias, balanced=free, rearranged=True), None
+            packed = self._packed
+            return make_rows(
+                X, self.sign, bias, balanced=free, rearranged=True, packed=packed
+            ), None
         return make_rows(X[order], self.sign[order], bias, balanced=free), order
 
     def uncentred(self, w: np.ndarray, multiplier: Any, centre: float) -> tuple[np.ndarray, Any]:
@@ -302,7 +311,7 @@ class TrainingData:
         assert w is not None
         if not bias:
             return Functions(w, np.zeros(len(w)), travel)
-        return Functions(np.ascontiguousarray(w[:, :-1]), bias * w[:, -1], travel)
+        return Functions(w[:, :-1], bias * w[:, -1], travel)
 
     def distance(self, theta: np.ndarray) -> float:
         """Return ‖Σ θ_i φ(x_i)‖, for the difference of two θ."""
