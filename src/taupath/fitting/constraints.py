@@ -306,6 +306,7 @@ def extra_rows(
     if not bias:
         matrix = sp.csr_array(matrix[:, :n_features])
     matrix.eliminate_zeros()
+    matrix.sort_indices()
     target, lower, upper, hard = (np.concatenate([part[k] for part in parts]) for k in range(1, 5))
     names = tuple(name for part in parts for name in part[5])
     return ExtraRows(matrix, Line(lower, lower, upper, upper, target, target), hard, names)

@@ -254,7 +254,7 @@ class WalkedPiece:
         def readings() -> Iterator[tuple[Solution, bool]]:
             yield given, False
             yield self._reader.recorded(t), True
-            if least > EPS * condition:
+            if best_seen.gap > EPS * best_seen.condition or best_seen.kkt > EXACT_KKT:
                 # at the value itself, since 1 - t may lack digits
                 box = box_at(self._given.reversed() if self.way.backward else self._given, at)
                 anew = self._reader_as_given.solved_anew(box, given, t)
@@ -264,8 +264,8 @@ class WalkedPiece:
             for found in data.settled(self._in_units(reading, t), raised, at):
                 seen = measured(job, data, self._line, found, value, self._least)
                 wrong = max(seen.gap, EXACT_GAP / EXACT_KKT * seen.kkt)
-                if wrong < least:
-                    least, best, condition = wrong, found, seen.condition
+                if not wrong >= least:  # true of the first one, whatever it is
+                    least, best, best_seen = wrong, found, seen
                 if wrong <= VISIBLE:
                     return found
         return best
@@ -281,7 +281,7 @@ class WalkedPiece:
         return self._factor**2 * self._reader_as_given.least
 
     def _in_units(self, reading: Solution, t: float) -> Solution:
-        """Return a solution of the walk in terms of the job, with a side for points whose box is empty."""
+        """Return a solution of the walk in terms of the job; points with empty boxes get a side."""
         status, theta, w, multiplier = reading
         empty = (self.line.width(t) == 0.0) & (status != FREE)
         if empty.any():  # on either side of the margin its θ is the same
