@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import taupath as tp
-from extra_rows import GAP, KKT, judge, problem, signs_of
+from extra_rows import GAP, KKT, degenerate, judge, problem, signs_of
 from real_data import CLASSIFICATION, load_dense
 
 
@@ -247,3 +247,32 @@ def test_zeros_are_exact_where_a_feature_is_small_beside_others():
         coef = path.coef(tau)
         tiny = np.abs(coef) * np.sqrt(np.mean(X * X, axis=0)) < 1e-12
         assert_array_equal(coef[tiny], 0.0)
+
+
+@pytest.mark.parametrize(
+    ("seed", "kind", "classify"),
+    [
+        *[(seed, "lattice", False) for seed in (7, 21, 43)],
+        *[(seed, "scales", True) for seed in (68, 79)],
+        (59, "scales", False),
+        *[(seed, "shift", True) for seed in (2, 27, 79)],
+        *[(seed, "shift", False) for seed in (4, 19, 36, 43, 74, 75, 82, 88)],
+        (95, "near copies", False),
+    ],
+)
+def test_gaps_are_what_rounding_allows(seed, kind, classify):
+    X, y, given = degenerate(seed, kind, classify)
+    path = (tp.quantile_path if classify else tp.quantile_regression_path)(X, y, **given)
+    found = path.certify(max_points=None)
+    assert found.worst_kkt <= KKT
+    assert found.worst_gap <= GAP or not found.promised
+    assert found.worst_gap <= max(GAP, np.finfo(float).eps * found.condition)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 17, 19])
+def test_next_to_zero_conditions_hold_though_the_walk_is_from_the_other_end(seed):
+    # 1 - (1 - tau) has few digits of such a tau
+    X, y, given = degenerate(seed, "shift", False)
+    path = tp.quantile_regression_path(X, y, given["C"], constraints=[tp.NonNegative()])
+    for tau in (1e-11, 1e-12, 1e-13):
+        assert path.kkt_violation(tau) <= KKT and path.duality_gap(tau) <= GAP

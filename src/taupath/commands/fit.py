@@ -334,9 +334,9 @@ def _features_in_words(model: "Model") -> list[str]:
     if "l1" not in model.trained:
         return []
     estimator = model.estimator
-    name, tau = ("quantile", estimator.quantile) if model.task == "regress" else ("τ", estimator.tau)
     used = f"{estimator.n_nonzero()} of {model.trained['features']}"
-    return [f"{used} features have a weight at {name} = {tau:g}"]
+    tau = estimator.quantile if model.task == "regress" else estimator.tau
+    return [f"{used} features have a weight at τ = {tau:g}"]
 
 
 def _with_held_out(

@@ -45,14 +45,15 @@ def unpack_extra_rows(found: Any, arrays: StoredArrays, X: Any, width: int) -> E
     arrays.budget.take(PER_SAMPLE * n, what)
     if isinstance(X, np.ndarray):
         arrays.budget.read(8.0 * DENSE_COPIES * (X.shape[0] + n) * width, what)
-    ends = {name: arrays.take(found.get(name), np.float64, n) for name in (*BOUNDS, *TARGETS)}
+    ends: Any = {name: arrays.take(found.get(name), np.float64, n) for name in (*BOUNDS, *TARGETS)}
     hard = arrays.take(found.get("hard"), np.int8, n)
     if matrix.shape[1] != width or not np.isin(hard, (0, 1)).all():
         raise ModelFileError("the extra rows of a path do not fit its features")
     alone = matrix.data[matrix.indptr[:-1][np.diff(matrix.indptr) == 1]]
-    if not all(np.isfinite(numbers).all() for numbers in (matrix.data, *ends.values())) or (
-        np.abs(alone) < SHORTEST
-    ).any():
+    if (
+        not all(np.isfinite(numbers).all() for numbers in (matrix.data, *ends.values()))
+        or (np.abs(alone) < SHORTEST).any()
+    ):
         raise ModelFileError("the extra rows of a path are not finite, or too short")
     line = Line(**ends)
     if not ((line.lower0 <= line.upper0) & (line.lower1 <= line.upper1)).all():
