@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import taupath as tp
-from extra_rows import GAP, KKT, degenerate, judge, problem, signs_of
+from extra_rows import GAP, KKT, degenerate, judge, judge_regression, problem, signs_of
 from real_data import CLASSIFICATION, load_dense
 
 
@@ -276,3 +276,35 @@ def test_next_to_zero_conditions_hold_though_the_walk_is_from_the_other_end(seed
     path = tp.quantile_regression_path(X, y, given["C"], constraints=[tp.NonNegative()])
     for tau in (1e-11, 1e-12, 1e-13):
         assert path.kkt_violation(tau) <= KKT and path.duality_gap(tau) <= GAP
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_copies_of_samples_are_walked_as_one(weighted, tmp_path):
+    X, y, taus = problem(2, n=150)
+    weight = np.random.default_rng(2).integers(1, 4, 150).astype(float) if weighted else 1.0
+    given = {"C": 0.7, "l1": 0.3, "constraints": [tp.Monotone([3], 1)]}
+    path = tp.quantile_path(X, y, sample_weight=weight * np.ones(150), **given)
+    assert path.data.distinct.shape[0] < 150
+    for tau in taus:
+        judge(path, X, y, tau, 0.7, 0.3, *signs_of([3], 1.0, 6), weight=weight)
+    assert path.certify().holds()
+    path.save(tmp_path / "path.tau")
+    again = tp.load(tmp_path / "path.tau")
+    assert_array_equal(again.alpha(0.4), path.alpha(0.4))
+    distinct, group = np.unique(np.column_stack((X, y)), axis=0, return_inverse=True)
+    total = np.bincount(group.ravel(), weight * np.ones(150))
+    merged = tp.quantile_path(distinct[:, :6], distinct[:, 6], sample_weight=total, **given)
+    for tau in taus:
+        assert_allclose(path.coef(tau), merged.coef(tau), rtol=0, atol=1e-8)
+
+
+def test_copies_of_samples_on_other_paths_with_extra_rows():
+    X, y, _ = problem(2, n=150)
+    group = np.arange(150) % 2
+    for path in (tp.sparsity_path(X, y, 0.3, 0.7), tp.fairness_path(X, y, group, 0.3, 0.7)):
+        assert path.data.distinct.shape[0] < 150
+        assert path.alpha(0.5 * path.tau_range[1]).shape == (150,)
+        assert path.certify(max_points=100).holds()
+    response = X[:, 0] + y
+    path = tp.quantile_regression_path(X, response, 0.7, l1=0.3)
+    judge_regression(path, X, response, 0.37, 0.7, 0.3)

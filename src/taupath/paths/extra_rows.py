@@ -196,7 +196,7 @@ class ExtendedData(TrainingData):
 
     def expand(self, solution: Solution) -> Solution:
         """Return the solution of the samples."""
-        n = self.shape[0]
+        n = self.distinct.shape[0]
         return solution._replace(status=solution.status[:n], theta=solution.theta[:n])
 
     def settled(self, found: Solution, raised: bool, t: float) -> Iterator[Solution]:
@@ -225,7 +225,7 @@ class ExtendedData(TrainingData):
 
     def whole(self, solution: Solution, found: Solution, t: float) -> Solution:
         """Return the solution of the samples, continued by the extra rows of the one found."""
-        line, n = self.extra.line, self.shape[0]
+        line, n = self.extra.line, self.distinct.shape[0]
         lower, upper = line.lower(t), line.upper(t)
         status, theta = found.status[n:], np.clip(found.theta[n:], lower, upper)
         at_bound = np.where(status == UPPER, upper, lower)

@@ -22,6 +22,7 @@ from taupath.paths.jobs import Job, QuantileRegression, Regularization, Way
 from taupath.paths.kernel_data import MEGABYTE
 from taupath.paths.options import Options, centred_data, make_training_data
 from taupath.paths.path import SolutionPath
+from taupath.paths.repeated_data import merge_copies
 from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import Responses, TrainingData
 from taupath.paths.walked import ConstantPiece, Walked, WalkedPiece, constant_piece
@@ -192,17 +193,18 @@ def _unpack_data(found: dict[str, Any], arrays: StoredArrays, job: Job) -> Train
     responses = unpack_responses(found, arrays, job, X.shape[0])
     distinct, centred = found.get("distinct"), found.get("centred") is True
     shift = _unpack_shift(found, arrays, X) if centred else None
-    if "extra" in found or isinstance(job, Frontier):
-        return _with_extra_rows(found, arrays, X, responses, options)
 
     def with_free(X: Any, responses: Responses) -> TrainingData:
         if centred:
             return centred_data(X, responses, shift)
         return TrainingData(X, responses, make_intercept(intercept, X))
 
-    data = make_training_data(
-        X, responses, options, known=True, merge=distinct is not None, with_free=with_free
-    )
+    if "extra" in found or isinstance(job, Frontier):
+        data = _with_extra_rows(found, arrays, X, responses, options)
+    else:
+        data = make_training_data(
+            X, responses, options, known=True, merge=distinct is not None, with_free=with_free
+        )
     if distinct not in (None, data.distinct.shape[0]):
         raise ModelFileError(f"the samples of a path are not {distinct!r} different ones")
     data.centred = data.distinct.centred = centred and intercept == "free"
@@ -218,7 +220,11 @@ def _with_extra_rows(
         raise ModelFileError("a path with extra rows has a kernel or a free intercept")
     width = X.shape[1] + (constant.bias != 0.0)
     extra = unpack_extra_rows(found.get("extra"), arrays, X, width)
-    return ExtendedData(X, responses, constant, extra)
+
+    def make(X: Any, responses: Responses) -> TrainingData:
+        return ExtendedData(X, responses, constant, extra)
+
+    return merge_copies(X, responses, make) if "distinct" in found else make(X, responses)
 
 
 def _unpack_walks(
