@@ -197,6 +197,17 @@ def test_probabilities_and_functions_at_kinks_are_those_of_the_solutions():
         ({"constraints": [tp.Fair(np.ones(60))]}, "single value"),
         ({"constraints": [tp.Fair(np.ones(3))]}, "X has 60 rows"),
         ({"constraints": [tp.Fair(np.append(np.nan, np.ones(59)))]}, "missing or not finite"),
+        ({"constraints": [tp.Fair(["a", None] * 30)]}, "missing or not finite"),
+        (
+            {"constraints": [tp.Fair(np.array(["a", "b", np.nan] * 20, dtype=object))]},
+            "missing or not finite",
+        ),
+        (
+            {"constraints": [tp.Fair(np.array(["2020", "2021", "NaT"] * 20, dtype="M8[Y]"))]},
+            "missing or not finite",
+        ),
+        ({"constraints": [tp.Fair(np.append(1e300, np.arange(59)))]}, "numbers above 1e"),
+        ({"constraints": [tp.Bound(np.ones(6))]}, "neither lower nor upper"),
         ({"constraints": [tp.Fair(["a", "b", "c"] * 20)]}, "one Fair for each"),
         ({"constraints": [tp.Fair([0, 1] * 30, -1.0)]}, "rho of Fair must lie between 0"),
         (
