@@ -6,7 +6,11 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import lsq_linear
 
+import taupath as tp
+
 GAP, KKT = 1e-9, 1e-7
+# Kinds of features in `degenerate`.
+KINDS = ("lattice", "scales", "shift", "near copies")
 
 
 def judge(path, X, y, tau, C, l1=0.0, A=None, b=None, bias=1.0, weight=1.0, at=None):
@@ -84,3 +88,36 @@ def problem(seed, n=60, d=6):
 
 def signs_of(columns, direction, d):
     return direction * np.eye(d)[columns], np.zeros(len(columns))
+
+
+def degenerate(seed, kind, classify):
+    """Return X, y and other arguments of a random problem, with a C of up to 1e5."""
+    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    n, d = int(rng.integers(6, 45)), int(rng.integers(3, 9))
+    X = rng.integers(-2, 3, (n, d)).astype(float)
+    score = X @ rng.standard_normal(d)
+    if kind == "scales":
+        X *= 10.0 ** rng.uniform(-3, 3, d)
+    if kind == "shift":
+        X = rng.standard_normal((n, d)) + 10.0 ** rng.uniform(1, 4, d) * (rng.random(d) < 0.7)
+    if kind == "near copies":
+        X += 1e-9 * rng.standard_normal((n, d))
+    X[:, -1] = -2.0 * X[:, 0]
+    y = np.round(score + rng.choice([0.3, 3.0]) * rng.standard_normal(n))
+    if classify:
+        y = np.where(y > np.median(y), 1, -1)
+    y[0] = -1
+    y[-1] = 1
+    group = np.arange(n) % 2
+    rules = [
+        tp.NonNegative(),
+        tp.NonNegative([0]),
+        tp.Monotone([1], -1),
+        tp.Bound(np.ones(d), 0.0, 0.1),
+        tp.Bound(np.arange(1.0, d + 1.0), 0.5, 0.5),
+        tp.Fair(group, 0.01),
+    ]
+    some = rng.choice(6, int(rng.integers(0, 4)), replace=False)
+    l1 = 10.0 ** rng.uniform(-3, 1) if len(some) < 2 or rng.random() < 0.5 else 0.0
+    C = 10.0 ** rng.uniform(0, 5)
+    return X, y, {"C": C, "l1": l1, "constraints": [rules[k] for k in some]}

@@ -408,3 +408,24 @@ def test_part_of_the_path(folder, tmp_path, capsys):
     capsys.readouterr()
     assert run("predict", model, data, "--tau", "0.7") == 1
     assert "0.6" in capsys.readouterr().err
+
+
+def test_an_l1_penalty_is_stored_and_says_how_many_features_are_used(folder, tmp_path, capsys):
+    command, model = in_process(capsys), tmp_path / "m.tau"
+    given = ("fit", folder / "cancer.svm", "-o", model, "--l1", "20")
+    said = command(*given)
+    used = tp.load(model).estimator.n_nonzero()
+    assert 0 < used < 4
+    assert "C = 1, l1 = 20, linear kernel" in said
+    assert f"{used} of 4 features have a weight at τ = 0.5" in said
+    assert "certificate holds" in command("certify", model, folder / "cancer.svm")
+    command("predict", model, folder / "cancer.svm", "-o", tmp_path / "decisions.csv")
+    command("report", model, folder / "cancer.svm", "-o", tmp_path / "report.html")
+    assert "L1 penalty" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "--l1 goes without --cv" in refusal(capsys, *given, "--cv")
+    assert "for kernel='linear'" in refusal(capsys, *given, "--kernel", "rbf")
+    said = command(
+        *("fit", folder / "wages.csv", "-o", model, "--task", "regress", "--target", "wage"),
+        *("--l1", "0.5"),
+    )
+    assert "augmented intercept" in said and "features have a weight at τ = 0.5" in said

@@ -98,3 +98,11 @@ def test_a_constant_that_costs_something_is_walked_for(kernel, intercept):
     )
     assert path.n_kinks > 2
     assert path.certify().holds()
+
+
+def test_targets_that_differ_by_rounding_are_no_scale():
+    # more than half of the targets are 0.3, in two ways to write it
+    y = np.where(np.arange(20) % 2 == 0, 0.3, 0.1 + 0.2)
+    y[:5] = [1.0, -2.0, 0.5, 4.0, 3.0]
+    certificate = taupath.quantile_regression_path(X, y, 10.0).certify()
+    assert certificate.holds() and certificate.worst_kkt < 1e-10

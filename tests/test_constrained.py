@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import taupath as tp
-from extra_rows import GAP, KKT, judge, problem, signs_of
+from extra_rows import GAP, KKT, degenerate, judge, judge_regression, problem, signs_of
 from real_data import CLASSIFICATION, load_dense
 
 
@@ -197,6 +197,17 @@ def test_probabilities_and_functions_at_kinks_are_those_of_the_solutions():
         ({"constraints": [tp.Fair(np.ones(60))]}, "single value"),
         ({"constraints": [tp.Fair(np.ones(3))]}, "X has 60 rows"),
         ({"constraints": [tp.Fair(np.append(np.nan, np.ones(59)))]}, "missing or not finite"),
+        ({"constraints": [tp.Fair(["a", None] * 30)]}, "missing or not finite"),
+        (
+            {"constraints": [tp.Fair(np.array(["a", "b", np.nan] * 20, dtype=object))]},
+            "missing or not finite",
+        ),
+        (
+            {"constraints": [tp.Fair(np.array(["2020", "2021", "NaT"] * 20, dtype="M8[Y]"))]},
+            "missing or not finite",
+        ),
+        ({"constraints": [tp.Fair(np.append(1e300, np.arange(59)))]}, "numbers above 1e"),
+        ({"constraints": [tp.Bound(np.ones(6))]}, "neither lower nor upper"),
         ({"constraints": [tp.Fair(["a", "b", "c"] * 20)]}, "one Fair for each"),
         ({"constraints": [tp.Fair([0, 1] * 30, -1.0)]}, "rho of Fair must lie between 0"),
         (
@@ -211,11 +222,9 @@ def test_bad_input_is_named(given, message):
         tp.quantile_path(X, y, **given)
 
 
-def test_what_extra_rows_do_not_support_is_refused(tmp_path):
+def test_what_extra_rows_do_not_support_is_refused():
     X, y, _ = problem(0)
     path = tp.quantile_path(X, y, l1=1.0)
-    with pytest.raises(ValueError, match="cannot be stored"):
-        path.save(tmp_path / "path")
     with pytest.raises(ValueError, match="cannot be simplified"):
         path.simplify(1e-3)
 
@@ -249,3 +258,64 @@ def test_zeros_are_exact_where_a_feature_is_small_beside_others():
         coef = path.coef(tau)
         tiny = np.abs(coef) * np.sqrt(np.mean(X * X, axis=0)) < 1e-12
         assert_array_equal(coef[tiny], 0.0)
+
+
+@pytest.mark.parametrize(
+    ("seed", "kind", "classify"),
+    [
+        *[(seed, "lattice", False) for seed in (7, 21, 43)],
+        *[(seed, "scales", True) for seed in (68, 79)],
+        (59, "scales", False),
+        *[(seed, "shift", True) for seed in (2, 27, 79)],
+        *[(seed, "shift", False) for seed in (4, 19, 36, 43, 74, 75, 82, 88)],
+        (95, "near copies", False),
+    ],
+)
+def test_gaps_are_what_rounding_allows(seed, kind, classify):
+    X, y, given = degenerate(seed, kind, classify)
+    path = (tp.quantile_path if classify else tp.quantile_regression_path)(X, y, **given)
+    found = path.certify(max_points=None)
+    assert found.worst_kkt <= KKT
+    assert found.worst_gap <= GAP or not found.promised
+    assert found.worst_gap <= max(GAP, np.finfo(float).eps * found.condition)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 17, 19])
+def test_next_to_zero_conditions_hold_though_the_walk_is_from_the_other_end(seed):
+    # 1 - (1 - tau) has few digits of such a tau
+    X, y, given = degenerate(seed, "shift", False)
+    path = tp.quantile_regression_path(X, y, given["C"], constraints=[tp.NonNegative()])
+    for tau in (1e-11, 1e-12, 1e-13):
+        assert path.kkt_violation(tau) <= KKT and path.duality_gap(tau) <= GAP
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_copies_of_samples_are_walked_as_one(weighted, tmp_path):
+    X, y, taus = problem(2, n=150)
+    weight = np.random.default_rng(2).integers(1, 4, 150).astype(float) if weighted else 1.0
+    given = {"C": 0.7, "l1": 0.3, "constraints": [tp.Monotone([3], 1)]}
+    path = tp.quantile_path(X, y, sample_weight=weight * np.ones(150), **given)
+    assert path.data.distinct.shape[0] < 150
+    for tau in taus:
+        judge(path, X, y, tau, 0.7, 0.3, *signs_of([3], 1.0, 6), weight=weight)
+    assert path.certify().holds()
+    path.save(tmp_path / "path.tau")
+    again = tp.load(tmp_path / "path.tau")
+    assert_array_equal(again.alpha(0.4), path.alpha(0.4))
+    distinct, group = np.unique(np.column_stack((X, y)), axis=0, return_inverse=True)
+    total = np.bincount(group.ravel(), weight * np.ones(150))
+    merged = tp.quantile_path(distinct[:, :6], distinct[:, 6], sample_weight=total, **given)
+    for tau in taus:
+        assert_allclose(path.coef(tau), merged.coef(tau), rtol=0, atol=1e-8)
+
+
+def test_copies_of_samples_on_other_paths_with_extra_rows():
+    X, y, _ = problem(2, n=150)
+    group = np.arange(150) % 2
+    for path in (tp.sparsity_path(X, y, 0.3, 0.7), tp.fairness_path(X, y, group, 0.3, 0.7)):
+        assert path.data.distinct.shape[0] < 150
+        assert path.alpha(0.5 * path.tau_range[1]).shape == (150,)
+        assert path.certify(max_points=100).holds()
+    response = X[:, 0] + y
+    path = tp.quantile_regression_path(X, response, 0.7, l1=0.3)
+    judge_regression(path, X, response, 0.37, 0.7, 0.3)

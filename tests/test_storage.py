@@ -230,6 +230,7 @@ def test_stored_files_have_all_that_only_some_paths_have():
     centred = tp.load(STORED / "v4-centred-quantiles.tau")
     assert centred.data.shift is not None
     assert all(piece.way.centre != 0.0 for piece in centred.solutions.pieces)
+    assert len(tp.load(STORED / "v4-extra-rows.tau").path_.data.extra) == 6
     nodes = tp.load(STORED / "v4-nodes.tau").solutions.pieces[0].record.nodes
     taus = json.loads((STORED / "v4-nodes.json").read_text())["taus"]
     assert [nodes.around(tau) is not None for tau in taus] == [False, True, True, False]

@@ -57,6 +57,10 @@ def main() -> None:
         "kernel-nodes-quantiles": taupath.quantile_regression_path(
             X, z, kernel="rbf", intercept="free", **ROUGH
         ),
+        "extra-rows": taupath.QuantileSVC(
+            l1=0.2, constraints=[taupath.Fair(np.arange(24) % 2, 0.05), taupath.NonNegative([1])]
+        ).fit(X, y),
+        "sparsity": taupath.sparsity_path(X, y),
         "support-vectors": taupath.quantile_path(
             X, side, C=10.0, tau_range=(0.1, 0.9), kernel="rbf", **ROUGH
         ),

@@ -73,8 +73,22 @@ def good_models() -> dict[str, tuple[Any, Any, dict[str, Any]]]:
             {"data": False},
         ),
     }
+    group = np.arange(30) % 2
+    rules = [tp.Fair(group, 0.1), tp.NonNegative([0]), tp.Bound(np.ones(3), upper=2.0)]
+    paths |= {
+        "extra rows": (tp.quantile_path(X, y, C=0.7, l1=0.3, constraints=rules), few, {}),
+        "sparse extra rows": (tp.quantile_path(sparse, y, l1=0.3, intercept="none"), few, {}),
+        "extra rows of a regression": (
+            tp.quantile_regression_path(X, z, constraints=[tp.Monotone([1])]),
+            few,
+            {},
+        ),
+        "over a penalty": (tp.sparsity_path(X, y), few, {}),
+        "over a covariance": (tp.fairness_path(X, y, group), few, {}),
+    }
     estimators = {
         "classifier": (two, few, {}),
+        "constrained": (tp.QuantileSVC(C=0.7, l1=0.3, constraints=rules).fit(X, y), few, {}),
         "rbf classifier": (by_kernel, few, {}),
         "pairs": (tp.QuantileSVC().fit(X, three), few, {}),
         "against the rest": (tp.QuantileSVC(multi_class="ovr").fit(sparse, three), few, {}),

@@ -36,7 +36,9 @@ EXAMPLES = """examples:
 MOST_LISTED_CLASSES = 30
 # Options that `Preparation.learn` and the estimator take under the same name, unchanged.
 OF_PREPARATION = ("target", "task", "positive", "drop", "missing", "flag_missing", "unseen")
-OF_ESTIMATOR = ("C", "lam", "kernel", "combine", "degree", "coef0", "intercept", "method", "tol")
+OF_ESTIMATOR = (
+    *("C", "lam", "kernel", "combine", "degree", "coef0", "intercept", "method", "tol", "l1"),
+)
 # Options that take numbers or words, which the estimator checks.
 NUMBERS_OR_WORDS = ("gamma", "clip")
 
@@ -152,6 +154,13 @@ def add(new_command: NewCommand) -> None:
         metavar="FOLDS",
         help="cross-validation (default 5 folds): combine classifiers with several kernels, C and "
         "γ, judged by held-out rows; for regression, choose C",
+    )
+    svm.add_argument(
+        "--l1",
+        type=float,
+        metavar="L1",
+        help="weight of an L1 penalty: at each τ, features of little use have exactly the weight 0 "
+        "(exact paths with the linear kernel)",
     )
     svm.add_argument(
         "--combine",
@@ -299,6 +308,7 @@ def run(arguments: argparse.Namespace) -> None:
         *_costs_in_words(trained),
         *_method_in_words(model),
         paths_in_words(trained),
+        *_features_in_words(model),
         *_held_out_in_words(model),
         *certificate_lines(certificate),
         f"written to {arguments.output} ({readable_size(size)})",
@@ -315,7 +325,18 @@ def _chosen_in_words(trained: dict[str, Any]) -> str:
     """Return C and kernel, or what a combined model consists of."""
     if "combined" in trained:
         return str(trained["combined"])
-    return f"C = {trained['C']:g}, {trained['kernel']} kernel"
+    l1 = f", l1 = {trained['l1']:g}" if "l1" in trained else ""
+    return f"C = {trained['C']:g}{l1}, {trained['kernel']} kernel"
+
+
+def _features_in_words(model: "Model") -> list[str]:
+    """Return how many features a model with an L1 penalty uses."""
+    if "l1" not in model.trained:
+        return []
+    estimator = model.estimator
+    used = f"{estimator.n_nonzero()} of {model.trained['features']}"
+    tau = estimator.quantile if model.task == "regress" else estimator.tau
+    return [f"{used} features have a weight at τ = {tau:g}"]
 
 
 def _with_held_out(
@@ -373,6 +394,8 @@ def _check_options(arguments: argparse.Namespace) -> None:
         raise Failed(f"--holdout must lie between 0 and 1, got {arguments.holdout}")
     if arguments.combine is not None and (arguments.cv is None or arguments.task == "regress"):
         raise Failed("--combine goes with --cv and --task classify")
+    if arguments.l1 is not None and arguments.cv is not None:
+        raise Failed("--l1 goes without --cv: give --C, or leave one of them out")
     if arguments.flag_missing and arguments.missing != "impute":
         raise Failed("--flag-missing goes with --missing impute")
     if arguments.task == "classify" and PREDICTION in arguments.keep_id:
@@ -451,6 +474,8 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         "conformal": arguments.conformal,
         "n_jobs": arguments.n_jobs,
     }
+    if given["l1"]:  # the only one that is penalised
+        given["intercept"] = given["intercept"] or "augmented"
     if arguments.cv is None or arguments.task == "regress":  # otherwise several are tried
         given["kernel"], given["gamma"] = given["kernel"] or "linear", given["gamma"] or "scale"
     return {name: value for name, value in given.items() if value is not None}

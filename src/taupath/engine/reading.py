@@ -88,17 +88,26 @@ class Reader:
 
     def solution(self, t: float) -> Solution:
         """Return the solution at t: kept, or from the index sets; if that is wrong, solved anew."""
-        found = self._between_nodes(t) or self.by_index_sets(t)[0]
+        found = self.recorded(t)
         wrong = self._wrong(found, t)
         if wrong > EXACT_GAP:
-            entries = self.rows.n_rows * self.rows.n_cols
-            most_steps = ENTRIES_IF_FAR_OFF // entries if wrong > FAR_OFF else np.inf
-            for line in (self.given, self.line) if most_steps else ():
-                other = self._solved_anew(line, t, found, most_steps)
-                error = self._wrong(other, t)
-                if error <= BETTER * wrong:
+            for line in (self.given, self.line):
+                other = self._solved_anew(line.at(t), found, wrong)
+                error = np.inf if other is None else self._wrong(other, t)
+                if other is not None and error <= BETTER * wrong:
                     found, wrong = other, error
         return found
+
+    def recorded(self, t: float) -> Solution:
+        """Return the solution at t as the record has it: kept, or from the index sets."""
+        return self._between_nodes(t) or self.by_index_sets(t)[0]
+
+    def solved_anew(self, box: Box, near: Solution, t: float) -> Solution | None:
+        """Return the solution for a box at t on its own: slow, and always the same.
+
+        None if the one nearby is far off, and there are so many rows that it takes long.
+        """
+        return self._solved_anew(box, near, self._wrong(near, t))
 
     def _wrong(self, found: Solution, t: float) -> float:
         """Return the error of a solution, and of what is read as its θ.
@@ -130,9 +139,11 @@ class Reader:
         w = self.rows.shifted(self.rows.exact_combination(theta), found.multiplier)
         return found._replace(theta=theta.astype(float), w=w.astype(float))
 
-    def _solved_anew(self, line: Line, t: float, near: Solution, most_steps: float) -> Solution:
-        """Return the solution at t on its own, from one nearby: slow, and always the same."""
-        box = line.at(t)
+    def _solved_anew(self, box: Box, near: Solution, wrong: float) -> Solution | None:
+        entries = self.rows.n_rows * self.rows.n_cols
+        most_steps = ENTRIES_IF_FAR_OFF // entries if wrong > FAR_OFF else np.inf
+        if not most_steps:
+            return None
         theta = np.nan_to_num(near.theta)
         return rounded(BoxSolver(self.rows).solve(box, theta, SOLVED_TO, most_steps), box)
 

@@ -19,7 +19,8 @@ from taupath.paths.extra_rows import ExtendedData, ExtraRows
 from taupath.paths.intercept import Intercept, fixed_intercept
 from taupath.paths.jobs import Job, label_responses, target_responses
 from taupath.paths.path import SolutionPath
-from taupath.paths.training_data import Responses
+from taupath.paths.repeated_data import merge_copies
+from taupath.paths.training_data import Responses, TrainingData
 from taupath.paths.walked import Walked, WalkedPiece
 from taupath.progress import telling
 from taupath.validation import check_features, is_dask, shown
@@ -69,9 +70,13 @@ class Samples:
         """Return C times the sum of weights."""
         return C * float(self.responses.weight.sum())
 
-    def extended(self, extra: ExtraRows) -> ExtendedData:
-        """Return the samples with extra rows."""
-        return ExtendedData(self.X, self.responses, self.constant, extra)
+    def extended(self, extra: ExtraRows) -> TrainingData:
+        """Return the samples with extra rows; copies of a sample are walked as one."""
+
+        def make(X: Any, responses: Responses) -> TrainingData:
+            return ExtendedData(X, responses, self.constant, extra)
+
+        return merge_copies(self.X, self.responses, make)
 
 
 def constrained_path(
@@ -96,7 +101,7 @@ def constrained_path(
     extra = with_room(extra_rows(l1, constraints, samples.training, samples.strength(job.C)))
     tell = telling(request.progress, "kinks", "τ")
 
-    def walked(data: ExtendedData) -> Walked:
+    def walked(data: TrainingData) -> Walked:
         check_reach(job.C, data)
         return walk(job, data, request.tau_range, tell, request.in_two_threads)
 
@@ -106,11 +111,12 @@ def constrained_path(
 
 
 def walk_within(
-    samples: Samples, extra: ExtraRows, walk: Callable[[ExtendedData], Walked]
+    samples: Samples, extra: ExtraRows, walk: Callable[[TrainingData], Walked]
 ) -> tuple[Walked, ExtraRows]:
     """Return what a walk finds, with bounds for infinity so far off that no θ reaches them."""
     for _ in range(MOST_TIMES):
-        walked = walk(samples.extended(extra))
+        data = samples.extended(extra)
+        walked = walk(data.distinct).on(data)
         reached = _reached(walked, extra)
         if not reached.any():
             return walked, extra

@@ -162,6 +162,8 @@ class Bound(Constraint):
             raise ValueError("Bound is for the intercept, but there is none")
         lower = check_real(self.lower, "lower of Bound")
         upper = check_real(self.upper, "upper of Bound")
+        if lower == -np.inf and upper == np.inf:
+            raise ValueError("Bound has neither lower nor upper: give one of them")
         if not lower <= upper or lower == np.inf or upper == -np.inf:
             raise ValueError(f"Bound from {lower} to {upper} is impossible")
         if any(math.isfinite(end) and abs(end) > LARGEST for end in (lower, upper)):
@@ -229,7 +231,7 @@ def numbers_of_group(group: Any, n_samples: int) -> np.ndarray:
         raise ValueError("group must be a list of values, one for each row of X") from None
     if values.shape != (n_samples,):
         raise ValueError(f"group has shape {values.shape}, X has {n_samples} rows")
-    if values.dtype.kind in "fc" and not np.isfinite(values).all():
+    if _any_missing(values):
         raise ValueError("group has values that are missing or not finite")
     try:
         kinds = np.unique(values)
@@ -241,7 +243,26 @@ def numbers_of_group(group: Any, n_samples: int) -> np.ndarray:
         return np.asarray(values == kinds[1], dtype=float)
     if values.dtype.kind not in "fiub":
         raise TypeError(f"group has {len(kinds)} values: give numbers, or one Fair for each")
+    if np.abs(values.astype(float)).max() > LARGEST:
+        raise ValueError(f"group has numbers above {LARGEST:g}: divide it by a constant")
     return values.astype(float)
+
+
+def _any_missing(values: np.ndarray) -> bool:
+    """Return whether a value is None, NaN, NaT or NA, or a number that is not finite."""
+    if values.dtype.kind in "fc":
+        return not np.isfinite(values).all()
+    if values.dtype.kind in "mM":
+        return bool(np.isnat(values).any())
+    return values.dtype.kind == "O" and any(map(_is_missing, values))
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a value does not equal itself, or cannot tell; None is missing, too."""
+    try:
+        return value is None or not bool(value == value)  # NaN and NaT do not
+    except TypeError:  # pandas.NA
+        return True
 
 
 def check_l1(l1: Any) -> float:
@@ -306,6 +327,7 @@ def extra_rows(
     if not bias:
         matrix = sp.csr_array(matrix[:, :n_features])
     matrix.eliminate_zeros()
+    matrix.sort_indices()
     target, lower, upper, hard = (np.concatenate([part[k] for part in parts]) for k in range(1, 5))
     names = tuple(name for part in parts for name in part[5])
     return ExtraRows(matrix, Line(lower, lower, upper, upper, target, target), hard, names)

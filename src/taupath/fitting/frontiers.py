@@ -23,10 +23,11 @@ from taupath.fitting.doubts import warn_of_inexact
 from taupath.fitting.feasibility import check_feasible, with_room
 from taupath.fitting.reach import check_reach
 from taupath.fitting.walks import walk_frontier, walk_regularization
-from taupath.paths.extra_rows import BOUNDS, ExtendedData, ExtraRows
+from taupath.paths.extra_rows import BOUNDS, ExtraRows
 from taupath.paths.frontiers import Fairness, Frontier, Sparsity
 from taupath.paths.jobs import Regularization
 from taupath.paths.path import SolutionPath
+from taupath.paths.training_data import TrainingData
 from taupath.paths.walked import Walked, WalkedPiece
 from taupath.progress import Progress, telling
 from taupath.validation import DEFAULT_C, check_C, check_progress, check_real
@@ -106,7 +107,7 @@ def sparsity_path(
         assert isinstance(piece, WalkedPiece)
         end = job.to_t(_all_zero_from(walked, samples.X.shape[1]))
         record = piece.record.until(min(end, piece.record.end))
-        walked = Walked(job, walked.data, [WalkedPiece(job, walked.data, piece.way, record)])
+        walked = Walked(job, walked.data, [WalkedPiece(job, piece.data, piece.way, record)])
     return SolutionPath(walked)
 
 
@@ -225,7 +226,7 @@ def _solved(
     assert samples.classes is not None
     job = Regularization(tau, C, samples.classes)
 
-    def walk(data: ExtendedData) -> Walked:
+    def walk(data: TrainingData) -> Walked:
         check_reach(C, data)
         return walk_regularization(job, data)
 
@@ -239,7 +240,7 @@ def _walked(
 ) -> Walked:
     """Return the solutions of a job; warn if they are not as exact as promised."""
 
-    def walk(data: ExtendedData) -> Walked:
+    def walk(data: TrainingData) -> Walked:
         return walk_frontier(job, data, begin, tell)
 
     found, _ = walk_within(samples, extra, walk)

@@ -31,6 +31,7 @@ def about_estimator(estimator: QuantileSVC | QuantileSVR) -> dict[str, Any]:
     return {
         "features": int(estimator.n_features_in_),
         **({"C": Cs.pop()} if len(Cs) == 1 else {}),
+        **({"l1": float(estimator.l1)} if getattr(estimator, "l1", 0.0) else {}),
         "kernel": " and ".join(dict.fromkeys(str(model.kernel) for model in models)),
         "intercept": estimator.intercept,
         **({"combined": in_words(estimator)} if hasattr(estimator, "estimators_") else {}),
@@ -79,6 +80,7 @@ def provenance(record: dict[str, Any]) -> dict[str, str]:
         "features": record.get("features"),
         "kernel": record.get("kernel"),
         "C": f"{record['C']:g}" if "C" in record else None,
+        "L1 penalty": f"{record['l1']:g}" if "l1" in record else None,
         "combined": record.get("combined"),
         "costs in training": costs_in_words(record) or None,
         "intercept": record.get("intercept"),

@@ -30,6 +30,8 @@ from taupath.paths.intercept import prices
 # A bound computed in another order, such as λ (α / λ), differs by a few units of rounding: that far
 # from its bound, relative to the width of the box, θ counts as being there.
 SAME_BOUND = 8.0 * EPS
+# Targets that differ by this part of their median differ by rounding only.
+SAME_TARGET = 4.0 * EPS
 # Rounding errors below this part of the divisor, or of the gap itself, need not be made smaller by
 # evaluating in extended precision. Those of violations: this part of a margin.
 NEGLIGIBLE, NEGLIGIBLE_PART, NEGLIGIBLE_KKT = 1e-12, 1e-3, 1e-9
@@ -182,7 +184,9 @@ class Units:
 
     def __init__(self, target: np.ndarray, weight: np.ndarray) -> None:
         present = weight > 0.0
-        distance = np.abs(target - np.median(target[present]))
+        middle = np.median(target[present])
+        distance = np.abs(target - middle)
+        distance[distance <= SAME_TARGET * abs(middle)] = 0.0
         if not distance[present].any():
             distance = np.abs(target)
         self.typical = typical_size(distance[present])

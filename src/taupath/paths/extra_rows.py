@@ -5,6 +5,7 @@ With z = e_j, p = 0 and [-λ, λ] that is the penalty λ |w_j|, and with [0, ∞
 <z, w> ≥ p. The path hides these rows: its α, index sets and copies are those of the samples.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,6 +32,9 @@ AS_ASKED = RAISE
 UNSEEN, ADDED = 1e-13, 1e-14
 # The slack of a free row, in units of 1 and of its entry times the largest weight: rounding.
 SLACK_ROUNDING = 1e-11
+# How often the other weights are adjusted to weights that are fixed: twice, for digits that the
+# first time lacks.
+ADJUSTMENTS = 2
 # Names of the ends of a line.
 BOUNDS = ("lower0", "lower1", "upper0", "upper1")
 TARGETS = ("target0", "target1")
@@ -97,11 +101,11 @@ class ExtraRows:
         return rows, self.matrix.indices[first], self.matrix.data[first]
 
     def fixed(self, w: np.ndarray, free: np.ndarray, room: np.ndarray) -> np.ndarray:
-        """Return w with exact weights where rows fix them, as those that are `free` do.
+        """Return the weights that rows fix, as those that are `free` do, and NaN for others.
 
-        And those that are off by no more than the `room` of their column. None is beyond a hard
-        bound. Free rows whose slack is more than rounding, as between kinks that nearly coincide,
-        fix nothing.
+        Those are fixed, too, that are off by no more than the `room` of their column. None is
+        beyond a hard bound. Free rows whose slack is more than rounding, as between kinks that
+        nearly coincide, fix nothing.
         """
         rows, columns, entries = self._single
         asked = self.line.target0[rows] / entries
@@ -110,16 +114,16 @@ class ExtraRows:
         exact = free[rows] & (np.abs(entries * off) <= rounded)
         exact |= np.abs(off) <= room[columns]
         exact |= self.hard[rows] & (entries * off < 0.0)
-        found = w.copy()
+        found = np.full(len(w), np.nan)
         found[columns[exact]] = asked[exact] + 0.0  # no -0.0
         return found
 
-    def as_asked(self, w: np.ndarray, unit: float) -> np.ndarray:
-        """Return w, read for raised targets, with exact weights where rows nearly ask for them."""
+    def room_if_raised(self, n_columns: int, unit: float) -> np.ndarray:
+        """Return by how much raised targets can change the weight that rows ask of each column."""
         _, columns, entries = self._single
-        room = np.zeros(len(w))
+        room = np.zeros(n_columns)
         np.maximum.at(room, columns, AS_ASKED * unit / np.abs(entries))
-        return self.fixed(w, np.zeros(len(self), dtype=bool), room)
+        return room
 
 
 class ExtendedData(TrainingData):
@@ -192,14 +196,37 @@ class ExtendedData(TrainingData):
         return np.asarray(np.where(self._sizes[0] > 0.0, room, change[0]))
 
     def expand(self, solution: Solution) -> Solution:
-        """Return the solution of the samples; weights that extra rows fix are exact."""
-        n = self.shape[0]
-        w = self.extra.fixed(solution.w, solution.status[n:] == FREE, self._unseen(solution.w))
-        return solution._replace(status=solution.status[:n], theta=solution.theta[:n], w=w)
+        """Return the solution of the samples."""
+        n = self.distinct.shape[0]
+        return solution._replace(status=solution.status[:n], theta=solution.theta[:n])
+
+    def settled(self, found: Solution, raised: bool, t: float) -> Iterator[Solution]:
+        """Yield a solution whose weights are exact where extra rows fix them.
+
+        First with the other weights as they are, then with those that bring the free rows to their
+        targets again. `raised` tells whether it was read for raised targets.
+        """
+        room = self._unseen(found.w)
+        if raised:
+            unit = self.units.typical or 1.0
+            room = np.maximum(room, self.extra.room_if_raised(len(found.w), unit))
+        fixed = self.extra.fixed(found.w, found.status[self.shape[0] :] == FREE, room)
+        settled = found._replace(w=np.where(np.isnan(fixed), found.w, fixed))
+        yield settled
+        targets = np.append(self.target, self.extra.line.target(t))
+        members, w = np.flatnonzero(found.status == FREE), settled.w
+        others = np.flatnonzero(np.isnan(fixed))
+        Z = self.walked_X[members][:, others]
+        Z = self._signs[members, np.newaxis] * (Z if isinstance(Z, np.ndarray) else Z.toarray())
+        for _ in range(ADJUSTMENTS if Z.size else 0):
+            slack, _ = self._evaluation(settled._replace(w=w), targets).exact_slacks(members)
+            w = w.copy()
+            w[others] += np.linalg.lstsq(Z, slack, rcond=None)[0]
+        yield settled._replace(w=w)
 
     def whole(self, solution: Solution, found: Solution, t: float) -> Solution:
         """Return the solution of the samples, continued by the extra rows of the one found."""
-        line, n = self.extra.line, self.shape[0]
+        line, n = self.extra.line, self.distinct.shape[0]
         lower, upper = line.lower(t), line.upper(t)
         status, theta = found.status[n:], np.clip(found.theta[n:], lower, upper)
         at_bound = np.where(status == UPPER, upper, lower)

@@ -14,6 +14,7 @@ from taupath.engine.readers import made_once
 from taupath.engine.record import Solution
 from taupath.paths.copies import Copies, find_copies
 from taupath.paths.crossings import Functions
+from taupath.paths.extra_rows import ExtendedData
 from taupath.paths.kernel_data import KernelData
 from taupath.paths.kernels import check_symmetric
 from taupath.paths.training_data import Responses, Sweep, TrainingData
@@ -39,6 +40,8 @@ def merge_copies(
     distinct = make(X[np.ix_(first, first)] if precomputed else X[first], copies.merged(responses))
     if isinstance(distinct, KernelData):
         return RepeatedKernelData(X, responses, distinct, copies)
+    if isinstance(distinct, ExtendedData):
+        return RepeatedExtendedData(X, responses, distinct, copies)
     return RepeatedData(X, responses, distinct, copies)
 
 
@@ -74,6 +77,7 @@ class _Repeated(TrainingData):
 
     def expand(self, solution: Solution) -> Solution:
         """Return the solution of all samples, given that of the distinct ones."""
+        solution = super().expand(solution)
         status, theta = solution.status[self._copies.group], self.expand_theta(solution.theta)
         return solution._replace(status=status, theta=theta)
 
@@ -112,6 +116,10 @@ class RepeatedData(_Repeated):
     def by_theta(self) -> bool:
         """Whether decision functions are kept as θ instead of w."""
         return self._distinct.by_theta
+
+
+class RepeatedExtendedData(_Repeated, ExtendedData):
+    """Samples with copies, and extra rows."""
 
 
 class RepeatedKernelData(_Repeated, KernelData):

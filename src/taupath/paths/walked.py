@@ -1,6 +1,6 @@
 """Exact solutions: walked pieces of a path, each solution from the data and the index sets."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -14,7 +14,9 @@ from taupath.engine.reading import VISIBLE, Reader
 from taupath.engine.record import Record, Solution, moves_between
 from taupath.engine.solver import COUNTED
 from taupath.engine.status import AFTER, BEFORE, FREE, LOWER, UPPER
+from taupath.engine.tolerances import EXACT_GAP, EXACT_KKT
 from taupath.paths.certificate import Certificate, Measure, where_to_check, worst_of
+from taupath.paths.evaluation import EPS
 from taupath.paths.jobs import Job, Way
 from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import Sweep, TrainingData
@@ -98,25 +100,7 @@ class WalkedPiece:
 
     @made_once
     def _reader_as_given(self) -> Reader:
-        return Reader(
-            self.data.rows, self._given, self._given, self.record, self.data.by_theta
-        )
-
-    def _read(self, t: float) -> tuple[Solution, bool]:
-        """Return the solution at t on the walk, and whether it is that of raised targets.
-
-        Weights that extra rows fix are exact with targets as given. Raised ones are better where
-        many samples that are just beyond the margin would cost more than the solution itself.
-        """
-        if self.data.extra is None:
-            return self._reader.solution(t), True
-        found = self._reader_as_given.solution(t)
-        error = self._reader_as_given.error(found, t)
-        if error <= VISIBLE:
-            return found, False
-        other = self._reader.solution(t)
-        better = self._reader.error(other, t) < error
-        return (other, True) if better else (found, False)
+        return Reader(self.data.rows, self._given, self._given, self.record, self.data.by_theta)
 
     def _value(self, t: np.ndarray) -> np.ndarray:
         """Return the path's parameter at t on the walk."""
@@ -226,7 +210,7 @@ class WalkedPiece:
         """Return the solution at this value of the path's parameter."""
         with self.lock:
             if self._last is None or self._last[0] != value:
-                self._last = (value, self._solve(self.job.to_t(value)))
+                self._last = (value, self._solve(value))
             return self._last[1]
 
     def only_at(self, values: np.ndarray) -> Record:
@@ -249,9 +233,55 @@ class WalkedPiece:
             move=np.concatenate([move for _, move in moves]),
         )
 
-    def _solve(self, t: float) -> Solution:
+    def _solve(self, value: float) -> Solution:
+        t = self.job.to_t(value)
         t = 1.0 - t if self.way.backward else t
-        (status, theta, w, multiplier), raised = self._read(t)
+        if self.data.extra is None:
+            return self._in_units(self._reader.solution(t), t)
+        return self._settled(value, t)
+
+    def _settled(self, value: float, t: float) -> Solution:
+        """Return a reading in which weights that extra rows fix are exact, with the least error.
+
+        Targets as given are tried first. Raised ones are better where many samples just beyond the
+        margin would cost more than the solution itself. A solution is found anew if neither is as
+        exact as rounding allows.
+        """
+        job, data, least = self.job, self.data, np.inf
+        at, given = job.to_t(value), self._reader_as_given.recorded(t)
+
+        def readings() -> Iterator[tuple[Solution, bool]]:
+            yield given, False
+            yield self._reader.recorded(t), True
+            if best_seen.gap > EPS * best_seen.condition or best_seen.kkt > EXACT_KKT:
+                # at the value itself, since 1 - t may lack digits
+                box = self._line.at(at)
+                anew = self._reader_as_given.solved_anew(box, given, t)
+                yield anew or given, False
+
+        for reading, raised in readings():
+            for found in data.settled(self._in_units(reading, t), raised, at):
+                seen = measured(job, data, self._line, found, value, self._least)
+                wrong = max(seen.gap, EXACT_GAP / EXACT_KKT * seen.kkt)
+                if not wrong >= least:  # true of the first one, whatever it is
+                    least, best, best_seen = wrong, found, seen
+                if wrong <= VISIBLE:
+                    return found
+        return best
+
+    @made_once
+    def _line(self) -> Line:
+        """What is solved, as given."""
+        return self.job.line(self.data)
+
+    @made_once
+    def _least(self) -> float:
+        """What gaps of readings are at least relative to."""
+        return self._factor**2 * self._reader_as_given.least
+
+    def _in_units(self, reading: Solution, t: float) -> Solution:
+        """Return a solution of the walk in terms of the job; points with empty boxes get a side."""
+        status, theta, w, multiplier = reading
         empty = (self.line.width(t) == 0.0) & (status != FREE)
         if empty.any():  # on either side of the margin its θ is the same
             members = np.flatnonzero(empty).astype(np.int32)
@@ -262,14 +292,20 @@ class WalkedPiece:
         factor = self._factor
         centre = self.way.centre
         w, multiplier = self.data.uncentred(factor * w, factor * multiplier, centre)
-        if raised and self.data.extra is not None:
-            w = self.data.extra.as_asked(w, self.data.units.typical or 1.0)
         found = Solution(status, factor * theta, w, multiplier)
         if not self.data.centred:
             return found
         up, down = self.line.upper(t) - theta, theta - self.line.lower(t)
         room = (down, up) if self.way.turned else (up, down)
         return self.data.with_best_intercept(found, *room, centre)
+
+
+def measured(
+    job: Job, data: TrainingData, line: Line, found: Solution, value: float, least: float
+) -> Measure:
+    """Measure a solution of the rows that were walked, with each θ within its bounds."""
+    solution, t = job.in_boxes(data, data.expand(found), value), job.to_t(value)
+    return data.measure(data.whole(solution, found, t), line, t, least)
 
 
 def _joined(swept: Sequence[Sweep], data: TrainingData) -> Sweep:
@@ -373,11 +409,7 @@ class Walked(Solutions):
         return VANISHING * self._measure(middle, 0.0).scale
 
     def _measure(self, value: float, least: float) -> Measure:
-        found = self._found(value)
-        solution = self.job.in_boxes(self.data, self.data.expand(found), value)
-        t = self.job.to_t(value)
-        whole = self.data.whole(solution, found, t)
-        return self.data.measure(whole, self.line, t, least)
+        return measured(self.job, self.data, self.line, self._found(value), value, least)
 
     @property
     def doubtful(self) -> np.ndarray | None:

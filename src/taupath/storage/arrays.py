@@ -91,11 +91,14 @@ class StoredArrays:
             if "dense" in found:
                 matrix = self.take(found["dense"], dtype, ndim=2)
             else:
-                matrix = self._sparse(found, dtype)
+                matrix = self.take_sparse(found, dtype)
             self._features[key] = Checked(check_features(matrix, single))
         return self._features[key]
 
-    def _sparse(self, found: dict[str, Any], dtype: Any) -> "sp.csr_array":
+    def take_sparse(self, found: Any, dtype: Any = np.float64) -> "sp.csr_array":
+        """Return a CSR matrix after checking that its entries lie inside and in order."""
+        if not isinstance(found, dict):
+            raise ModelFileError("the description of a matrix is missing")
         data = self.take(found.get("data"), dtype)
         indices = self.take(found.get("indices"), np.int32, len(data))
         indptr = self.take(found.get("indptr"), np.int64)

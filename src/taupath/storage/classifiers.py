@@ -11,15 +11,13 @@ from taupath.estimators.costs import check_tau
 from taupath.exceptions import ModelFileError
 from taupath.paths.jobs import QuantileClassification
 from taupath.storage.arrays import ArraysToWrite, StoredArrays, grows
-from taupath.storage.budget import Budget
+from taupath.storage.extra_rows import pack_constraints, unpack_constraints
 from taupath.storage.labels import pack_labels, unpack_classes, unpack_labels, unpack_positive
 from taupath.storage.paths import pack_path, unpack_path
 from taupath.validation import check_choice, check_range
 
 # Parameters that do not change the fitted model.
 NOT_STORED = ("n_jobs", "verbose", "device")
-# Parameters of paths that cannot be stored.
-OF_EXTRA_ROWS = ("l1", "constraints")
 
 
 def pack_classifier(
@@ -29,7 +27,7 @@ def pack_classifier(
     parameters = estimator.get_params(deep=False)
     paths = [pack_path(path, arrays, data) for path in estimator.paths_]
     return {
-        "parameters": pack_parameters(parameters),
+        "parameters": pack_parameters(parameters, arrays),
         "classes": pack_labels(estimator.classes_),
         "positive": estimator._positive if len(estimator.classes_) == 2 else None,
         "clip": float(estimator.clip_),
@@ -49,7 +47,7 @@ def unpack_classifier(
 ) -> QuantileSVC:
     """Return the classifier of a description; `n_features` if that is not in it."""
     n_features = found.get("n_features", n_features)
-    estimator = QuantileSVC(**unpack_parameters(found.get("parameters"), arrays.budget))
+    estimator = QuantileSVC(**unpack_parameters(found.get("parameters"), arrays))
     check_choice(estimator.multi_class, "multi_class", ("ovo", "ovr"))
     check_tau(estimator.tau)
     if type(estimator.monotone) is not bool:
@@ -108,11 +106,14 @@ def holds_data(path: dict[str, Any]) -> bool:
     return "X" in path or path["data"] is not None
 
 
-def pack_parameters(given: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters as JSON can hold them."""
+def pack_parameters(given: dict[str, Any], arrays: ArraysToWrite) -> dict[str, Any]:
+    """Return parameters as JSON can hold them; arrays of constraints are added to `arrays`."""
     parameters = {name: value for name, value in given.items() if name not in NOT_STORED}
-    if any(parameters.pop(name, None) for name in OF_EXTRA_ROWS):
-        raise ValueError("an estimator with l1 or constraints cannot be stored; pickle it instead")
+    for name in ("l1", "constraints"):  # unknown to earlier versions
+        if not parameters.get(name):
+            parameters.pop(name, None)
+    if "constraints" in parameters:
+        parameters["constraints"] = pack_constraints(parameters["constraints"], arrays)
     if "tau_range" in parameters:
         parameters["tau_range"] = [float(end) for end in parameters["tau_range"]]
     for name, value in parameters.items():
@@ -135,18 +136,18 @@ def pack_parameters(given: dict[str, Any]) -> dict[str, Any]:
     return parameters
 
 
-def unpack_parameters(found: Any, budget: Budget) -> dict[str, Any]:
+def unpack_parameters(found: Any, arrays: StoredArrays) -> dict[str, Any]:
     """Return the parameters of an estimator."""
     if not isinstance(found, dict):
         raise ModelFileError("the parameters of an estimator are missing")
     parameters = dict(found)
-    if any(name in parameters for name in OF_EXTRA_ROWS):
-        raise ModelFileError("an estimator has an L1 penalty or constraints, which are not stored")
+    if "constraints" in parameters:
+        parameters["constraints"] = unpack_constraints(parameters["constraints"], arrays)
     if "tau_range" in parameters:
         parameters["tau_range"] = check_range(parameters["tau_range"])
     weight = parameters.get("class_weight")
     if isinstance(weight, dict):
-        labels = unpack_labels(weight.get("labels"), budget).tolist()
+        labels = unpack_labels(weight.get("labels"), arrays.budget).tolist()
         weights = [float(each) for each in weight.get("weights") or ()]
         parameters["class_weight"] = dict(zip(labels, weights, strict=True))
     return parameters

@@ -43,7 +43,9 @@ def pack_combined(
     names = ("weights", "intercept") if isinstance(combination, Stack) else ("which", "edges")
     return {
         "combine": estimator.combine,
-        "parameters": pack_parameters({name: getattr(estimator, name) for name in OF_EACH_MODEL}),
+        "parameters": pack_parameters(
+            {name: getattr(estimator, name) for name in OF_EACH_MODEL}, arrays
+        ),
         "each": [pack_classifier(model, arrays, data) for model in estimator.estimators_],
         "combination": {
             **{name: arrays.put(name, getattr(combination, name)) for name in names},
@@ -84,7 +86,7 @@ def unpack_combined(found: dict[str, Any], arrays: StoredArrays) -> CombinedClas
         combine=combine,
         standardize=found.get("scaler") is not None,
         method=first.method,
-        **unpack_parameters(found.get("parameters"), arrays.budget),
+        **unpack_parameters(found.get("parameters"), arrays),
     )
     check_tau(estimator.tau)
     estimator.classes_ = first.classes_

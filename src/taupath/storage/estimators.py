@@ -120,14 +120,14 @@ def _pack_regressor(
     estimator: QuantileSVR, arrays: ArraysToWrite, data: bool | None
 ) -> dict[str, Any]:
     return {
-        "parameters": pack_parameters(estimator.get_params(deep=False)),
+        "parameters": pack_parameters(estimator.get_params(deep=False), arrays),
         "paths": [pack_path(estimator.path_, arrays, data)],
         "calibration": _pack_calibration(estimator.calibration_, arrays),
     }
 
 
 def _unpack_regressor(found: dict[str, Any], arrays: StoredArrays) -> QuantileSVR:
-    estimator = QuantileSVR(**unpack_parameters(found.get("parameters"), arrays.budget))
+    estimator = QuantileSVR(**unpack_parameters(found.get("parameters"), arrays))
     described = found.get("paths")
     path = unpack_path(described[0], arrays) if isinstance(described, list) and described else None
     if path is None or len(found["paths"]) != 1 or path.job.kind != QuantileRegression.kind:

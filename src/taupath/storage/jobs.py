@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from taupath.exceptions import ModelFileError
+from taupath.paths.frontiers import Fairness, Sparsity
 from taupath.paths.jobs import (
     Job,
     QuantileClassification,
@@ -17,12 +18,13 @@ from taupath.paths.training_data import Responses
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.budget import PER_SAMPLE, Budget
 from taupath.storage.labels import pack_labels, unpack_classes
-from taupath.validation import check_C, check_real
+from taupath.validation import check_C, check_positive, check_real
 
 
 def pack_job(job: Job) -> dict[str, Any]:
     """Return the description of a job without C_max: callers store it, or it is the last node."""
-    found = {name: getattr(job, name) for name in ("C", "tau") if hasattr(job, name)}
+    names = ("C", "tau", "l1_max", "rho_max")
+    found = {name: getattr(job, name) for name in names if hasattr(job, name)}
     return found if job.classes is None else found | {"classes": pack_labels(job.classes)}
 
 
@@ -49,10 +51,19 @@ def unpack_responses(found: dict[str, Any], arrays: StoredArrays, job: Job, n: i
 
 
 def _regularization(found: dict[str, Any], C_max: Any, budget: Budget) -> Job:
+    return Regularization(_tau(found), check_C(C_max, "C_max"), _classes(found, budget))
+
+
+def _fixed(found: dict[str, Any], budget: Budget) -> tuple[float, float, np.ndarray]:
+    """Return what a path over a parameter of extra rows has fixed: τ, C and the classes."""
+    return _tau(found), check_C(found.get("C")), _classes(found, budget)
+
+
+def _tau(found: dict[str, Any]) -> float:
     tau = check_real(found.get("tau"), "tau")
     if not 0.0 < tau < 1.0:
-        raise ModelFileError(f"there is no path over C at tau={tau!r}")
-    return Regularization(tau, check_C(C_max, "C_max"), _classes(found, budget))
+        raise ModelFileError(f"there is no path at tau={tau!r}")
+    return tau
 
 
 def _classes(found: dict[str, Any], budget: Budget) -> np.ndarray:
@@ -69,4 +80,13 @@ JOBS: dict[str, Callable[[dict[str, Any], Any, Budget], Job]] = {
     ),
     Regularization.kind: _regularization,
     QuantileRegression.kind: lambda found, *_: QuantileRegression(check_C(found.get("C"))),
+}
+# And those of exact paths over a parameter of extra rows.
+FRONTIERS: dict[str, Callable[[dict[str, Any], Any, Budget], Job]] = {
+    Sparsity.kind: lambda found, _, budget: Sparsity(
+        *_fixed(found, budget), check_positive(found.get("l1_max"), "l1_max")
+    ),
+    Fairness.kind: lambda found, _, budget: Fairness(
+        *_fixed(found, budget), check_positive(found.get("rho_max"), "rho_max")
+    ),
 }

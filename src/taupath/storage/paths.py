@@ -15,17 +15,21 @@ from taupath.engine.record import Record
 from taupath.exceptions import ModelFileError
 from taupath.fitting.detached import FunctionsOnly
 from taupath.fitting.support_only import SupportOnly
-from taupath.paths.intercept import make_intercept
+from taupath.paths.extra_rows import ExtendedData
+from taupath.paths.frontiers import Frontier
+from taupath.paths.intercept import fixed_intercept, make_intercept
 from taupath.paths.jobs import Job, QuantileRegression, Regularization, Way
 from taupath.paths.kernel_data import MEGABYTE
-from taupath.paths.options import centred_data, make_training_data
+from taupath.paths.options import Options, centred_data, make_training_data
 from taupath.paths.path import SolutionPath
+from taupath.paths.repeated_data import merge_copies
 from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import Responses, TrainingData
 from taupath.paths.walked import ConstantPiece, Walked, WalkedPiece, constant_piece
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.budget import record_bytes
-from taupath.storage.jobs import JOBS, pack_job, pack_samples, unpack_responses
+from taupath.storage.extra_rows import pack_extra_rows, unpack_extra_rows
+from taupath.storage.jobs import FRONTIERS, JOBS, pack_job, pack_samples, unpack_responses
 from taupath.storage.kernel_nodes import (
     KERNEL_NODES,
     pack_kernel_nodes,
@@ -55,6 +59,10 @@ WAYS = [
     [True, True],
     [True, False, True],
 ]
+
+
+# What the exact paths of files can be of.
+EXACT_JOBS = JOBS | FRONTIERS
 
 
 def pack_path(
@@ -100,12 +108,14 @@ PACK: dict[type[Solutions], Callable[[Any, ArraysToWrite, bool | None], dict[str
 
 
 def _refuse_without_data(solutions: Solutions) -> NoReturn:
-    why = (
-        "solutions of an exact path are computed from them; store path.simplify(tol) without them"
-        if solutions.data.kernel is None
-        else "with a kernel, functions are sums over training samples; for two classes, "
-        "`QuantileSVC.at` keeps only those that one τ needs"
-    )
+    why = "solutions of an exact path are computed from them; store path.simplify(tol) without them"
+    if solutions.data.extra is not None:
+        why = "solutions with l1 or constraints are computed from them"
+    if solutions.data.kernel is not None:
+        why = (
+            "with a kernel, functions are sums over training samples; for two classes, "
+            "`QuantileSVC.at` keeps only those that one τ needs"
+        )
     raise ValueError(f"data=False: this path needs its training data: {why}")
 
 
@@ -114,12 +124,12 @@ def _pack_exact(
 ) -> dict[str, Any]:
     """Return the description of exact solutions, whose walks have these records."""
     job, data = solutions.job, solutions.data
-    if data.extra is not None:
-        raise ValueError("a path with l1 or constraints cannot be stored; pickle it instead")
     found = pack_samples(data, arrays) | pack_kernel(data.kernel) | pack_job(job)
     found |= {"intercept": data.constant.kind, "path": job.kind}
     if data.distinct is not data:
         found["distinct"] = data.distinct.shape[0]
+    if data.extra is not None:
+        found["extra"] = pack_extra_rows(data.extra, arrays)
     if data.kernel is not None:
         found["cache_size"] = data.budget / MEGABYTE
     if data.centred:
@@ -146,15 +156,15 @@ def unpack_path(found: Any, arrays: StoredArrays) -> SolutionPath:
     if not isinstance(found, dict):
         raise ModelFileError("the description of a path is missing")
     kind = found.get("path")
-    for prefix, unpack in UNPACK.items():
-        if isinstance(kind, str) and kind.startswith(prefix) and kind.removeprefix(prefix) in JOBS:
+    for prefix, (unpack, jobs) in UNPACK.items():
+        if isinstance(kind, str) and kind.startswith(prefix) and kind.removeprefix(prefix) in jobs:
             return SolutionPath(unpack(found, arrays, kind.removeprefix(prefix)))
     raise ModelFileError(f"it holds a path of an unknown kind, {kind!r:.60}")
 
 
 def _unpack_exact(found: dict[str, Any], arrays: StoredArrays, kind: str) -> Solutions:
     """Return exact solutions, or those at some of the kinks."""
-    job = JOBS[kind](found, found.get("C_max"), arrays.budget)
+    job = EXACT_JOBS[kind](found, found.get("C_max"), arrays.budget)
     data = _unpack_data(found, arrays, job)
     unpack = _regression_walks if isinstance(job, QuantileRegression) else _classification_walks
     walked = Walked(job, data, unpack(found, arrays, job, data.distinct))
@@ -167,11 +177,11 @@ def _unpack_exact(found: dict[str, Any], arrays: StoredArrays, kind: str) -> Sol
     return AtKinks(walked, nodes, check_positive(found.get("tol"), "tol"))
 
 
-# How each kind of path is read, by what stands before the kind of its job.
-UNPACK: dict[str, Callable[[dict[str, Any], StoredArrays, str], Solutions]] = {
-    FUNCTIONS: unpack_functions,
-    KERNEL_NODES: unpack_kernel_nodes,
-    "": _unpack_exact,
+# How each kind of path is read, by what stands before the kind of its job, and these kinds.
+UNPACK: dict[str, tuple[Callable[[dict[str, Any], StoredArrays, str], Solutions], Any]] = {
+    FUNCTIONS: (unpack_functions, JOBS),
+    KERNEL_NODES: (unpack_kernel_nodes, JOBS),
+    "": (_unpack_exact, EXACT_JOBS),
 }
 
 
@@ -189,13 +199,32 @@ def _unpack_data(found: dict[str, Any], arrays: StoredArrays, job: Job) -> Train
             return centred_data(X, responses, shift)
         return TrainingData(X, responses, make_intercept(intercept, X))
 
-    data = make_training_data(
-        X, responses, options, known=True, merge=distinct is not None, with_free=with_free
-    )
+    if "extra" in found or isinstance(job, Frontier):
+        data = _with_extra_rows(found, arrays, X, responses, options)
+    else:
+        data = make_training_data(
+            X, responses, options, known=True, merge=distinct is not None, with_free=with_free
+        )
     if distinct not in (None, data.distinct.shape[0]):
         raise ModelFileError(f"the samples of a path are not {distinct!r} different ones")
     data.centred = data.distinct.centred = centred and intercept == "free"
     return data
+
+
+def _with_extra_rows(
+    found: dict[str, Any], arrays: StoredArrays, X: Any, responses: Responses, options: Options
+) -> TrainingData:
+    """Return the training data of a path with extra rows."""
+    constant = fixed_intercept(options.intercept)
+    if constant is None or options.kernel != "linear":
+        raise ModelFileError("a path with extra rows has a kernel or a free intercept")
+    width = X.shape[1] + (constant.bias != 0.0)
+    extra = unpack_extra_rows(found.get("extra"), arrays, X, width)
+
+    def make(X: Any, responses: Responses) -> TrainingData:
+        return ExtendedData(X, responses, constant, extra)
+
+    return merge_copies(X, responses, make) if "distinct" in found else make(X, responses)
 
 
 def _unpack_walks(
@@ -203,6 +232,7 @@ def _unpack_walks(
 ) -> list[tuple[dict[str, Any], Record]]:
     """Return the descriptions of the walks of a path, each with its record."""
     walks, (n, d) = found.get("walks"), data.shape
+    n += 0 if data.extra is None else len(data.extra)
     if not isinstance(walks, list) or not 0 < len(walks) <= max(map(len, WAYS)):
         raise ModelFileError("the walks of a path are missing, or there are too many")
     by_kernel, pieces, memory = data.kernel is not None, [], 0.0
