@@ -96,7 +96,8 @@ class WalkedPiece:
 
     @made_once
     def _reader(self) -> Reader:
-        return Reader(self.data.rows, self.line, self._given, self.record, self.data.by_theta)
+        by_theta = self.data.kernel is not None
+        return Reader(self.data.rows, self.line, self._given, self.record, by_theta)
 
     @made_once
     def _reader_as_given(self) -> Reader:
@@ -255,8 +256,8 @@ class WalkedPiece:
             yield self._reader.recorded(t), True
             if best_seen.gap > EPS * best_seen.condition or best_seen.kkt > EXACT_KKT:
                 # at the value itself, since 1 - t may lack digits
-                box = self._line.at(at)
-                anew = self._reader_as_given.solved_anew(box, given, t)
+                line = self._given.reversed() if self.way.backward else self._given
+                anew = self._reader_as_given.solved_anew(line.at(at), given, t)
                 yield anew or given, False
 
         for reading, raised in readings():
