@@ -30,6 +30,7 @@ from taupath.estimators.fit_time import LONG
 from taupath.estimators.out_of_fold import Data, HeldOut, Score, check_folds, fitted, held_out
 from taupath.estimators.parallel import run_all
 from taupath.estimators.probability_intervals import ProbabilityIntervals
+from taupath.estimators.quick_folds import ways_of
 from taupath.estimators.search_time import Affordable, affordable, path_sizes, rbf_seconds
 from taupath.estimators.useful_range import useful_range
 from taupath.progress import duration, share_of
@@ -257,12 +258,13 @@ class QuantileSVCCV(CombinedClassifier):
         if self.scoring is not None:
             score = Score(self.scoring, models[0], sample_weight is not None)
         data = Data(scaled(self.scaler_, X), y, weight)
+        ways = ways_of(grid, self, data.X)
         # Fold after fold, so that progress is even: paths of some candidates take longer, but every
         # fold takes about the same time.
         jobs = [
-            {"model": model, "data": data, "fold": fold, "score": score}
+            {"model": model, "data": data, "fold": fold, "score": score, "way": way}
             for fold in folds
-            for model in models
+            for model, way in zip(models, ways, strict=True)
         ]
         done = len(jobs) / (len(jobs) + 1.0)  # the final paths take longer, but are few
         with self._watched() as progress:
