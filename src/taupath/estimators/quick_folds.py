@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from taupath.approximate.held_out_rows import positive_shares
 from taupath.estimators.candidates import Candidate
@@ -19,6 +20,13 @@ from taupath.validation import UNIT_INTERVAL, Checked, check_positive, check_ran
 
 # Tolerance of approximate paths that only choose.
 FOLD_TOL = 1e-2
+# With the linear kernel, a matrix is the quicker way up to so many samples, and so large a product
+# of their number, C and the mean k(x, x): beyond, two samples at a time take too many steps.
+MOST_LINEAR, MOST_LINEAR_WORK = 2000, 1e4
+# How far solutions for a matrix are from optimal. Probabilities with the linear kernel do not get
+# better below. With the RBF kernel and 0.03, f of samples that are far from all others can be so
+# small that its sign is wrong.
+VIOLATION = {"linear": 0.1, "rbf": 0.02}
 # The constant feature by which each `intercept` is a part of w. That of a free one is so large that
 # its weight costs next to nothing.
 CONSTANT_FEATURE = {"augmented": 1.0, "free": 30.0, "none": 0.0}
@@ -39,18 +47,31 @@ def ways_of(grid: Sequence[Candidate], search: Any, X: Checked) -> list[Way]:
     whole = check_range(search.tau_range) == UNIT_INTERVAL
     if search.method != "auto" or search.scoring is not None or not whole:
         return [Way(False)] * len(grid)
-    rbf = dict.fromkeys(each.gamma for each in grid if each.kernel == "rbf")
-    budget = MEGABYTE * check_positive(search.cache_size, "cache_size")
-    matrices: dict[float | None, np.ndarray] = {}
-    if 4.0 * len(rbf) * X.shape[0] ** 2 <= budget:
-        for gamma in rbf:
-            kernel = Kernel("rbf", gamma or 1.0)
-            matrices[gamma] = kernel(X.features, X.features).astype(np.float32)
+    n_samples = X.shape[0]
+    kinds = {(each.kernel, each.gamma) for each in grid if each.kernel == "rbf"}
+    if n_samples <= MOST_LINEAR and any(each.kernel == "linear" for each in grid):
+        kinds.add(("linear", None))
+    matrices: dict[tuple[Any, float | None], np.ndarray] = {}
+    if 4.0 * len(kinds) * n_samples**2 <= MEGABYTE * check_positive(
+        search.cache_size, "cache_size"
+    ):
+        matrices = {kind: _matrix(*kind, X.features) for kind in kinds}
     found = []
     for each in grid:
-        matrix = matrices.get(each.gamma) if each.kernel == "rbf" else None
+        matrix = matrices.get((each.kernel, each.gamma))
+        if each.kernel == "linear" and matrix is not None:
+            work = each.C * float(matrix.trace())
+            matrix = matrix if work <= MOST_LINEAR_WORK else None
         found.append(Way(each.kernel == "linear" or matrix is not None, matrix))
     return found
+
+
+def _matrix(kernel: str, gamma: float | None, X: Any) -> np.ndarray:
+    """Return k(x_i, x_j) of all samples, in single precision."""
+    if kernel == "rbf":
+        return Kernel("rbf", gamma or 1.0)(X, X).astype(np.float32)
+    products = X @ X.T
+    return np.asarray(products.toarray() if sp.issparse(products) else products, dtype=np.float32)
 
 
 def fit_quickly(model: QuantileSVC, X: Checked, y: np.ndarray, weight: np.ndarray) -> None:
@@ -75,13 +96,15 @@ def from_matrix(
     classes afterwards.
     """
     X, y, weight = data
+    bias, violation = CONSTANT_FEATURE[model.intercept], VIOLATION[model.kernel]
     shares = []
     jobs = model._jobs(X[train], y[train], weight[train])
     for job, members in zip(jobs, model._members, strict=True):
         trained = train if members is None else train[members]
         sign = np.where(job["y"] == 1, 1.0, -1.0)
-        bias = CONSTANT_FEATURE[model.intercept]
-        share = positive_shares(matrix, trained, test, sign, job["sample_weight"], job["C"], bias)
+        share = positive_shares(
+            matrix, trained, test, sign, job["sample_weight"], job["C"], bias, violation
+        )
         if share is None:
             return None
         shares.append(share)
