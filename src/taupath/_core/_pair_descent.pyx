@@ -207,9 +207,9 @@ cdef class PairDescent:
                 else:
                     j = find_partner(n, &self.lack[0], &self.cannot_fall[0], &self.matrix[i, 0],
                                      &self.diagonal[0], own, self.diagonal[i], &least, &gain)
-                    least = min(least, constant)
                     if (own - constant) ** 2 >= gain * (self.diagonal[i] + self.square):
                         j = -1
+                least = min(least, constant)
                 middle = 0.5 * (own + least)
                 settled = own - least <= violation
                 if settled or (i < 0 and j < 0) or taken >= most:

@@ -142,6 +142,8 @@ def held_out(
     own._progress = progress
     columns = train if model.kernel == "precomputed" else slice(None)
     others, proba = X[test][:, columns], None
+    if way.quickly:  # near the optimum, the direction in which τ is followed makes a difference
+        own.set_params(pos_label=None)
     if way.matrix is not None:
         proba = from_matrix(own, way.matrix, data, train, test)
     if proba is None:

@@ -21,12 +21,13 @@ from taupath.validation import UNIT_INTERVAL, Checked, check_positive, check_ran
 # Tolerance of approximate paths that only choose.
 FOLD_TOL = 1e-2
 # With the linear kernel, a matrix is the quicker way up to so many samples, and so large a product
-# of their number, C and the mean k(x, x): beyond, two samples at a time take too many steps.
+# of C and the sum of all weights times k(x, x): beyond, two samples at a time take too many steps.
 MOST_LINEAR, MOST_LINEAR_WORK = 2000, 1e4
-# How far solutions for a matrix are from optimal. Probabilities with the linear kernel do not get
+# How far solutions for a matrix may be from optimal. Probabilities with the linear kernel hardly get
 # better below. With the RBF kernel and 0.03, f of samples that are far from all others can be so
-# small that its sign is wrong.
-VIOLATION = {"linear": 0.1, "rbf": 0.02}
+# small that its sign is wrong. With little to learn from, all of f is small: C times the sum of
+# all weights times k(x, x) is then below TAKES.
+VIOLATION, TAKES = {"linear": 0.1, "rbf": 0.02}, 100.0
 # The constant feature by which each `intercept` is a part of w. That of a free one is so large that
 # its weight costs next to nothing.
 CONSTANT_FEATURE = {"augmented": 1.0, "free": 30.0, "none": 0.0}
@@ -39,7 +40,9 @@ class Way(NamedTuple):
     matrix: np.ndarray | None = None  # in single precision
 
 
-def ways_of(grid: Sequence[Candidate], search: Any, X: Checked) -> list[Way]:
+def ways_of(
+    grid: Sequence[Candidate], search: Any, X: Checked, weight: np.ndarray
+) -> list[Way]:
     """Return how each candidate of a search on these samples is judged.
 
     Kernel matrices are made if `cache_size` holds all of them.
@@ -60,7 +63,7 @@ def ways_of(grid: Sequence[Candidate], search: Any, X: Checked) -> list[Way]:
     for each in grid:
         matrix = matrices.get((each.kernel, each.gamma))
         if each.kernel == "linear" and matrix is not None:
-            work = each.C * float(matrix.trace())
+            work = each.C * float(weight @ matrix.diagonal())
             matrix = matrix if work <= MOST_LINEAR_WORK else None
         found.append(Way(each.kernel == "linear" or matrix is not None, matrix))
     return found
@@ -96,15 +99,14 @@ def from_matrix(
     classes afterwards.
     """
     X, y, weight = data
-    bias, violation = CONSTANT_FEATURE[model.intercept], VIOLATION[model.kernel]
-    shares = []
+    bias, diagonal, shares = CONSTANT_FEATURE[model.intercept], matrix.diagonal(), []
     jobs = model._jobs(X[train], y[train], weight[train])
     for job, members in zip(jobs, model._members, strict=True):
         trained = train if members is None else train[members]
-        sign = np.where(job["y"] == 1, 1.0, -1.0)
-        share = positive_shares(
-            matrix, trained, test, sign, job["sample_weight"], job["C"], bias, violation
-        )
+        sign, own, C = np.where(job["y"] == 1, 1.0, -1.0), job["sample_weight"], job["C"]
+        size = min(C * float(own @ diagonal[trained]) / TAKES, 1.0)
+        violation = size * VIOLATION[model.kernel]
+        share = positive_shares(matrix, trained, test, sign, own, C, bias, violation)
         if share is None:
             return None
         shares.append(share)

@@ -258,7 +258,7 @@ class QuantileSVCCV(CombinedClassifier):
         if self.scoring is not None:
             score = Score(self.scoring, models[0], sample_weight is not None)
         data = Data(scaled(self.scaler_, X), y, weight)
-        ways = ways_of(grid, self, data.X)
+        ways = ways_of(grid, self, data.X, weight)
         # Fold after fold, so that progress is even: paths of some candidates take longer, but every
         # fold takes about the same time.
         jobs = [
