@@ -40,25 +40,31 @@ class Way(NamedTuple):
     matrix: np.ndarray | None = None  # in single precision
 
 
-def ways_of(
-    grid: Sequence[Candidate], search: Any, X: Checked, weight: np.ndarray
-) -> list[Way]:
-    """Return how each candidate of a search on these samples is judged.
+def is_quick(search: Any) -> bool:
+    """Return whether a search judges candidates quickly where it can.
 
-    Kernel matrices are made if `cache_size` holds all of them.
+    Not if exact or approximate paths are asked for, nor if a scorer needs models or τ is limited.
     """
     whole = check_range(search.tau_range) == UNIT_INTERVAL
-    if search.method != "auto" or search.scoring is not None or not whole:
+    return bool(search.method == "auto" and search.scoring is None and whole)
+
+
+def matrices_that_fit(search: Any, n_samples: int) -> int:
+    """Return how many kernel matrices the `cache_size` of a search holds."""
+    budget = MEGABYTE * check_positive(search.cache_size, "cache_size")
+    return int(budget // (4.0 * n_samples**2))
+
+
+def ways_of(grid: Sequence[Candidate], search: Any, X: Checked, weight: np.ndarray) -> list[Way]:
+    """Return how each candidate of a search on these samples is judged."""
+    if not is_quick(search):
         return [Way(False)] * len(grid)
     n_samples = X.shape[0]
     kinds = {(each.kernel, each.gamma) for each in grid if each.kernel == "rbf"}
     if n_samples <= MOST_LINEAR and any(each.kernel == "linear" for each in grid):
         kinds.add(("linear", None))
-    matrices: dict[tuple[Any, float | None], np.ndarray] = {}
-    if 4.0 * len(kinds) * n_samples**2 <= MEGABYTE * check_positive(
-        search.cache_size, "cache_size"
-    ):
-        matrices = {kind: _matrix(*kind, X.features) for kind in kinds}
+    fit = len(kinds) <= matrices_that_fit(search, n_samples)
+    matrices = {kind: _matrix(*kind, X.features) for kind in kinds} if fit else {}
     found = []
     for each in grid:
         matrix = matrices.get((each.kernel, each.gamma))
@@ -69,7 +75,7 @@ def ways_of(
     return found
 
 
-def _matrix(kernel: str, gamma: float | None, X: Any) -> np.ndarray:
+def _matrix(kernel: Any, gamma: float | None, X: Any) -> np.ndarray:
     """Return k(x_i, x_j) of all samples, in single precision."""
     if kernel == "rbf":
         return Kernel("rbf", gamma or 1.0)(X, X).astype(np.float32)
