@@ -3,7 +3,7 @@
 Made data, standardised. The two take turns; CPU seconds in one thread, medians.
 
 SVC       `GridSearchCV(SVC(probability=False))`: one SVM per candidate and fold, and one final fit
-search    `QuantileSVCCV()`: all τ of each candidate and fold, and exact final paths of those it uses
+search    `QuantileSVCCV()`: all τ for each candidate and fold, and exact final paths of those used
 exact     `QuantileSVCCV(method="exact")`: an exact path of each candidate and fold
 refits    the final paths of `QuantileSVCCV()`
 """

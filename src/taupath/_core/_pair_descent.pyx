@@ -226,10 +226,11 @@ cdef class PairDescent:
                 i = self.moved(i, j, length, &own)
                 taken += 1
         self.steps += taken
-        self.intercept = middle
+        self.intercept = middle if self.square > 0.0 else 0.0
         return settled
 
-    cdef Py_ssize_t moved(self, Py_ssize_t i, Py_ssize_t j, double length, double* own) noexcept nogil:
+    cdef Py_ssize_t moved(self, Py_ssize_t i, Py_ssize_t j, double length,
+                          double* own) noexcept nogil:
         """Let σ_i θ_i rise and σ_j θ_j fall; return what may rise next, and set its lack.
 
         An index of -1 is the intercept.

@@ -23,14 +23,14 @@ FOLD_TOL = 1e-2
 # With the linear kernel, a matrix is the quicker way up to so many samples, and so large a product
 # of C and the sum of all weights times k(x, x): beyond, two samples at a time take too many steps.
 MOST_LINEAR, MOST_LINEAR_WORK = 2000, 1e4
-# How far solutions for a matrix may be from optimal. Probabilities with the linear kernel hardly get
-# better below. With the RBF kernel and 0.03, f of samples that are far from all others can be so
-# small that its sign is wrong. With little to learn from, all of f is small: C times the sum of
+# How far solutions for a matrix may be from optimal. Below, probabilities with the linear kernel
+# hardly get better. With the RBF kernel and 0.03, f of samples that are far from all others can be
+# so small that its sign is wrong. With little to learn from, all of f is small: C times the sum of
 # all weights times k(x, x) is then below TAKES.
 VIOLATION, TAKES = {"linear": 0.1, "rbf": 0.02}, 100.0
-# The constant feature by which each `intercept` is a part of w. That of a free one is so large that
-# its weight costs next to nothing.
-CONSTANT_FEATURE = {"augmented": 1.0, "free": 30.0, "none": 0.0}
+# The square of the constant feature by which each `intercept` is a part of w. That of a free one is
+# so large that an intercept of 1 costs little beside the losses; if these are small, larger still.
+CONSTANT_SQUARE = {"augmented": 1.0, "free": 1000.0, "none": 0.0}
 
 
 class Way(NamedTuple):
@@ -64,7 +64,9 @@ def ways_of(grid: Sequence[Candidate], search: Any, X: Checked, weight: np.ndarr
     if n_samples <= MOST_LINEAR and any(each.kernel == "linear" for each in grid):
         kinds.add(("linear", None))
     fit = len(kinds) <= matrices_that_fit(search, n_samples)
-    matrices = {kind: _matrix(*kind, X.features) for kind in kinds} if fit else {}
+    matrices: dict[tuple[Any, float | None], np.ndarray] = {}
+    if fit:
+        matrices = {kind: _matrix(*kind, X.features) for kind in kinds}
     found = []
     for each in grid:
         matrix = matrices.get((each.kernel, each.gamma))
@@ -105,13 +107,14 @@ def from_matrix(
     classes afterwards.
     """
     X, y, weight = data
-    bias, diagonal, shares = CONSTANT_FEATURE[model.intercept], matrix.diagonal(), []
+    square, diagonal, shares = CONSTANT_SQUARE[model.intercept], matrix.diagonal(), []
     jobs = model._jobs(X[train], y[train], weight[train])
     for job, members in zip(jobs, model._members, strict=True):
         trained = train if members is None else train[members]
         sign, own, C = np.where(job["y"] == 1, 1.0, -1.0), job["sample_weight"], job["C"]
         size = min(C * float(own @ diagonal[trained]) / TAKES, 1.0)
         violation = size * VIOLATION[model.kernel]
+        bias = float(np.sqrt(square / min(C * own.sum(), 1.0) if square > 1.0 else square))
         share = positive_shares(matrix, trained, test, sign, own, C, bias, violation)
         if share is None:
             return None

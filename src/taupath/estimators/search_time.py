@@ -63,9 +63,7 @@ def rbf_seconds(candidates: Sequence[Candidate], sizes: PathSizes) -> float:
     return sum(one * (1.0 if each.C <= 1.0 else RBF_LARGE_C) for each in rbf)
 
 
-def affordable(
-    grid: Sequence[Candidate], sizes: PathSizes, thinned: Sequence[str]
-) -> Affordable:
+def affordable(grid: Sequence[Candidate], sizes: PathSizes, thinned: Sequence[str]) -> Affordable:
     """Return the candidates whose RBF paths together take up to MOST_RBF_SECONDS.
 
     If all take longer, only the least of the `thinned` parameters ("gamma", "C") are tried, one

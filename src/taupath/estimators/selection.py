@@ -31,7 +31,13 @@ from taupath.estimators.out_of_fold import Data, HeldOut, Score, check_folds, fi
 from taupath.estimators.parallel import run_all
 from taupath.estimators.probability_intervals import ProbabilityIntervals
 from taupath.estimators.quick_folds import is_quick, matrices_that_fit, ways_of
-from taupath.estimators.search_time import Affordable, PathSizes, affordable, path_sizes, rbf_seconds
+from taupath.estimators.search_time import (
+    Affordable,
+    PathSizes,
+    affordable,
+    path_sizes,
+    rbf_seconds,
+)
 from taupath.estimators.useful_range import useful_range
 from taupath.progress import duration, share_of
 from taupath.validation import (
