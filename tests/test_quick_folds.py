@@ -139,6 +139,20 @@ def test_matrices_that_do_not_fit_are_not_made():
     assert_array_equal(search(**kept).brier_, search(**kept, method="exact").brier_)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"intercept": "no"}, "intercept must be one of"),
+        ({"tol": -1.0}, "tol must be finite and above 0"),
+        ({"cache_size": 0.0}, "cache_size must be finite and above 0"),
+        ({"multi_class": "pairs"}, "multi_class must be one of"),
+    ],
+)
+def test_what_no_path_could_take_is_refused_as_paths_do(wrong, error):
+    with pytest.raises(ValueError, match=error):
+        search(**wrong)
+
+
 def test_scorers_get_models_with_exact_paths():
     kept = {"scoring": "accuracy", "kernel": "linear"}
     assert_array_equal(search(**kept).brier_, search(**kept, method="exact").brier_)

@@ -16,7 +16,13 @@ from taupath.estimators.classifier import QuantileSVC
 from taupath.exceptions import WalkFailed
 from taupath.paths.kernel_data import MEGABYTE
 from taupath.paths.kernels import Kernel
-from taupath.validation import UNIT_INTERVAL, Checked, check_positive, check_range
+from taupath.validation import (
+    UNIT_INTERVAL,
+    Checked,
+    check_choice,
+    check_positive,
+    check_range,
+)
 
 # Tolerance of approximate paths that only choose.
 FOLD_TOL = 1e-2
@@ -59,6 +65,8 @@ def ways_of(grid: Sequence[Candidate], search: Any, X: Checked, weight: np.ndarr
     """Return how each candidate of a search on these samples is judged."""
     if not is_quick(search):
         return [Way(False)] * len(grid)
+    check_choice(search.intercept, "intercept", tuple(CONSTANT_SQUARE))
+    check_positive(search.tol, "tol")
     n_samples = X.shape[0]
     kinds = {(each.kernel, each.gamma) for each in grid if each.kernel == "rbf"}
     if n_samples <= MOST_LINEAR and any(each.kernel == "linear" for each in grid):
