@@ -146,6 +146,8 @@ def held_out(
         own.set_params(pos_label=None)
     if way.matrix is not None:
         proba = from_matrix(own, way.matrix, data, train, test)
+        if progress is not None:
+            progress(1.0)
     if proba is None:
         fit = partial(fit_quickly, own) if way.quickly else own.fit
         fit(X[train][:, columns], y[train], weight[train])
