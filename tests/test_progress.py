@@ -320,7 +320,11 @@ FITS = {
         lambda: load_iris(return_X_y=True),
         "kinks",
     ),
-    "cross-validation": (lambda: tp.QuantileSVCCV(3, cv=2, verbose=1), two_classes, "kinks"),
+    "cross-validation": (
+        lambda: tp.QuantileSVCCV(3, cv=2, method="exact", verbose=1),
+        two_classes,
+        "kinks",
+    ),
     "quantiles": (lambda: tp.QuantileSVR(verbose=True), two_classes, "kinks"),
     "conformal": (lambda: tp.QuantileSVR(conformal=2, verbose=1), two_classes, "kinks"),
 }

@@ -5,23 +5,33 @@ import pytest
 
 import taupath as tp
 from taupath.estimators.candidates import Candidate, make_grid
-from taupath.estimators.search_time import MOST_RBF_SECONDS, affordable, path_sizes, rbf_seconds
+from taupath.estimators.search_time import (
+    MOST_RBF_SECONDS,
+    PathSizes,
+    affordable,
+    path_sizes,
+    rbf_seconds,
+)
 
 GRID = make_grid(["linear"], [], (0.01, 1.0)) + make_grid(["rbf"], [0.05, 0.2], (1.0, 10.0))
 BOTH = ("gamma", "C")
 
 
-def of_folds(n):
+def of_folds(n, matrices=0):
     """Return the sizes of the paths of five folds and of the final fit."""
-    return [n * 4 // 5] * 5 + [n]
+    return PathSizes([n], [n * 4 // 5] * 5, matrices)
+
+
+def paths(*sizes):
+    return PathSizes(list(sizes), [], 0)
 
 
 def test_times_are_those_measured():
     one = [Candidate("rbf", 0.05, 1.0)]
     for n, seconds in ((800, 0.22), (2000, 1.8), (4000, 7.6)):
-        assert rbf_seconds(one, [n]) == pytest.approx(seconds, rel=0.1)
-    assert rbf_seconds([Candidate("rbf", 0.05, 10.0)], [4000, 4000]) == pytest.approx(4 * 7.6)
-    assert rbf_seconds([Candidate("linear", None, 1.0)], [4000]) == 0.0
+        assert rbf_seconds(one, paths(n)) == pytest.approx(seconds, rel=0.1)
+    assert rbf_seconds([Candidate("rbf", 0.05, 10.0)], paths(4000, 4000)) == pytest.approx(4 * 7.6)
+    assert rbf_seconds([Candidate("linear", None, 1.0)], paths(4000)) == 0.0
 
 
 def test_paths_are_counted_with_their_samples():
@@ -44,6 +54,15 @@ def test_the_grid_is_thinned_before_the_kernel_is_left_out():
         assert found == linear + make_grid(["rbf"], gammas, Cs)
         assert rbf_seconds(found, of_folds(n)) <= MOST_RBF_SECONDS
         assert len(left_out) == (0 if n == 4000 else 1)
+
+
+def test_folds_are_not_counted_where_their_matrices_fit():
+    two = make_grid(["rbf"], [0.05, 0.2], (1.0,))
+    final = rbf_seconds(two, paths(9000))
+    assert rbf_seconds(two, of_folds(9000, matrices=2)) == final
+    assert rbf_seconds(two, of_folds(9000, matrices=1)) > 4.0 * final
+    assert rbf_seconds(two[:1], of_folds(9000, matrices=1)) == pytest.approx(0.5 * final)
+    assert affordable(GRID, of_folds(9000, matrices=2), BOTH).left_out == []
 
 
 def test_what_is_left_out_is_said_with_its_time():
@@ -82,7 +101,7 @@ def test_a_search_tries_what_is_affordable(monkeypatch):
     small, large = sorted({gamma for gamma, _ in tried_with_rbf(whole)})
     assert tried_with_rbf(whole) == [(small, 1.0), (small, 10.0), (large, 10.0)]
     assert len(tried_with_rbf(searched(monkeypatch, 300.0, combine="best"))) == 4
-    sizes = [40, 40, 40, 60]
+    sizes = PathSizes([60], [40, 40, 40], 2)
     # one candidate with C = 1 can be afforded
     least = 1.5 * rbf_seconds([Candidate("rbf", 1.0, 1.0)], sizes)
     thinned = searched(monkeypatch, least)

@@ -128,8 +128,9 @@ def test_costs_are_routed_through_pipelines_and_folds():
 
 def test_cross_validation_weighs_training_and_losses_by_costs():
     cost = np.where(Y == "yes", FN, FP)
-    model = QuantileSVCCV([0.01, 1.0], cv=3).fit(X, Y, cost_fp=FP, cost_fn=FN)
-    same = QuantileSVCCV([0.01, 1.0], cv=3).fit(X, Y, cost / cost.mean())
+    search = {"Cs": [0.01, 1.0], "cv": 3, "method": "exact"}
+    model = QuantileSVCCV(**search).fit(X, Y, cost_fp=FP, cost_fn=FN)
+    same = QuantileSVCCV(**search).fit(X, Y, cost / cost.mean())
     assert_allclose(model.brier_, same.brier_)
     assert_allclose(model.predict_proba(X_NEW), same.predict_proba(X_NEW), atol=1e-9)
     assert model.costs_in_training_

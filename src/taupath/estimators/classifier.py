@@ -332,8 +332,8 @@ class QuantileSVC(PathClassifier):
         """Return the C of a path of `n_samples` samples."""
         return regularization_to_C(self.C, self.lam, n_samples, copied=True)
 
-    def _follow(self, X: Checked, y: np.ndarray, sample_weight: Any, progress: Any) -> None:
-        """Follow the paths of checked samples."""
+    def _jobs(self, X: Checked, y: np.ndarray, sample_weight: Any) -> list[dict[str, Any]]:
+        """Return the arguments of all paths of checked samples."""
         check_labels_of_classes(y)
         check_choice(self.multi_class, "multi_class", ("ovo", "ovr"))
         weight = check_weight(sample_weight, X.shape[0])
@@ -356,10 +356,14 @@ class QuantileSVC(PathClassifier):
         self.clip_ = least_probability(self.clip, weight, n_classes)
         self._intervals = None
         self._members = [self._members_of(y, classes) for classes, _ in self._tasks()]
-        jobs = [
+        return [
             self._job(X, y, weight, members, positive) | {"method": self.method}
             for members, (_, positive) in zip(self._members, self._tasks(), strict=True)
         ]
+
+    def _follow(self, X: Checked, y: np.ndarray, sample_weight: Any, progress: Any) -> None:
+        """Follow the paths of checked samples."""
+        jobs = self._jobs(X, y, sample_weight)
         if len(jobs) == 1:
             advise(progress, quantile_path, jobs[0])
             jobs[0] |= {"n_jobs": self.n_jobs}

@@ -46,11 +46,14 @@ class Stack:
         return np.asarray(np.tensordot(self.weights, log_proba, axes=1) + self.intercept)
 
 
-def fit_stack(each: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> Stack:
+def fit_stack(
+    each: np.ndarray, truth: np.ndarray, weight: np.ndarray, start: np.ndarray | None = None
+) -> Stack:
     """Return the stack with the least log-loss, its weights shrunk towards equal ones.
 
     `each` holds the probabilities that each path predicts for held-out samples, of shape (n_paths,
-    n, n_classes), `truth` the class of each sample, and `weight` how often it counts.
+    n, n_classes), `truth` the class of each sample, and `weight` how often it counts. The weights
+    and all intercepts but the first are looked for near `start`.
     """
     n_paths, _, n_classes = each.shape
     n_samples = float(weight.sum())
@@ -69,7 +72,7 @@ def fit_stack(each: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> Stack:
 
     found = minimize(
         objective,
-        np.append(equal, np.zeros(n_classes - 1)),
+        np.append(equal, np.zeros(n_classes - 1)) if start is None else start,
         jac=True,
         method="L-BFGS-B",
         bounds=[(0.0, None)] * n_paths + [(None, None)] * (n_classes - 1),
@@ -98,7 +101,8 @@ def choose_stack(each: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> Cho
         fewer = which[which != candidate]
         if len(fewer) == 0:
             break
-        other = fit_stack(each[fewer], truth, weight)
+        near = np.append(stack.weights[which != candidate], stack.intercept[1:])
+        other = fit_stack(each[fewer], truth, weight, near)
         if log_loss(other, fewer) <= most:
             which, stack = fewer, other
     return Chosen(which, stack)

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from taupath.estimators.explanation import (
     parts_of_features,
 )
 from taupath.estimators.frozen_classifier import FrozenClassifier
-from taupath.estimators.multiclass import couple_pairs, normalize_rest
+from taupath.estimators.multiclass import couple_in_order, normalize_rest
 from taupath.estimators.pipelines import feature_names_of
 from taupath.estimators.probability_intervals import ProbabilityIntervals
 from taupath.exceptions import ConstantDecisionWarning
@@ -340,17 +339,17 @@ class PathClassifier(CostScoreMixin, PathEstimator):
 
         `found` are the crossings of these samples, if they are known already.
         """
-        k, begin = len(self.classes_), self._walked[0]
-        positive = [begin + each.length for each in found or self._crossings(X)]
+        begin = self._walked[0]
+        return self._of_lengths([begin + each.length for each in found or self._crossings(X)])
+
+    def _of_lengths(self, positive: list[np.ndarray]) -> np.ndarray:
+        """Return the probabilities of all classes from the lengths of {τ : f_τ(x) ≥ 0}."""
+        k = len(self.classes_)
         if k == 2:
             both = (1.0 - positive[0], positive[0])
             return np.column_stack(both if self._positive == 1 else both[::-1])
-        if self.multi_class == "ovr":
-            return normalize_rest(np.column_stack(positive))
-        pairwise = np.zeros((X.shape[0], k, k))
-        for (i, j), p in zip(combinations(range(k), 2), positive, strict=True):
-            pairwise[:, j, i], pairwise[:, i, j] = p, 1.0 - p
-        return couple_pairs(pairwise)
+        joint = normalize_rest if self.multi_class == "ovr" else couple_in_order
+        return joint(np.column_stack(positive))
 
     def _positive_up_to(self, X: Checked) -> np.ndarray:
         """Return the largest τ at which each sample is positive, where probabilities decide."""

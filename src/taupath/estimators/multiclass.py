@@ -1,5 +1,7 @@
 """Probabilities of several classes from those of pairs, or of each class against the rest."""
 
+from itertools import combinations
+
 import numpy as np
 
 # Distance kept from pairwise probabilities of 0 and 1, where the system becomes singular. Small
@@ -25,6 +27,19 @@ def couple_pairs(pairwise: np.ndarray) -> np.ndarray:
     right[:, k] = 1.0
     p = np.maximum(np.linalg.solve(system, right)[:, :k, 0], 0.0)
     return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def couple_in_order(later: np.ndarray) -> np.ndarray:
+    """Return probabilities of all classes from those of the second one of each pair.
+
+    The columns are those of the pairs (0, 1), (0, 2), ..., (1, 2), ... of classes.
+    """
+    n_samples, n_pairs = later.shape
+    k = round(np.sqrt(2 * n_pairs + 0.25) + 0.5)
+    pairwise = np.zeros((n_samples, k, k))
+    for (i, j), p in zip(combinations(range(k), 2), later.T, strict=True):
+        pairwise[:, j, i], pairwise[:, i, j] = p, 1.0 - p
+    return couple_pairs(pairwise)
 
 
 def normalize_rest(against_rest: np.ndarray) -> np.ndarray:

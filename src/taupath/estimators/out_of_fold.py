@@ -4,6 +4,7 @@ import inspect
 import math
 import numbers
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import LeaveOneOut, check_cv
 
 from taupath.estimators.classifier import QuantileSVC
+from taupath.estimators.quick_folds import Way, fit_quickly, from_matrix
 from taupath.validation import Checked, check_integer, shown
 
 # Most samples for ``cv="loo"``. Its time grows with the square of their number: for so many, the
@@ -132,16 +134,24 @@ def check_folds(cv: Any, X: Checked, y: np.ndarray, weight: np.ndarray) -> list[
 
 
 def held_out(
-    model: QuantileSVC, data: Data, fold: Fold, score: Score | None, progress: Any = None
+    model: QuantileSVC, data: Data, fold: Fold, score: Score | None, way: Way, progress: Any = None
 ) -> HeldOut:
     """Fit a model to all folds but one, and return its predictions for that one."""
     (X, y, weight), (train, test) = data, fold
     own = clone(model)
     own._progress = progress
     columns = train if model.kernel == "precomputed" else slice(None)
-    own.fit(X[train][:, columns], y[train], weight[train])
-    others = X[test][:, columns]
-    proba = own._unclipped(others)
+    others, proba = X[test][:, columns], None
+    if way.quickly:  # near the optimum, the direction in which τ is followed makes a difference
+        own.set_params(pos_label=None)
+    if way.matrix is not None:
+        proba = from_matrix(own, way.matrix, data, train, test)
+        if progress is not None:
+            progress(1.0)
+    if proba is None:
+        fit = partial(fit_quickly, own) if way.quickly else own.fit
+        fit(X[train][:, columns], y[train], weight[train])
+        proba = own._unclipped(others)
     truth = y[test][:, np.newaxis] == own.classes_
     squares = 0.5 * ((proba - truth) ** 2).sum(axis=1)
     return HeldOut(

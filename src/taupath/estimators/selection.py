@@ -35,7 +35,14 @@ from taupath.estimators.on_device import jobs_at_a_time, with_shared_kernels
 from taupath.estimators.out_of_fold import Data, HeldOut, Score, check_folds, fitted, held_out
 from taupath.estimators.parallel import run_all
 from taupath.estimators.probability_intervals import ProbabilityIntervals
-from taupath.estimators.search_time import Affordable, affordable, path_sizes, rbf_seconds
+from taupath.estimators.quick_folds import is_quick, matrices_that_fit, ways_of
+from taupath.estimators.search_time import (
+    Affordable,
+    PathSizes,
+    affordable,
+    path_sizes,
+    rbf_seconds,
+)
 from taupath.estimators.useful_range import useful_range
 from taupath.progress import duration, share_of
 from taupath.validation import (
@@ -85,7 +92,7 @@ class QuantileSVCCV(CombinedClassifier):
     kernel : str, callable or iterable of these, default="auto"
         One kernel, or several: "linear", "rbf", "poly", "sigmoid" or functions; or "precomputed",
         alone. "auto": linear and RBF. If the RBF paths would take more than five minutes of CPU
-        time, as with 5 500 samples or more, fewer of the automatic γ and C are tried with it, and
+        time, as with 10 000 samples or more, fewer of the automatic γ and C are tried with it, and
         none if even that takes longer.
     gamma : float, str or iterable of these, default="grid"
         Coefficients of "rbf", "poly" and "sigmoid" to choose from: numbers, "scale" and "auto" as
@@ -100,7 +107,7 @@ class QuantileSVCCV(CombinedClassifier):
         or 1.
     cv : int, "loo", cross-validation generator or iterable, default=5
         As in scikit-learn; for an integer, folds are stratified. "loo": every sample is held out by
-        itself, for at most 300 samples; every path is walked exactly that often.
+        itself, for at most 300 samples.
     scoring : str or callable, default=None
         Score by which ``combine="best"`` chooses, as in scikit-learn: its name, or a scorer as
         returned by `make_cost_scorer`. The mean over held-out samples is maximised. None: the Brier
@@ -113,7 +120,11 @@ class QuantileSVCCV(CombinedClassifier):
     class_weight, multi_class, cache_size, tol
         As in `QuantileSVC`.
     method : {"auto", "exact", "approximate"}, default="auto"
-        As in `QuantileSVC`; paths of folds are found by the same method as those of all samples.
+        As in `QuantileSVC`, for all paths. "auto" judges candidates without exact paths: with the
+        RBF kernel by a few solutions for a kernel matrix that all folds share, if `cache_size`
+        holds it, and with the linear kernel by these or approximate paths; unless `scoring` needs
+        models, or `tau_range` is limited. The final paths are exact, linear ones up to 20 000
+        samples.
     n_jobs : int, default=None
         Number of paths that are walked in parallel (joblib).
     verbose : int, default=0
@@ -261,19 +272,24 @@ class QuantileSVCCV(CombinedClassifier):
         sample_weight = self._with_costs(y, sample_weight, cost_fp, cost_fn)
         weight = check_weight(sample_weight, X.shape[0])
         folds = check_folds(self.cv, X, y, weight)
-        sizes = path_sizes(y, [*(fold.train for fold in folds), slice(None)], self.multi_class)
+        sizes = PathSizes(
+            path_sizes(y, [slice(None)], self.multi_class),
+            path_sizes(y, [fold.train for fold in folds], self.multi_class),
+            matrices_that_fit(self, X.shape[0]) if is_quick(self) else 0,
+        )
         grid, self.left_out_ = self._candidates(X, weight, sizes)
         models = [each.model(QuantileSVC, self, OF_EACH_MODEL, X.shape[0]) for each in grid]
         score = None
         if self.scoring is not None:
             score = Score(self.scoring, models[0], sample_weight is not None)
         data = Data(scaled(self.scaler_, X), y, weight)
+        ways = ways_of(grid, self, data.X, weight)
         # Fold after fold, so that progress is even: paths of some candidates take longer, but every
         # fold takes about the same time.
         jobs = [
-            {"model": model, "data": data, "fold": fold, "score": score}
+            {"model": model, "data": data, "fold": fold, "score": score, "way": way}
             for fold in folds
-            for model in models
+            for model, way in zip(models, ways, strict=True)
         ]
         done = len(jobs) / (len(jobs) + 1.0)  # the final paths take longer, but are few
         with self._watched() as progress:
@@ -314,11 +330,8 @@ class QuantileSVCCV(CombinedClassifier):
                 f"combine={shown(self.combine)}"
             )
 
-    def _candidates(self, X: Checked, weight: np.ndarray, sizes: Sequence[int]) -> Affordable:
-        """Return the candidates, and what is left out and why; set `scaler_`.
-
-        `sizes` are the numbers of samples of all paths of a candidate.
-        """
+    def _candidates(self, X: Checked, weight: np.ndarray, sizes: PathSizes) -> Affordable:
+        """Return the candidates, and what is left out and why; set `scaler_`."""
         matrix = isinstance(self.kernel, str) and self.kernel == "precomputed"
         auto = isinstance(self.kernel, str) and self.kernel == "auto"
         standard = Standardization.of(X, weight, bool(self.standardize) and not matrix)
@@ -350,7 +363,7 @@ class QuantileSVCCV(CombinedClassifier):
         usual = {"gamma": usual_gammas, "C": usual_Cs}
         return affordable(found, sizes, [name for name, given in usual.items() if given])
 
-    def _announced(self, grid: list[Candidate], sizes: Sequence[int]) -> list[str]:
+    def _announced(self, grid: list[Candidate], sizes: PathSizes) -> list[str]:
         """Return what to say before a search: what is left out, or how long it will take."""
         seconds = rbf_seconds(grid, sizes)
         if self.left_out_ or seconds <= LONG:

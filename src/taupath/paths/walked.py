@@ -101,7 +101,7 @@ class WalkedPiece:
 
     @made_once
     def _reader_as_given(self) -> Reader:
-        return Reader(self.data.rows, self._given, self._given, self.record, self.data.by_theta)
+        return Reader(self.data.rows, self._given, self._given, self.record)
 
     def _value(self, t: np.ndarray) -> np.ndarray:
         """Return the path's parameter at t on the walk."""
