@@ -254,9 +254,8 @@ def test_C_is_chosen_by_any_score(scoring):
     best_C = CS[int(np.mean(expected, axis=1).argmax())]
     assert best_C == model.C_
     # what is known of the Brier score and of every τ stays
-    plain = QuantileSVCCV(CS, cv=folds, kernel="linear", combine="best", standardize=False).fit(
-        X, Y
-    )
+    plain = model.set_params(scoring=None, method="exact")
+    plain = clone(plain).fit(X, Y)
     assert_array_equal(model.brier_, plain.brier_)
     assert_array_equal(model.loss([0.2, 0.7]), plain.loss([0.2, 0.7]))
     assert not hasattr(plain, "scores_")

@@ -183,17 +183,15 @@ def restore_balance(
     lengths: np.ndarray,
     roundings: int,
 ) -> None:
-    """Change free α so that Σ sign_i α_i = 0, to the last digit where one of them has room for it.
+    """Change free α so that Σ sign_i α_i = 0, to the last digit where they have room for it.
 
-    The largest free α takes the most, whose rounding is the largest anyway. The smallest one takes
-    the rest, since its digits are the finest, if that is little even for it. If the sum is off by
-    rounding only, none may move Σ α_i z_i by more than so many `roundings` of one α do, and the
-    smallest one by no more than two: `lengths` are those of the rows.
+    The largest free α takes the most, whose rounding is the largest anyway. What is left goes to
+    those with finer digits, the shortest rows first, if that is little even for them. If the sum is
+    off by rounding only, none may move Σ α_i z_i by more than so many `roundings` of one α do, and
+    the later ones by no more than two: `lengths` are those of the rows.
     """
-    for pick, most, part in ((np.argmax, roundings, 1.0), (np.argmin, 2, LITTLE)):
-        excess = math.fsum(sign * alpha)
-        if excess == 0.0:
-            return
+    most, part = roundings, 1.0
+    while (excess := math.fsum(sign * alpha)) != 0.0:
         down = sign * excess > 0.0  # towards the lower bound
         able = free & (np.where(down, alpha - lower, upper - alpha) >= abs(excess))
         unit = np.spacing(np.abs(alpha))
@@ -201,8 +199,11 @@ def restore_balance(
             usual = unit.max() * np.median(lengths)
             moved = most * (unit * lengths)[free].max(initial=usual)
             able &= (abs(excess) * lengths <= moved) & (abs(excess) <= part * np.abs(alpha))
+        first = part == 1.0
+        able &= first | (unit < abs(excess))  # less than the excess is left then
         some = np.flatnonzero(able)
         if len(some) == 0:
             return
-        one = some[pick(np.abs(alpha[some]))]
+        one = some[np.abs(alpha[some]).argmax() if first else lengths[some].argmin()]
         alpha[one] = min(max(alpha[one] - sign[one] * excess, lower[one]), upper[one])
+        most, part = 2, LITTLE
