@@ -52,6 +52,7 @@ cdef class Search:
     cdef Deadlines deadlines
     cdef double t_end
     cdef Event event                         # the first one found so far
+    cdef double least                        # its step, negative if it is late
     cdef Point* points
     cdef int[::1] movable                    # points whose box is more than one point, at some t
     cdef const double[::1] length            # the motion's

@@ -97,7 +97,7 @@ cdef class Search:
     # -- the next event -------------------------------------------------------------------------
 
     cdef Event next_event(self) noexcept nogil:
-        self.event.step = (self.t_end - self.motion.now.t) - self.motion.now.rest
+        self.least = self.event.step = (self.t_end - self.motion.now.t) - self.motion.now.rest
         self.event.kind = NO_EVENT
         self.n_due = 0
         self.beyond = False
@@ -433,8 +433,7 @@ cdef class Search:
     cdef int nearest(self, double way, double* slack) noexcept nogil:
         cdef Py_ssize_t k
         cdef int i, nearest = -1
-        cdef double both[2]
-        cdef double distance
+        cdef double distance, both[2]
         slack[0] = 1e300
         for k in range(self._bound_points()):
             i = self.chain[k]
@@ -477,7 +476,8 @@ cdef inline bint may_meet(double at, double rate, double term0, double term1,
 
 
 cdef inline bint propose(Search self, Py_ssize_t which, int kind, double step) noexcept nogil:
-    if step < self.event.step:
+    if step < self.least:       # of several that rounding has made late, the one that is latest
+        self.least = step
         self.event.step = step if step > 0.0 else 0.0
         self.event.which = which
         self.event.kind = kind
@@ -487,7 +487,7 @@ cdef inline bint propose(Search self, Py_ssize_t which, int kind, double step) n
 
 cdef inline void propose_entering(Search self, int i, double slack, double rate) noexcept nogil:
     # hardly ever true, and only then is there more to ask
-    if (slack + self.event.step * rate < 0.0 and rate < -self.length[i] * self.still
+    if (slack + self.least * rate < 0.0 and rate < -self.length[i] * self.still
             and not is_left_out(self, i) and propose(self, i, FREE, slack / -rate)):
         self.event.rate = self.points[i].sense * rate
 
