@@ -26,6 +26,7 @@ cdef enum:
     AHEAD = 16          # points ahead of them that are prefetched
     SORTED_FROM = 512   # from so many points on, they are looked at in the order of memory
     CACHED = 1 << 16    # stored entries up to which rows stay in the cache anyway
+    MOST_LISTED = 300000    # samples; of more, too many are within rounding of the margin at times
 
 
 @cython.final
@@ -63,8 +64,8 @@ cdef class Search:
         if self.measuring:
             self.R = metric.R
         orthogonal = keeps_basis(self.rows)
-        dense = 2 * self.rows.n_stored >= n * self.rows.n_cols
-        self.listing = self.measuring and dense and not self.line.moving_targets
+        worth_it = 2 * self.rows.n_stored >= n * self.rows.n_cols and n <= MOST_LISTED
+        self.listing = self.measuring and worth_it and not self.line.moving_targets
         if self.listing:
             self.near = NearPoints(self.rows, metric)
         self.sweeping = self.rows.dual and not motion.lagging   # margins are stored
@@ -414,8 +415,7 @@ cdef class Search:
             worst = max(worst, -slack)
             self.due[k].distance = slack
             farthest = max(farthest, slack * self.points[i].per_length)
-        if farthest == 0.0:
-            farthest = 1.0
+        farthest = farthest if farthest > 0.0 else 1.0
         stride = farthest
         if self.deadlines.travelled > 0.0:
             stride = self.deadlines.travelled / self.n_strides
@@ -433,7 +433,8 @@ cdef class Search:
     cdef int nearest(self, double way, double* slack) noexcept nogil:
         cdef Py_ssize_t k
         cdef int i, nearest = -1
-        cdef double distance, both[2]
+        cdef double both[2]
+        cdef double distance
         slack[0] = 1e300
         for k in range(self._bound_points()):
             i = self.chain[k]
@@ -477,8 +478,7 @@ cdef inline bint may_meet(double at, double rate, double term0, double term1,
 
 cdef inline bint propose(Search self, Py_ssize_t which, int kind, double step) noexcept nogil:
     if step < self.least:       # of several that rounding has made late, the one that is latest
-        self.least = step
-        self.event.step = step if step > 0.0 else 0.0
+        self.least, self.event.step = step, (step if step > 0.0 else 0.0)
         self.event.which = which
         self.event.kind = kind
         return True

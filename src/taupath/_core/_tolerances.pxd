@@ -75,6 +75,10 @@ cdef extern from *:
     /* A slack, or a θ as part of the widest box, on the wrong side by more than this is wrong:
        ten times what the targets are raised by. */
     #define WRONG_SIDE 1e-9
+    /* The same for a θ that was right until the rounding of w was removed, which the free θ make up
+       for: a tenth of what is promised. It leaves at the next event. With a million rows, sums
+       round by 1e-11, and a little dependent free rows make that 1e-9. */
+    #define CORRECTED_BEYOND 1e-8
     /* What makes a stretch doubtful, so that it is looked at again: a free row that is closer to
        the span of the others than this part of its length; a solve that leaves this part of its
        terms; a margin of the longest row that may round by this much, or has drifted by this; an
@@ -105,4 +109,5 @@ cdef extern from *:
     const double STILL, STILL_SUMMED, RESTING, CLEARLY_LATER, EARLY, FARTHER
     const double DOUBTFUL_PIVOT, DOUBTFUL_SOLVE, DOUBTFUL_NOISE, DOUBTFUL_DRIFT, DOUBTFUL_END
     const double HALF_OF_THE_DIGITS
-    const double LONGEST_CORRECTION, WRONG_SIDE, IMPOSSIBLE_RATE, NOT_INVOLVED, DRIFTED, STEADY
+    const double LONGEST_CORRECTION, WRONG_SIDE, CORRECTED_BEYOND, IMPOSSIBLE_RATE, NOT_INVOLVED
+    const double DRIFTED, STEADY

@@ -26,8 +26,8 @@ from taupath._core._rows cimport Rows
 from taupath._core._search cimport NO_EVENT, Event, Search
 from taupath._core._status cimport FREE, LOWER, UPPER, move_between
 from taupath._core._tolerances cimport (
-    DOUBTFUL_DRIFT, DOUBTFUL_END, DOUBTFUL_NOISE, DOUBTFUL_PIVOT, DOUBTFUL_SOLVE, DRIFTED,
-    HALF_OF_THE_DIGITS, IMPOSSIBLE_RATE, LONGEST_CORRECTION, STEADY, WRONG_SIDE
+    CORRECTED_BEYOND, DOUBTFUL_DRIFT, DOUBTFUL_END, DOUBTFUL_NOISE, DOUBTFUL_PIVOT, DOUBTFUL_SOLVE,
+    DRIFTED, HALF_OF_THE_DIGITS, IMPOSSIBLE_RATE, LONGEST_CORRECTION, STEADY, WRONG_SIDE
 )
 
 cdef enum Outcome:
@@ -404,7 +404,9 @@ cdef class Walk:
     cdef bint _refresh(self) noexcept nogil:
         """Sum w anew, check all points and set their deadlines; returns whether all are right."""
         cdef Schedule* schedule = &self.schedule
+        cdef double before = self.motion.farthest_beyond() / self.box_scale
         cdef double drift = self.motion.longest * self.motion.take_w()
+        cdef double beyond = self.motion.farthest_beyond() / self.box_scale
         cdef bint was_noisy = self.noisy
         self.doubts.passing = False
         self.doubts.lasting = False
@@ -419,7 +421,8 @@ cdef class Walk:
             schedule.refresh_every = 2 * schedule.refresh_every
         schedule.since_polish = 0
         schedule.since_refresh = 0
-        if max(self.motion.farthest_beyond() / self.box_scale, self.search.restart()) > WRONG_SIDE:
+        if (self.search.restart() > WRONG_SIDE
+                or beyond > (WRONG_SIDE if before > WRONG_SIDE else CORRECTED_BEYOND)):
             return False
         self.doubts.settle(self.motion.now.t)
         self.checkpoint.keep(self.motion, self.log.size)
