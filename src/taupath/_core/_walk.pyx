@@ -91,15 +91,17 @@ cdef class Doubts:
         self.raised = True
 
     cdef void settle(self, double end) noexcept nogil:
-        """Note an interval if a doubt was raised in it; without room, the last one grows."""
+        """Note an interval if a doubt was raised in it."""
         cdef double begin = self.since
         if not self.raised:
             return
         self.raised = False
-        if self.size > 0 and (self.interval[self.size - 1, 1] >= begin
-                              or self.size == self.interval.shape[0]):
+        if self.size > 0 and self.interval[self.size - 1, 1] >= begin:
             self.interval[self.size - 1, 1] = end
         else:
+            if self.size == self.interval.shape[0]:
+                with gil:
+                    self.interval = np.resize(self.interval, (2 * self.size, 2))
             self.interval[self.size, 0] = begin
             self.interval[self.size, 1] = end
             self.size += 1

@@ -67,7 +67,7 @@ def _doubtful_intervals(record: Record, seen: list[Node]) -> tuple[np.ndarray, .
     in_doubt = np.zeros(len(begin), dtype=bool)
     assert record.doubtful is not None
     for first, last in record.doubtful:
-        in_doubt |= (end >= first) & (begin <= last)
+        in_doubt[np.searchsorted(end, first) : np.searchsorted(begin, last, "right")] = True
     for one, two in pairwise(seen):
         if one.stretch == two.stretch:
             in_doubt &= ~((begin >= one.t) & (end <= two.t))
