@@ -5,13 +5,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from taupath._core._walk import Walk
 
 import taupath as tp
-from taupath._core._walk import Walk
 from taupath.engine.record import State
 from taupath.engine.status import FREE, LOWER
 
 pytestmark = pytest.mark.core
+
 
 def moving(reader):
     """Return t between two kinks, the solution there, and the rates of margins, some negative."""
