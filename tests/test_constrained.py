@@ -14,6 +14,7 @@ from scipy import sparse
 import taupath as tp
 from extra_rows import GAP, KKT, degenerate, judge, judge_regression, problem, signs_of
 from real_data import CLASSIFICATION, load_dense
+from taupath.engine.reading import Reader
 
 
 @pytest.mark.parametrize("name", CLASSIFICATION)
@@ -319,3 +320,20 @@ def test_copies_of_samples_on_other_paths_with_extra_rows():
     response = X[:, 0] + y
     path = tp.quantile_regression_path(X, response, 0.7, l1=0.3)
     judge_regression(path, X, response, 0.37, 0.7, 0.3)
+
+
+@pytest.mark.parametrize("by", [1e170, np.inf])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_is_far_off_is_measured_or_solved_anew(monkeypatch, by):
+    """As in a damaged file: no exception, and no gap that looks right without being so."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    path = tp.quantile_path(X, np.where(X[:, 0] > rng.standard_normal(40), 1, -1), l1=0.5)
+    recorded = Reader.recorded
+
+    def far_off(reader, t):
+        found = recorded(reader, t)
+        return found._replace(w=by * np.where(found.w == 0.0, 1.0, found.w))
+
+    monkeypatch.setattr(Reader, "recorded", far_off)
+    assert not path.duality_gap(0.3) <= 1.0

@@ -275,17 +275,18 @@ class Reader:
             return self._after(position, t)[0], position
         movers = np.unique(self.record.index[first:last])
         candidates = sorted(range(first, last + 1), key=lambda k: abs(k - position))
-        least = np.inf
+        best, least = None, np.inf
         for k in candidates[:MOST_CANDIDATES]:
             found, target = self._after(k, t)
             slack = self.replay.products(found.w, movers) - target[movers]
             side = found.status[movers]
             wrong = np.where(side == UPPER, slack, np.where(side == LOWER, -slack, 0.0))
             most_wrong = wrong.max(initial=0.0)
-            if most_wrong < least:
+            if best is None or most_wrong < least:
                 least, best = most_wrong, (found, k)
             if most_wrong <= RIGHT_SIDE:
                 break
+        assert best is not None
         return best
 
     def _after(self, position: int, t: float) -> tuple[Solution, np.ndarray]:

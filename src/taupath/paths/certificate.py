@@ -249,7 +249,8 @@ def _measure(point: Evaluation, line: Line, t: float, units: Units, least: float
         lost = _lost(up, down, slack, error)
     apart = point.apart(max(NEGLIGIBLE * scale, NEGLIGIBLE_PART * float(lost.sum())))
     cost = _balanced(point, up, down, slack, error)
-    gap = 0.5 * (apart + cost.moved) ** 2 + float(lost.sum()) + cost.gap
+    moved = apart + cost.moved
+    gap = 0.5 * moved * moved + float(lost.sum()) + cost.gap
     gap *= 1.0 + len(theta) * EPS
 
     return Measure(

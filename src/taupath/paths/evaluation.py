@@ -187,7 +187,7 @@ class LinearEvaluation(Evaluation):
         terms = float(np.abs(signed) @ self.lengths) * (len(signed) + SLACK_ROUNDINGS)
         off = np.append(self._combine(signed) - self._w, self._off_constant(signed))
         found = float(np.linalg.norm(off))
-        if EPS * terms * (found + 0.5 * EPS * terms) <= max(negligible, 1e-3 * found**2):
+        if EPS * terms * (found + 0.5 * EPS * terms) <= max(negligible, 1e-3 * found * found):
             return found + EPS * terms
         total = np.zeros(len(self._w), dtype=EXTENDED)
         for some, rows in self._blocks(np.flatnonzero(signed)):

@@ -248,13 +248,16 @@ class WalkedPiece:
         margin would cost more than the solution itself. A solution is found anew if neither is as
         exact as rounding allows.
         """
-        job, data, least = self.job, self.data, np.inf
+        job, data = self.job, self.data
+        best: tuple[float, Solution, Measure] | None = None
         at, given = job.to_t(value), self._reader_as_given.recorded(t)
 
         def readings() -> Iterator[tuple[Solution, bool]]:
             yield given, False
             yield self._reader.recorded(t), True
-            if best_seen.gap > EPS * best_seen.condition or best_seen.kkt > EXACT_KKT:
+            assert best is not None
+            seen = best[2]
+            if seen.gap > EPS * seen.condition or seen.kkt > EXACT_KKT:
                 # at the value itself, since 1 - t may lack digits
                 line = self._given.reversed() if self.way.backward else self._given
                 anew = self._reader_as_given.solved_anew(line.at(at), given, t)
@@ -264,11 +267,12 @@ class WalkedPiece:
             for found in data.settled(self._in_units(reading, t), raised, at):
                 seen = measured(job, data, self._line, found, value, self._least)
                 wrong = max(seen.gap, EXACT_GAP / EXACT_KKT * seen.kkt)
-                if not wrong >= least:  # true of the first one, whatever it is
-                    least, best, best_seen = wrong, found, seen
+                if best is None or wrong < best[0]:
+                    best = wrong, found, seen
                 if wrong <= VISIBLE:
                     return found
-        return best
+        assert best is not None
+        return best[1]
 
     @made_once
     def _line(self) -> Line:
