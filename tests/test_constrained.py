@@ -336,4 +336,5 @@ def test_what_is_far_off_is_measured_or_solved_anew(monkeypatch, by):
         return found._replace(w=by * np.where(found.w == 0.0, 1.0, found.w))
 
     monkeypatch.setattr(Reader, "recorded", far_off)
-    assert not path.duality_gap(0.3) <= 1.0
+    gap = path.duality_gap(0.3)
+    assert gap <= 1e-9 or not gap <= 1.0
