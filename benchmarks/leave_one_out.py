@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 
 from taupath import QuantileSVCCV, SolutionPath, quantile_path
 from taupath.datasets import DataNotFound, load_classification, load_paper
-from taupath.engine.box_solver import BoxSolver, box_at
+from taupath.engine.box_solver import BoxSolver
 from taupath.engine.stepping import rounded
 from taupath.reproduce.judge import Problem
 from taupath.reproduce.peers import Liblinear
@@ -85,7 +85,7 @@ def agreement(name: str, X: np.ndarray, y: np.ndarray, every: int) -> Iterator[l
 def exact_decisions(path: SolutionPath, X: np.ndarray, tau: float) -> np.ndarray:
     """Return decisions at τ, solved in extended precision with targets as given."""
     data = path.data.distinct
-    box = box_at(path.job.line(data), tau)
+    box = path.job.line(data).at(tau)
     near = path.data.merge_theta(path.solutions.solution(tau).theta)
     found = rounded(BoxSolver(data.rows).solve(box, near, SOLVED_TO), box)
     w, multiplier = data.uncentred(found.w, found.multiplier, 0.0)

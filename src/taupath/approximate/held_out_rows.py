@@ -1,7 +1,8 @@
 """Probabilities of held-out samples from a few solutions over τ, for a kernel matrix in memory.
 
-For choosing among candidates: most are within a few thousandths of those of the exact path, in less
-time than one `SVC` takes. The solutions have no certificate.
+For choosing among candidates, in less time than one `SVC` takes. With the RBF kernel most are
+within .005 of those of the exact path, with the linear one they are off by .005 to .01 in the mean.
+The solutions have no certificate.
 """
 
 import numpy as np
@@ -16,6 +17,8 @@ TAUS = np.sin(np.linspace(0.0, 0.5 * np.pi, N_INTERVALS + 1)) ** 2
 # Most steps at one τ, per sample. With an RBF kernel, C = 1000 and noise, 4000 samples took 1.4 on
 # average.
 STEPS_PER_SAMPLE = 20
+# Entries of the matrix that are looked at before Ctrl-C is noticed: some tenths of a second.
+ENTRIES_AT_ONCE = 200_000_000
 
 
 def positive_shares(
@@ -51,8 +54,11 @@ def positive_shares(
     for k, tau in enumerate(TAUS):
         factor = steps[k] / steps[k - 1] if k > 1 else 0.0
         descent.carry((1.0 - tau) * positive + tau * negative, factor)
-        if not descent.solve(violation, STEPS_PER_SAMPLE * len(sign)):
-            return None
+        left, some = STEPS_PER_SAMPLE * len(sign), max(ENTRIES_AT_ONCE // len(matrix), 1)
+        while not descent.solve(violation, min(left, some)):
+            left -= some
+            if left <= 0:
+                return None
         values[k] = descent.values()[held_out]
     return lengths(TAUS, values)
 

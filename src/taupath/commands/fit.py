@@ -159,7 +159,7 @@ def add(new_command: NewCommand) -> None:
         "--l1",
         type=float,
         metavar="L1",
-        help="weight of an L1 penalty: at each τ, features of little use have exactly the weight 0 "
+        help="weight of an L1 penalty: at each τ, features of little use get a weight of exactly 0 "
         "(exact paths with the linear kernel)",
     )
     svm.add_argument(

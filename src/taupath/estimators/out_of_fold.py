@@ -146,10 +146,10 @@ def held_out(
         own.set_params(pos_label=None)
     if way.matrix is not None:
         proba = from_matrix(own, way.matrix, data, train, test)
-        if progress is not None:
+        if progress is not None and proba is not None:
             progress(1.0)
-    if proba is None:
-        fit = partial(fit_quickly, own) if way.quickly else own.fit
+    if proba is None:  # where a matrix takes too many steps, an approximate path would, too
+        fit = partial(fit_quickly, own) if way.quickly and way.matrix is None else own.fit
         fit(X[train][:, columns], y[train], weight[train])
         proba = own._unclipped(others)
     truth = y[test][:, np.newaxis] == own.classes_

@@ -14,6 +14,7 @@ from taupath.approximate.held_out_rows import positive_shares
 from taupath.estimators.candidates import Candidate
 from taupath.estimators.classifier import QuantileSVC
 from taupath.exceptions import WalkFailed
+from taupath.paths.blocks import slices
 from taupath.paths.kernel_data import MEGABYTE
 from taupath.paths.kernels import Kernel
 from taupath.validation import (
@@ -24,6 +25,8 @@ from taupath.validation import (
     check_range,
 )
 
+# Entries of a kernel matrix that are computed in double precision at a time: 32 MB.
+COMPUTED_AT_A_TIME = 1 << 22
 # Tolerance of approximate paths that only choose.
 FOLD_TOL = 1e-2
 # With the linear kernel, a matrix is the quicker way up to so many samples, and so large a product
@@ -69,12 +72,12 @@ def ways_of(grid: Sequence[Candidate], search: Any, X: Checked, weight: np.ndarr
     check_positive(search.tol, "tol")
     n_samples = X.shape[0]
     kinds = {(each.kernel, each.gamma) for each in grid if each.kernel == "rbf"}
-    if n_samples <= MOST_LINEAR and any(each.kernel == "linear" for each in grid):
+    room = matrices_that_fit(search, n_samples)
+    kinds = kinds if len(kinds) <= room else set()
+    linear = any(each.kernel == "linear" for each in grid)
+    if linear and n_samples <= MOST_LINEAR and len(kinds) < room:
         kinds.add(("linear", None))
-    fit = len(kinds) <= matrices_that_fit(search, n_samples)
-    matrices: dict[tuple[Any, float | None], np.ndarray] = {}
-    if fit:
-        matrices = {kind: _matrix(*kind, X.features) for kind in kinds}
+    matrices = {kind: _matrix(*kind, X.features) for kind in kinds}
     found = []
     for each in grid:
         matrix = matrices.get((each.kernel, each.gamma))
@@ -88,7 +91,11 @@ def ways_of(grid: Sequence[Candidate], search: Any, X: Checked, weight: np.ndarr
 def _matrix(kernel: Any, gamma: float | None, X: Any) -> np.ndarray:
     """Return k(x_i, x_j) of all samples, in single precision."""
     if kernel == "rbf":
-        return Kernel("rbf", gamma or 1.0)(X, X).astype(np.float32)
+        n, rbf = X.shape[0], Kernel("rbf", gamma or 1.0)
+        found = np.empty((n, n), dtype=np.float32)
+        for some in slices(n, COMPUTED_AT_A_TIME // n):
+            found[some] = rbf(X[some], X)
+        return found
     products = X @ X.T
     return np.asarray(products.toarray() if sp.issparse(products) else products, dtype=np.float32)
 

@@ -257,7 +257,7 @@ class WalkedPiece:
             yield self._reader.recorded(t), True
             assert best is not None
             seen = best[2]
-            if seen.gap > EPS * seen.condition or seen.kkt > EXACT_KKT:
+            if seen.gap > max(EXACT_GAP, EPS * seen.condition) or seen.kkt > EXACT_KKT:
                 # at the value itself, since 1 - t may lack digits
                 line = self._given.reversed() if self.way.backward else self._given
                 anew = self._reader_as_given.solved_anew(line.at(at), given, t)

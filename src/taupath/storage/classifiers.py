@@ -9,6 +9,7 @@ from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.clipping import check_least
 from taupath.estimators.costs import check_tau
 from taupath.exceptions import ModelFileError
+from taupath.fitting.constraints import check_l1
 from taupath.paths.jobs import QuantileClassification
 from taupath.storage.arrays import ArraysToWrite, StoredArrays, grows
 from taupath.storage.extra_rows import pack_constraints, unpack_constraints
@@ -114,6 +115,8 @@ def pack_parameters(given: dict[str, Any], arrays: ArraysToWrite) -> dict[str, A
             parameters.pop(name, None)
     if "constraints" in parameters:
         parameters["constraints"] = pack_constraints(parameters["constraints"], arrays)
+    if "l1" in parameters:
+        parameters["l1"] = check_l1(parameters["l1"])
     if "tau_range" in parameters:
         parameters["tau_range"] = [float(end) for end in parameters["tau_range"]]
     for name, value in parameters.items():
@@ -143,6 +146,8 @@ def unpack_parameters(found: Any, arrays: StoredArrays) -> dict[str, Any]:
     parameters = dict(found)
     if "constraints" in parameters:
         parameters["constraints"] = unpack_constraints(parameters["constraints"], arrays)
+    if "l1" in parameters:
+        parameters["l1"] = check_l1(parameters["l1"])
     if "tau_range" in parameters:
         parameters["tau_range"] = check_range(parameters["tau_range"])
     weight = parameters.get("class_weight")

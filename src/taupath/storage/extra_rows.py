@@ -19,6 +19,7 @@ from taupath.fitting.constraints import (
 from taupath.paths.extra_rows import BOUNDS, TARGETS, ExtraRows
 from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.budget import PER_SAMPLE
+from taupath.validation import check_real
 
 # What messages call a row of a file: they are for those who fit.
 NAME = "an extra row"
@@ -105,6 +106,13 @@ def _features(found: Any) -> Any:
     return found
 
 
+def _direction(found: Any) -> int:
+    """Return the direction of a description."""
+    if type(found) is not int or found not in (1, -1):
+        raise ModelFileError("the direction of a constraint is neither 1 nor -1")
+    return found
+
+
 def _pack_bound(one: Bound, arrays: ArraysToWrite) -> dict[str, Any]:
     ends = np.array([one.lower, one.upper, one.intercept], dtype=float)
     a = np.asarray(one.a, dtype=float)
@@ -126,17 +134,21 @@ KINDS: dict[str, tuple[type[Constraint], Callable[..., Any], Callable[..., Any]]
     "NonNegative": (
         NonNegative,
         lambda one, _: {"features": _plain(one.features)},
-        lambda found, _: NonNegative(found["features"] and _features(found["features"])),
+        lambda found, _: NonNegative(
+            None if found["features"] is None else _features(found["features"])
+        ),
     ),
     "Monotone": (
         Monotone,
         lambda one, _: {"features": _plain(one.features), "direction": int(one.direction)},
-        lambda found, _: Monotone(_features(found["features"]), found["direction"]),
+        lambda found, _: Monotone(_features(found["features"]), _direction(found["direction"])),
     ),
     "Bound": (Bound, _pack_bound, _unpack_bound),
     "Fair": (
         Fair,
         _pack_fair,
-        lambda found, arrays: Fair(arrays.take(found["group"], np.float64), found["rho"]),
+        lambda found, arrays: Fair(
+            arrays.take(found["group"], np.float64), check_real(found["rho"], "rho")
+        ),
     ),
 }
