@@ -351,3 +351,28 @@ def test_the_intercept_is_rounded_to_where_the_objective_vanishes_too():
         path = taupath.quantile_regression_path(X, y, C=0.15, intercept="free")
         ends = path.taus[(path.taus < 1e-3) | (path.taus > 1.0 - 1e-3)]
         assert max(path.duality_gap(float(tau)) for tau in ends) < 1e-9
+
+
+def test_nothing_is_promised_by_a_solution_that_is_far_off():
+    """Its objective is so large that a rounding error beside it looks harmless."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 2)), rng.integers(0, 2, 30)
+    path = taupath.quantile_path(X, y, C=1.0)
+    data, line, t = path.data, path.solutions.line, 0.4
+    found = path.solutions.solution(t)
+    right = data.measure(found, line, t, 1e-6)
+    wrong = data.measure(found._replace(w=1e9 * found.w), line, t, 1e-6)
+    assert right.condition < 1e3 and wrong.gap > 0.1
+    assert wrong.condition > 1e6
+
+
+@pytest.mark.filterwarnings("ignore::taupath.InexactPathWarning")
+def test_large_rounding_of_margins_is_in_the_condition():
+    """The gap does not show it where little is lost; violations do."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 2))
+    y = 100.0 + 1e-4 * rng.standard_normal(12)
+    how = {"kernel": "poly", "degree": 11, "gamma": 1.0, "coef0": 1.0, "intercept": "none"}
+    certificate = taupath.quantile_regression_path(X, y, C=1e-2, **how).certify()
+    assert certificate.holds() or not certificate.promised
+    assert certificate.condition > 1e4

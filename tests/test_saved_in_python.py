@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import dump_svmlight_file
 from sklearn.impute import SimpleImputer
@@ -219,3 +220,15 @@ def test_bad_rows_are_named(capsys, files):
     ):
         bad.write_text(text)
         assert said in taupath(capsys, "predict", model, bad, status=1)
+
+
+def test_a_combined_classifier_of_a_sparse_matrix_is_loaded_and_predicts(tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.maximum(rng.standard_normal((60, 4)), 0.0)
+    S, y = sparse.csr_matrix(X), X[:, 0] > 0.5 * rng.standard_normal(60)
+    model = tp.QuantileSVCCV(combine="best").fit(S, y)
+    tp.save(model, tmp_path / "model.tau")
+    again = tp.load(tmp_path / "model.tau")
+    np.testing.assert_array_equal(again.predict_proba(S), model.predict_proba(S))
+    with pytest.raises(ValueError, match="takes columns by name: 'x1', 'x2', 'x3', 'x4'"):
+        again.predict_proba(S[:, :2])

@@ -77,6 +77,7 @@ def ways_of(grid: Sequence[Candidate], search: Any, X: Checked, weight: np.ndarr
     linear = any(each.kernel == "linear" for each in grid)
     if linear and n_samples <= MOST_LINEAR and len(kinds) < room:
         kinds.add(("linear", None))
+    matrices: dict[tuple[Any, float | None], np.ndarray]
     matrices = {kind: _matrix(*kind, X.features) for kind in kinds}
     found = []
     for each in grid:

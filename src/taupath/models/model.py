@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
@@ -394,13 +395,17 @@ class Model:
         names = self.preparation.column_names
         if names is None:
             return Table("the array", matrix=check_features(X), unit="row")
-        array = np.asarray(X)
-        columns = dict(zip(names_of_unnamed(array.shape[-1]), array.T, strict=True))
-        if array.ndim != 2 or not columns.keys() >= set(names):
+        array = sp.csc_array(X) if sp.issparse(X) else np.asarray(X)
+        unnamed = names_of_unnamed(array.shape[1]) if array.ndim == 2 else []
+        columns: dict[str, Any]
+        columns = {name: array[:, j] for j, name in enumerate(unnamed) if name in names}
+        if len(columns) < len(names):
             raise TableError(
                 f"the model takes columns by name: {listed(names)}; give a data frame, a dict of "
                 "columns or the name of a file"
             )
+        if sp.issparse(X):
+            columns = {name: column.toarray().ravel() for name, column in columns.items()}
         return as_table(columns)
 
     def _in_its_terms(self, given: dict[str, Any], table: Table) -> dict[str, Any]:

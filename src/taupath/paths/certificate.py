@@ -262,7 +262,8 @@ def _measure(point: Evaluation, line: Line, t: float, units: Units, least: float
         ),
         primal,
         primal - gap,
-        _condition(point, up, down, slack, near, scale),
+        # of a solution that is far off, the objective says nothing of the optimum
+        _condition(point, up, down, slack, near, max(scale - gap, least, TINY), units),
         scale,
     )
 
@@ -274,23 +275,30 @@ def _condition(
     slack: np.ndarray,
     near: np.ndarray,
     scale: float,
+    units: Units,
 ) -> float:
     """Return what rounding of w, b and θ to doubles can add to the relative gap, in units of u.
 
     Only samples strictly inside their boxes lose anything, and those at a bound whose slack is
-    within its rounding error of zero. A free intercept is the better one of two doubles.
+    within its rounding error of zero. A free intercept is the better one of two doubles. What
+    rounding adds to violations counts as much as an equal part of what is promised of the gap.
     """
     inside = np.minimum(up, down) > AT_BOUND * (up + down)
     most, size = np.maximum(up, down)[near], point.rough_sizes(near, inside)
     constant = abs(point.free_constant)
-    if float(most @ (size + constant)) > HARMLESS_CONDITION * scale:
+    part, violation = EXACT_GAP / EXACT_KKT / units.own, 0.0
+    if (
+        float(most @ (size + constant)) > HARMLESS_CONDITION * scale
+        or (part[near] * (size + constant)).max(initial=0.0) > HARMLESS_CONDITION
+    ):
         size = point.sizes(near, inside)
         touched = inside[near] | (np.abs(slack[near]) <= EPS * (size + constant))
         near, most, size = near[touched], most[touched], size[touched]
+        violation = float((part[near] * (size + constant)).max(initial=0.0))
     above, below = (float(each.sum()) for each in prices(up[near], down[near], point.sign[near]))
     between = 2.0 * above * below / max(above + below, TINY)  # the better of the two doubles
     moved = 0.25 * EPS * point.rounding_apart(inside) ** 2  # by θ: ½ (u Σ |θ| ‖z‖)² / u
-    return (float(most @ size) + constant * between + moved) / scale
+    return max((float(most @ size) + constant * between + moved) / scale, violation)
 
 
 def _at_bounds(theta: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
