@@ -324,8 +324,8 @@ def test_copies_of_samples_on_other_paths_with_extra_rows():
 
 @pytest.mark.parametrize("by", [1e170, np.inf])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_what_is_far_off_is_measured_or_solved_anew(monkeypatch, by):
-    """As in a damaged file: no exception, and no gap that looks right without being so."""
+def test_what_is_far_off_is_solved_anew(monkeypatch, by):
+    """As in a damaged file."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 3))
     path = tp.quantile_path(X, np.where(X[:, 0] > rng.standard_normal(40), 1, -1), l1=0.5)
@@ -336,5 +336,4 @@ def test_what_is_far_off_is_measured_or_solved_anew(monkeypatch, by):
         return found._replace(w=by * np.where(found.w == 0.0, 1.0, found.w))
 
     monkeypatch.setattr(Reader, "recorded", far_off)
-    gap = path.duality_gap(0.3)
-    assert gap <= 1e-9 or not gap <= 1.0
+    assert path.duality_gap(0.3) <= 1e-9

@@ -26,7 +26,9 @@ cdef enum:
     AHEAD = 16          # points ahead of them that are prefetched
     SORTED_FROM = 512   # from so many points on, they are looked at in the order of memory
     CACHED = 1 << 16    # stored entries up to which rows stay in the cache anyway
-    MOST_LISTED = 300000    # samples; of more, too many are within rounding of the margin at times
+    # Samples. Of more, so many are at times within rounding of the margin that the list is full, and
+    # made anew at every step.
+    MOST_LISTED = 300000
 
 
 @cython.final
@@ -64,8 +66,8 @@ cdef class Search:
         if self.measuring:
             self.R = metric.R
         orthogonal = keeps_basis(self.rows)
-        worth_it = 2 * self.rows.n_stored >= n * self.rows.n_cols and n <= MOST_LISTED
-        self.listing = self.measuring and worth_it and not self.line.moving_targets
+        dense = 2 * self.rows.n_stored >= n * self.rows.n_cols and n <= MOST_LISTED
+        self.listing = self.measuring and dense and not self.line.moving_targets
         if self.listing:
             self.near = NearPoints(self.rows, metric)
         self.sweeping = self.rows.dual and not motion.lagging   # margins are stored

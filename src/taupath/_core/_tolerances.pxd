@@ -75,9 +75,9 @@ cdef extern from *:
     /* A slack, or a θ as part of the widest box, on the wrong side by more than this is wrong:
        ten times what the targets are raised by. */
     #define WRONG_SIDE 1e-9
-    /* The same for a θ that was right until the rounding of w was removed, which the free θ make up
-       for: a tenth of what is promised. It leaves at the next event. With a million rows, sums
-       round by 1e-11, and a little dependent free rows make that 1e-9. */
+    /* The same for a free θ that was within its box until w was summed anew: a tenth of what is
+       promised, and the point leaves the free set at the next event. With a million rows, sums
+       round by 1e-11, and nearly dependent free rows make that 1e-9 of θ. */
     #define CORRECTED_BEYOND 1e-8
     /* What makes a stretch doubtful, so that it is looked at again: a free row that is closer to
        the span of the others than this part of its length; a solve that leaves this part of its

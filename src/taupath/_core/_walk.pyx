@@ -84,6 +84,15 @@ cdef class Doubts:
     def __init__(self):
         self.interval = np.zeros((16, 2))
 
+    cdef reserve(self):
+        """Make room if little is left."""
+        if not self.has_room():
+            self.interval = np.resize(self.interval, (2 * self.interval.shape[0], 2))
+
+    cdef bint has_room(self) noexcept nogil:
+        """Return whether there is room for all that one event can add, and the end of a walk."""
+        return self.size + 4 <= self.interval.shape[0]
+
     cdef void note(self, double since) noexcept nogil:
         """Raise a doubt about everything from this t to the next full check."""
         if not self.raised or since < self.since:
@@ -99,9 +108,6 @@ cdef class Doubts:
         if self.size > 0 and self.interval[self.size - 1, 1] >= begin:
             self.interval[self.size - 1, 1] = end
         else:
-            if self.size == self.interval.shape[0]:
-                with gil:
-                    self.interval = np.resize(self.interval, (2 * self.size, 2))
             self.interval[self.size, 0] = begin
             self.interval[self.size, 1] = end
             self.size += 1
@@ -205,6 +211,7 @@ cdef class Walk:
         """Walk for at most `n_events` events; returns the outcome."""
         cdef Outcome outcome
         self.log.reserve(self.log.size + n_events + 1)      # an exchange is two events at once
+        self.doubts.reserve()
         with nogil:
             outcome = self._walk(n_events)
         if outcome == FULL:
@@ -221,7 +228,7 @@ cdef class Walk:
     cdef Outcome _walk(self, Py_ssize_t n_events) noexcept nogil:
         cdef Py_ssize_t last = self.log.size + n_events
         cdef Event event
-        while self.log.size < last:
+        while self.log.size < last and self.doubts.has_room():
             if self.motion.factor.size == self.motion.theta.shape[0]:
                 return STALLED      # more free rows than columns: some are independent by rounding
             if self.motion.factor.size == self.motion.factor.capacity:

@@ -30,7 +30,8 @@ from taupath.paths.intercept import prices
 # A bound computed in another order, such as λ (α / λ), differs by a few units of rounding: that far
 # from its bound, relative to the width of the box, θ counts as being there.
 SAME_BOUND = 8.0 * EPS
-# Targets that differ by this part of their median differ by rounding only.
+# Targets that differ by this part of their median differ by rounding only: 0.1 + 0.2 and 0.3 by one
+# unit, sums of a few terms by up to four.
 SAME_TARGET = 4.0 * EPS
 # Rounding errors below this part of the divisor, or of the gap itself, need not be made smaller by
 # evaluating in extended precision. Those of violations: this part of a margin.

@@ -35,6 +35,8 @@ SLACK_ROUNDING = 1e-11
 # How often the other weights are adjusted to weights that are fixed: twice, for digits that the
 # first time lacks.
 ADJUSTMENTS = 2
+# Entries of the free rows up to which that is done (32 MB); beyond, solving anew is no slower.
+MOST_ADJUSTED = 4e6
 # Names of the ends of a line.
 BOUNDS = ("lower0", "lower1", "upper0", "upper1")
 TARGETS = ("target0", "target1")
@@ -153,14 +155,13 @@ class ExtendedData(TrainingData):
     @made_once
     def rows(self) -> Rows:
         """The z_i of samples, and the extra rows."""
-        return make_rows(self.walked_X, self._signs, 0.0, packed=self._packed)
+        return make_rows(self.walked_X, self._signs, 0.0)
 
     def rows_to_walk(self) -> tuple[Rows, np.ndarray | None]:
         """Return rows laid out in memory for a quick walk, and their order."""
         order = order_in_memory(self.X, self.sign, self.response)
         if order is None:
-            packed = self._packed
-            return make_rows(self.walked_X, self._signs, 0.0, rearranged=True, packed=packed), None
+            return make_rows(self.walked_X, self._signs, 0.0, rearranged=True), None
         order = np.append(order, len(order) + np.arange(len(self.extra)))
         return make_rows(self.walked_X[order], self._signs[order], 0.0), order
 
@@ -216,6 +217,8 @@ class ExtendedData(TrainingData):
         targets = np.append(self.target, self.extra.line.target(t))
         members, w = np.flatnonzero(found.status == FREE), settled.w
         others = np.flatnonzero(np.isnan(fixed))
+        if len(members) * len(others) > MOST_ADJUSTED:
+            return
         Z = self.walked_X[members][:, others]
         Z = self._signs[members, np.newaxis] * (Z if isinstance(Z, np.ndarray) else Z.toarray())
         for _ in range(ADJUSTMENTS if Z.size else 0):

@@ -257,16 +257,19 @@ class WalkedPiece:
             yield self._reader.recorded(t), True
             assert best is not None
             seen = best[2]
-            if seen.gap > max(EXACT_GAP, EPS * seen.condition) or seen.kkt > EXACT_KKT:
+            # NaN, as of a damaged file, is not exact either
+            if not (seen.gap <= max(EXACT_GAP, EPS * seen.condition) and seen.kkt <= EXACT_KKT):
                 # at the value itself, since 1 - t may lack digits
                 line = self._given.reversed() if self.way.backward else self._given
                 anew = self._reader_as_given.solved_anew(line.at(at), given, t)
-                yield anew or given, False
+                if anew is not None:
+                    yield anew, False
 
         for reading, raised in readings():
             for found in data.settled(self._in_units(reading, t), raised, at):
                 seen = measured(job, data, self._line, found, value, self._least)
-                wrong = max(seen.gap, EXACT_GAP / EXACT_KKT * seen.kkt)
+                wrong = float(np.maximum(seen.gap, EXACT_GAP / EXACT_KKT * seen.kkt))
+                wrong = np.inf if np.isnan(wrong) else wrong
                 if best is None or wrong < best[0]:
                     best = wrong, found, seen
                 if wrong <= VISIBLE:

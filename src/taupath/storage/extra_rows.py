@@ -21,12 +21,10 @@ from taupath.storage.arrays import ArraysToWrite, StoredArrays
 from taupath.storage.budget import PER_SAMPLE
 from taupath.validation import check_real
 
-# What messages call a row of a file: they are for those who fit.
+# Files do not hold the names of extra rows: only fits mention them.
 NAME = "an extra row"
 # Copies of dense rows while a path is read: the rows beside the samples, and as they are walked.
 DENSE_COPIES = 2
-# No row of a weight is shorter: its target divided by its length is then finite.
-SHORTEST = 1e-60
 
 
 def pack_extra_rows(extra: ExtraRows, arrays: ArraysToWrite) -> dict[str, Any]:
@@ -50,12 +48,12 @@ def unpack_extra_rows(found: Any, arrays: StoredArrays, X: Any, width: int) -> E
     hard = arrays.take(found.get("hard"), np.int8, n)
     if matrix.shape[1] != width or not np.isin(hard, (0, 1)).all():
         raise ModelFileError("the extra rows of a path do not fit its features")
-    alone = matrix.data[matrix.indptr[:-1][np.diff(matrix.indptr) == 1]]
-    if (
-        not all(np.isfinite(numbers).all() for numbers in (matrix.data, *ends.values()))
-        or (np.abs(alone) < SHORTEST).any()
-    ):
-        raise ModelFileError("the extra rows of a path are not finite, or too short")
+    alone = np.diff(matrix.indptr) == 1
+    entries = matrix.data[matrix.indptr[:-1][alone]]
+    with np.errstate(all="ignore"):
+        asked = [ends[name][alone] / entries for name in TARGETS]  # of single weights
+    if not all(np.isfinite(numbers).all() for numbers in (matrix.data, *ends.values(), *asked)):
+        raise ModelFileError("the extra rows of a path, or what they ask for, are not finite")
     line = Line(**ends)
     if not ((line.lower0 <= line.upper0) & (line.lower1 <= line.upper1)).all():
         raise ModelFileError("the boxes of extra rows are empty")
@@ -114,14 +112,22 @@ def _direction(found: Any) -> int:
 
 
 def _pack_bound(one: Bound, arrays: ArraysToWrite) -> dict[str, Any]:
-    ends = np.array([one.lower, one.upper, one.intercept], dtype=float)
-    a = np.asarray(one.a, dtype=float)
-    return {"a": arrays.put("bound", a), "lower, upper, intercept": arrays.put("bound", ends)}
+    ends = {"lower": one.lower, "upper": one.upper}
+    return {
+        "a": arrays.put("bound", np.asarray(one.a, dtype=float)),
+        "intercept": float(one.intercept),
+        **{name: float(end) if np.isfinite(end) else None for name, end in ends.items()},
+    }
 
 
 def _unpack_bound(found: dict[str, Any], arrays: StoredArrays) -> Bound:
-    ends = arrays.take(found.get("lower, upper, intercept"), np.float64, 3)
-    return Bound(arrays.take(found.get("a"), np.float64), *ends.tolist())
+    ends = (found.get("lower"), found.get("upper"))
+    lower, upper = (
+        none if end is None else check_real(end, "a bound")
+        for end, none in zip(ends, (-np.inf, np.inf), strict=True)
+    )
+    intercept = check_real(found.get("intercept"), "the intercept of a bound")
+    return Bound(arrays.take(found.get("a"), np.float64), lower, upper, intercept)
 
 
 def _pack_fair(one: Fair, arrays: ArraysToWrite) -> dict[str, Any]:
