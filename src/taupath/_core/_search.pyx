@@ -26,8 +26,8 @@ cdef enum:
     AHEAD = 16          # points ahead of them that are prefetched
     SORTED_FROM = 512   # from so many points on, they are looked at in the order of memory
     CACHED = 1 << 16    # stored entries up to which rows stay in the cache anyway
-    # Samples. Of more, so many are at times within rounding of the margin that the list is full, and
-    # made anew at every step.
+    # Samples. Of more, so many are at times within rounding of the margin that the list is full,
+    # and made anew at every step.
     MOST_LISTED = 300000
 
 

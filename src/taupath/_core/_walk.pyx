@@ -90,8 +90,7 @@ cdef class Doubts:
             self.interval = np.resize(self.interval, (2 * self.interval.shape[0], 2))
 
     cdef bint has_room(self) noexcept nogil:
-        """Return whether there is room for all that one event can add, and the end of a walk."""
-        return self.size + 4 <= self.interval.shape[0]
+        return self.size + 4 <= self.interval.shape[0]      # for one event, and the end of a walk
 
     cdef void note(self, double since) noexcept nogil:
         """Raise a doubt about everything from this t to the next full check."""
