@@ -26,9 +26,7 @@ cdef enum:
     AHEAD = 16          # points ahead of them that are prefetched
     SORTED_FROM = 512   # from so many points on, they are looked at in the order of memory
     CACHED = 1 << 16    # stored entries up to which rows stay in the cache anyway
-    # Samples. Of more, so many are at times within rounding of the margin that the list is full,
-    # and made anew at every step.
-    MOST_LISTED = 300000
+    MOST_LISTED = 300000    # samples; with more, lists fill up at once where many are on the margin
 
 
 @cython.final
