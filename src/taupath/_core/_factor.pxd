@@ -26,8 +26,8 @@ cdef class Factor:
     cdef void remove(self, Py_ssize_t a) noexcept nogil
     # Factor the members anew, in their order; False if one turns out to be dependent.
     cdef bint rebuild(self) noexcept nogil
-    # Least distance of a member to the span of those before it, as part of its length.
-    cdef double smallest_pivot(self) noexcept nogil
+    # Whether a member is closer to the span of those before it than this part of its length.
+    cdef bint nearly_dependent(self, double part) noexcept nogil
     # u with u_a = 1 such that q = Σ u_b z_b is orthogonal to all members but a; returns ‖q‖².
     cdef double column(self, Py_ssize_t a, double* u) noexcept nogil
     # x ← (L Lᵀ)⁻¹ x

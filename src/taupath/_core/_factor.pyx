@@ -226,14 +226,14 @@ cdef class Factor:
                 return False
         return True
 
-    cdef double smallest_pivot(self) noexcept nogil:
+    cdef bint nearly_dependent(self, double part) noexcept nogil:
         cdef Py_ssize_t a
-        cdef double pivot, smallest = 1.0
+        cdef double pivot
         for a in range(self.size):
-            pivot = self.row[a][a] * self.row[a][a]
-            if pivot < smallest * self.squared_norm[self.members[a]]:
-                smallest = pivot / self.squared_norm[self.members[a]]
-        return sqrt(smallest)
+            pivot = self.row[a][a]
+            if pivot * pivot < part * part * self.squared_norm[self.members[a]]:
+                return True
+        return False
 
     cdef double column(self, Py_ssize_t a, double* u) noexcept nogil:
         cdef Py_ssize_t b, m = self.size

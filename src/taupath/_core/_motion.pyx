@@ -335,7 +335,7 @@ cdef class Motion:
         elif self.speed < DIRECTION_CANCELLED * r.terms:
             return True
         return (r.theta_speed < DIRECTION_CANCELLED * r.added
-                or self.factor.smallest_pivot() < NEARLY_DEPENDENT)
+                or self.factor.nearly_dependent(NEARLY_DEPENDENT))
 
     cdef void _rebase(self) noexcept nogil:
         """Bring the base of w to t."""

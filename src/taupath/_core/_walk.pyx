@@ -398,7 +398,7 @@ cdef class Walk:
         """Do what is due against rounding; returns whether all points are still on their sides."""
         if (self.schedule.since_refresh >= self.schedule.refresh_every
                 or (self.doubts.passing
-                    and self.motion.factor.smallest_pivot() >= DOUBTFUL_PIVOT)):
+                    and not self.motion.factor.nearly_dependent(DOUBTFUL_PIVOT))):
             return self._refresh()
         if self.schedule.since_polish >= self.schedule.polish_every:
             self.motion.polish()
@@ -421,7 +421,7 @@ cdef class Walk:
         self.noisy = self.motion.noise() > DOUBTFUL_NOISE
         if (drift > DOUBTFUL_DRIFT or self.motion.unsolved > DOUBTFUL_SOLVE
                 or self.noisy or was_noisy
-                or self.motion.factor.smallest_pivot() < DOUBTFUL_PIVOT):
+                or self.motion.factor.nearly_dependent(DOUBTFUL_PIVOT)):
             self.doubts.note(self.checkpoint.t)
         if drift > DRIFTED and schedule.refresh_every > schedule.refresh_at_least:
             schedule.refresh_every = schedule.refresh_every // 2

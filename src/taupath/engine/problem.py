@@ -6,6 +6,7 @@ with l, h and p affine in t. Every job is a choice of rows z_i and of one such l
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -112,8 +113,16 @@ class Line:
 
     def raised(self, by: float) -> "Line":
         """Return the line with targets p_i + by u_i, fixed random u_i in [½, 1)."""
-        u = np.random.default_rng(RAISE_SEED).uniform(0.5, 1.0, len(self.target0))
+        u = _random_raises(len(self.target0).bit_length())[: len(self.target0)]
         return replace(self, target0=self.target0 + by * u, target1=self.target1 + by * u)
+
+
+@lru_cache(maxsize=2)
+def _random_raises(bits: int) -> np.ndarray:
+    """Return the u_i of `Line.raised` for up to 2^bits points: making them anew takes longer."""
+    u = np.random.default_rng(RAISE_SEED).uniform(0.5, 1.0, 1 << bits)
+    u.flags.writeable = False
+    return u
 
 
 def _between(begin: np.ndarray, end: np.ndarray, t: float) -> np.ndarray:
