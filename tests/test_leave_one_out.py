@@ -391,3 +391,16 @@ def test_bad_input():
         path.loo_cost(cost_fp=0.0, cost_fn=0.0)
     with pytest.raises(ValueError, match="must have one length"):
         path.loo_cost(cost_fp=[1.0, 2.0], cost_fn=[1.0, 2.0, 3.0])
+
+
+def test_rows_of_a_tiny_kernel_are_forgotten_exactly():
+    """There θ can go far beyond its bound without any margin that shows it."""
+    X = np.array([[0.2], [-0.2], [0.0], [0.0], [0.2], [-0.2], [0.1], [0.1]])
+    y = np.array([1, -1, -1, 1, -1, 1, -1, 1])
+    path = taupath.quantile_path(X, y, C=250.0, kernel="poly", gamma=0.1)
+    assert path.without([0], 1e-9).certify().holds()
+    X = np.array([-1.0, -2.0, 0.0, -2.0, -2.0, -1.0, 1.0, -2.0, 0.0, 2.0])[:, np.newaxis]
+    y, weight = np.repeat((-1, 1, -1), (5, 1, 4)), [1, 1, 1, 1, 1, 0.5, 0.5, 0, 0.5, 1]
+    how = {"kernel": "poly", "gamma": 0.1, "intercept": "free", "sample_weight": weight}
+    path = taupath.quantile_path(X, y, C=14.385886051406594, **how)
+    assert path.without([0], 0.9999999999506058).certify().holds()

@@ -441,16 +441,19 @@ cdef class SingleMoves:
     cdef void _measure(self, double* gap, double* off) noexcept nogil:
         """Find the gap relative to the primal objective, and the largest violation.
 
-        Of targets as given; see `engine.problem.duality_gap` and `violation_at`.
+        Of targets as given; see `engine.problem.duality_gap` and `violation_in`. A θ beyond its
+        bound counts as a violation, too: of the margins that move if it is put there.
         """
         cdef Py_ssize_t i
         cdef double margin, short, theta, near, apart = 0.0, squared = 0.0, loss = 0.0
+        cdef double longest = 0.0
         gap[0] = off[0] = 0.0
         for i in range(self.rows.n_rows):
             margin = self._margin(i)
             short = self.given[i] - margin
             theta = min(max(self.now.theta[i], self.lower[i]), self.upper[i])
             apart = apart + fabs(self.now.theta[i] - theta) * self.length[i]
+            longest = max(longest, self.length[i])
             gap[0] += max((self.upper[i] - theta) * short, (self.lower[i] - theta) * short)
             loss = loss + max(self.upper[i] * short, self.lower[i] * short)
             squared = squared + self.now.theta[i] * (
@@ -461,5 +464,6 @@ cdef class SingleMoves:
                 off[0] = max(off[0], short)
             if theta > self.lower[i] + near:
                 off[0] = max(off[0], -short)
+        off[0] = max(off[0], apart * longest)
         gap[0] += 0.5 * apart * apart
         gap[0] = gap[0] / max(loss + 0.5 * squared, 1e-300)

@@ -74,25 +74,31 @@ def margins_with_other_boxes(
     return margins, own
 
 
-def with_other_boxes(
+def moved_to_other_boxes(
     known: Known, points: np.ndarray, lower: np.ndarray, upper: np.ndarray
-) -> Solution:
-    """Return the solution if all of these points had other boxes; w is shifted."""
+) -> Solution | None:
+    """Return what moves lead to if all of these points have other boxes; None if it is not right.
+
+    w is shifted.
+    """
     moves = known.moves()
     reached = moves.right and all(
         moves.move(int(point), low, high)
         for point, low, high in zip(points, lower, upper, strict=True)
     )
-    theta = known.theta
-    if reached:
-        *parts, gap, off = moves.solution()
-        known.rows.check()
-        found = Solution(*parts)
-        if gap <= TRUSTED_GAP and off <= TRUSTED_KKT:
-            return found
-        theta = found.theta
+    if not reached:
+        return None
+    *parts, gap, off = moves.solution()
+    known.rows.check()
+    return Solution(*parts) if gap <= TRUSTED_GAP and off <= TRUSTED_KKT else None
+
+
+def solved_with_other_boxes(
+    known: Known, points: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> Solution:
+    """Return the same, solved on its own."""
     box = _with_boxes(known.box, points, lower, upper)
-    return _solved_anew(BoxSolver(known.rows), box, theta)
+    return _solved_anew(BoxSolver(known.rows), box, known.theta)
 
 
 def _with_boxes(

@@ -57,6 +57,17 @@ class Measure:
     condition: float = 0.0  # see `Certificate`
     scale: float = 1.0  # what the gap is relative to
 
+    @property
+    def exact(self) -> bool:
+        """Whether the gap is as small as promised, or as rounding allows, and the violations."""
+        return self.gap <= max(EXACT_GAP, EPS * self.condition) and self.kkt <= EXACT_KKT
+
+    @property
+    def error(self) -> float:
+        """The gap, or a violation as a part of what is promised of it; infinite if unknown."""
+        worse = float(np.maximum(self.gap, EXACT_GAP / EXACT_KKT * self.kkt))
+        return np.inf if np.isnan(worse) else worse
+
 
 @dataclass(frozen=True)
 class Certificate:

@@ -6,18 +6,24 @@ events each, see `engine.moves`. Copies of a sample share one box, of which each
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from taupath.engine.moves import Known, margins_with_other_boxes, with_other_boxes
+from taupath.engine.moves import (
+    Known,
+    margins_with_other_boxes,
+    moved_to_other_boxes,
+    solved_with_other_boxes,
+)
 from taupath.engine.problem import TINY, Box
 from taupath.engine.record import Solution
 from taupath.engine.status import LOWER
 from taupath.paths.jobs import Job
 from taupath.paths.repeated_data import merge_copies
-from taupath.paths.solution_at import SolutionAt
+from taupath.paths.solution_at import SolutionAt, first_exact
 from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import Responses, TrainingData
 from taupath.paths.walked import Walked
@@ -124,17 +130,20 @@ def without_rows(walked: Walked, value: float, rows: Any) -> SolutionAt:
         own[int(group[k])].append(float(data.weight[k]))
     weight = distinct.weight.copy()
     weight[points] = [math.fsum(own[int(point)]) for point in points]
-    found = _moved(job, distinct, start, value, points, weight)
     share = np.divide(
         data.weight, weight[group], out=np.zeros(len(group)), where=weight[group] > 0.0
     )
     X = data.X[kept]
     if data.kernel is not None and data.kernel.precomputed:
         X = np.ascontiguousarray(X[:, kept])
-    solution = found._replace(
-        status=found.status[group][kept], theta=(found.theta[group] * share)[kept]
-    )
-    return SolutionAt(job, data.with_samples(X, responses), solution, value, walked.least)
+    left = data.with_samples(X, responses)
+
+    def of_those_left(found: Solution) -> SolutionAt:
+        theta = (found.theta[group] * share)[kept]
+        solution = found._replace(status=found.status[group][kept], theta=theta)
+        return SolutionAt(job, left, solution, value, walked.least)
+
+    return first_exact(map(of_those_left, _moved(job, distinct, start, value, points, weight)))
 
 
 def with_more_rows(walked: Walked, value: float, X: Any, y: Any, sample_weight: Any) -> SolutionAt:
@@ -161,8 +170,10 @@ def with_more_rows(walked: Walked, value: float, X: Any, y: Any, sample_weight: 
     weight = np.append(before, np.zeros(len(distinct.sign) - len(before)))
     start = _start(walked, distinct, value, weight)
     points = np.unique(merged.group[data.shape[0] :])
-    found = _moved(job, distinct, start, value, points, distinct.weight)
-    return SolutionAt(job, merged, merged.expand(found), value, walked.least)
+    return first_exact(
+        SolutionAt(job, merged, merged.expand(found), value, walked.least)
+        for found in _moved(job, distinct, start, value, points, distinct.weight)
+    )
 
 
 def check_rows(rows: Any, n_samples: int) -> np.ndarray:
@@ -265,15 +276,21 @@ def _moved(
     value: float,
     points: np.ndarray,
     weight: np.ndarray,
-) -> Solution:
-    """Return the solution in which some of the distinct samples have other weights."""
+) -> Iterator[Solution]:
+    """Yield the solution in which some of the distinct samples have other weights.
+
+    First the one that is found quickly.
+    """
     line, t = job.boxes.line(distinct.responses._replace(weight=weight)), job.to_t(value)
     lower, upper, unit = line.lower(t), line.upper(t), start.unit
-    with distinct.lock:
-        found = with_other_boxes(start.known, points, lower[points] / unit, upper[points] / unit)
-    w, multiplier = distinct.uncentred(unit * found.w, unit * found.multiplier, start.centre)
-    found = Solution(found.status, unit * found.theta, w, multiplier)
-    if not distinct.centred:
-        return found
-    up, down = upper - found.theta, found.theta - lower
-    return distinct.with_best_intercept(found, up, down, start.centre)
+    for find in (moved_to_other_boxes, solved_with_other_boxes):
+        with distinct.lock:
+            moved = find(start.known, points, lower[points] / unit, upper[points] / unit)
+        if moved is None:
+            continue
+        w, multiplier = distinct.uncentred(unit * moved.w, unit * moved.multiplier, start.centre)
+        found = Solution(moved.status, unit * moved.theta, w, multiplier)
+        if distinct.centred:
+            up, down = upper - found.theta, found.theta - lower
+            found = distinct.with_best_intercept(found, up, down, start.centre)
+        yield found

@@ -1,5 +1,6 @@
 """The solution at one value of a path's parameter, with its own training samples."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -97,3 +98,15 @@ class SolutionAt:
         job, data = self._job, self._data
         solution = job.in_boxes(data, self._solution, self.tau)
         return data.measure(solution, job.line(data), job.to_t(self.tau), self._least)
+
+
+def first_exact(candidates: Iterable[SolutionAt]) -> SolutionAt:
+    """Return the first that is as exact as promised; if none is, the one with the least error."""
+    best: SolutionAt | None = None
+    for found in candidates:
+        if found._measured.exact:
+            return found
+        if best is None or found._measured.error < best._measured.error:
+            best = found
+    assert best is not None
+    return best

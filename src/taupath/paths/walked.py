@@ -14,9 +14,7 @@ from taupath.engine.reading import VISIBLE, Reader
 from taupath.engine.record import Record, Solution, moves_between
 from taupath.engine.solver import COUNTED
 from taupath.engine.status import AFTER, BEFORE, FREE, LOWER, UPPER
-from taupath.engine.tolerances import EXACT_GAP, EXACT_KKT
 from taupath.paths.certificate import Certificate, Measure, where_to_check, worst_of
-from taupath.paths.evaluation import EPS
 from taupath.paths.jobs import Job, Way
 from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import Sweep, TrainingData
@@ -249,16 +247,14 @@ class WalkedPiece:
         exact as rounding allows.
         """
         job, data = self.job, self.data
-        best: tuple[float, Solution, Measure] | None = None
+        best: tuple[Measure, Solution] | None = None
         at, given = job.to_t(value), self._reader_as_given.recorded(t)
 
         def readings() -> Iterator[tuple[Solution, bool]]:
             yield given, False
             yield self._reader.recorded(t), True
             assert best is not None
-            seen = best[2]
-            # NaN, as of a damaged file, is not exact either
-            if not (seen.gap <= max(EXACT_GAP, EPS * seen.condition) and seen.kkt <= EXACT_KKT):
+            if not best[0].exact:
                 # at the value itself, since 1 - t may lack digits
                 line = self._given.reversed() if self.way.backward else self._given
                 anew = self._reader_as_given.solved_anew(line.at(at), given, t)
@@ -268,11 +264,9 @@ class WalkedPiece:
         for reading, raised in readings():
             for found in data.settled(self._in_units(reading, t), raised, at):
                 seen = measured(job, data, self._line, found, value, self._least)
-                wrong = float(np.maximum(seen.gap, EXACT_GAP / EXACT_KKT * seen.kkt))
-                wrong = np.inf if np.isnan(wrong) else wrong
-                if best is None or wrong < best[0]:
-                    best = wrong, found, seen
-                if wrong <= VISIBLE:
+                if best is None or seen.error < best[0].error:
+                    best = seen, found
+                if seen.error <= VISIBLE:
                     return found
         assert best is not None
         return best[1]
