@@ -13,7 +13,8 @@ from taupath.approximate.held_out_rows import TAUS, lengths, positive_shares
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(150, 4))
-Y = X[:, 0] * X[:, 1] + 0.5 * X[:, 2] + 0.7 * RNG.normal(size=150) > 0.0
+CLEAR = X[:, 0] * X[:, 1] + 0.5 * X[:, 2]
+Y = CLEAR + 0.7 * RNG.normal(size=150) > 0.0
 SIGN = np.where(Y, 1.0, -1.0)
 TRAIN, TEST = np.arange(100), np.arange(100, 150)
 # The constant feature that stands for each intercept.
@@ -33,13 +34,16 @@ def exact(kernel, C, intercept="augmented", train=TRAIN, test=TEST, weight=None)
 
 
 @pytest.mark.core
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(
+    ("kernel", "C"), [("linear", 0.1), ("rbf", 2.0), ("rbf", 1e8), ("rbf", 1e10)]
+)
 @pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_a_solution_is_that_of_the_exact_path(kernel, intercept):
-    C, taus = {"linear": 0.1, "rbf": 2.0}[kernel], (0.05, 0.3, 0.35, 0.9)
+def test_a_solution_is_that_of_the_exact_path(kernel, C, intercept):
+    taus = (0.05, 0.3, 0.35, 0.9)
+    labels = Y if C < 1e8 else CLEAR > 0.0  # separable: θ stays small in a large box
     model = tp.QuantileSVC(C, kernel=kernel, gamma=0.3, intercept=intercept)
-    path = model.fit(X[TRAIN], Y[TRAIN]).path_
-    trained = np.where(np.arange(150) < 100, SIGN, 0.0)
+    path = model.fit(X[TRAIN], labels[TRAIN]).path_
+    trained = np.where(np.arange(150) < 100, np.where(labels, 1.0, -1.0), 0.0)
     matrix = KERNELS[kernel].astype(np.float32)
     descent = PairDescent(matrix, trained, INTERCEPTS[intercept])
     for factor, tau in zip((0.0, 0.0, 0.2, 11.0), taus, strict=True):
@@ -49,6 +53,23 @@ def test_a_solution_is_that_of_the_exact_path(kernel, intercept):
         # rounded kernels, and the price of what stands for a free intercept
         assert_allclose(descent.values(), path.decision_function(X, tau), atol=3e-3)
     assert not PairDescent(matrix, trained, 1.0).solve(-1.0, 0)
+
+
+@pytest.mark.core
+def test_it_begins_at_zero_and_later_boxes_open_at_their_upper_bounds():
+    matrix = KERNELS["rbf"].astype(np.float32)
+    descent = PairDescent(matrix, SIGN, 0.0)
+    positive = np.where(Y, 1.0, 0.0)
+
+    def values():
+        assert descent.solve(np.inf, 0)
+        return descent.values()
+
+    descent.carry(positive, 0.0)
+    assert_array_equal(values(), 0.0)
+    descent.carry(positive + 0.5 * ~Y, 0.0)
+    assert_allclose(values(), -0.5 * matrix[:, ~Y].sum(axis=1), rtol=1e-6)
+    assert descent.steps == 0
 
 
 @pytest.mark.parametrize(
