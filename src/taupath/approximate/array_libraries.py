@@ -24,7 +24,7 @@ ON_DEVICE: dict[str, Callable[[Any], bool]] = {
     "torch": lambda array: getattr(getattr(array, "device", None), "type", None) == "cuda",
 }
 TO_NUMPY: dict[str, Callable[[Any], Any]] = {
-    "cupy": lambda array: array.get(),
+    "cupy": lambda array: sys.modules["cupy"].asnumpy(array),
     "torch": lambda array: array.cpu().numpy(),
 }
 
