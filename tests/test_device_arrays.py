@@ -13,6 +13,7 @@ import array_api_strict
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -27,6 +28,7 @@ from taupath.fitting.method import Choice
 from test_approximate_kernels import KernelJob, classification, moons, regression
 from test_devices import elsewhere
 
+DEVICE = Library(array_api_strict, array_api_strict.Device("device1"))
 HOW: dict[str, Any] = {"kernel": "rbf", "gamma": 0.5, "method": "approximate", "tol": 1e-2}
 
 
@@ -165,6 +167,26 @@ def test_all_paths_of_several_classes_are_computed_on_the_device(multi_class):
     assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-5)
 
 
+@pytest.mark.parametrize("store", [np.asarray, csr_array])
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed", by_hand])
+def test_kernels_of_arrays_on_the_host_are_computed_on_a_device(kernel, store, monkeypatch):
+    monkeypatch.setattr(array_libraries, "_library_of_gpu", lambda: DEVICE)
+    X, y = moons(60)
+    X, y = np.vstack((X, X[:9])), np.append(y, y[:9])  # with copies
+    X = store(rbf_kernel(X) if kernel == "precomputed" else X)
+
+    def of_any(A: Any, B: Any) -> Any:
+        return by_hand(A, B) if isinstance(A, np.ndarray) else by_hand(A.toarray(), B.toarray())
+
+    how = HOW | {"kernel": of_any if kernel == by_hand else kernel}
+    path = tp.quantile_path(X, y, device="cuda", **how)
+    there, distinct = path.solutions.matrix, path.data.distinct
+    assert on_a_device(there.library)
+    here = distinct.between(slice(None), slice(None))
+    assert_allclose(there.library.fetch(there.whole()), here, rtol=1e-12)
+    assert path.certify().holds()
+
+
 @pytest.mark.parametrize(
     ("kind", "more"),
     [
@@ -174,8 +196,7 @@ def test_all_paths_of_several_classes_are_computed_on_the_device(multi_class):
     ],
 )
 def test_paths_of_arrays_on_the_host_are_computed_one_by_one_on_a_device(kind, more, monkeypatch):
-    device = Library(array_api_strict, array_api_strict.Device("device1"))
-    monkeypatch.setattr(array_libraries, "_library_of_gpu", lambda: device)
+    monkeypatch.setattr(array_libraries, "_library_of_gpu", lambda: DEVICE)
     monkeypatch.setattr(over_tau, "_chosen", lambda *_: Choice("approximate", "for tests"))
     seen, original = [], run_all
 

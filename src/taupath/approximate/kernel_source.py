@@ -115,10 +115,10 @@ def device_block(kernel: Kernel, X: Any, library: Library) -> Block:
     """
     if isinstance(X, np.ndarray) or sp.issparse(X):
         if kernel.precomputed:
-            return lambda one, other: library.send(np.ascontiguousarray(X[one][:, other]))
+            return lambda one, other: library.send(_dense(X[one][:, other]))
         if not kernel.known:
             return lambda one, other: library.send(kernel(X[one], X[other]))
-        X = library.send(np.asarray(X if isinstance(X, np.ndarray) else X.toarray()))
+        X = library.send(_dense(X))
     if kernel.precomputed:
         return lambda one, other: library.double(_columns(library, _rows(library, X, one), other))
     X = library.double(X)
@@ -152,6 +152,10 @@ def _rbf_block(gamma: float, X: Any, library: Library) -> Block:
         return library.exp_of_negative(exponent)
 
     return block
+
+
+def _dense(X: Any) -> np.ndarray:
+    return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
 
 
 def _of_rows(block: Block, rows: np.ndarray) -> Block:

@@ -117,7 +117,8 @@ class QuantileSVC(PathClassifier):
         exact fit how long the approximate method would take.
     device : {"cpu", "cuda", "auto"}, default=None
         Where ``method="approximate"`` computes the kernel: see `quantile_path`. X, y and weights on
-        a GPU stay there in `fit`; all predictions take and return arrays of the host.
+        a GPU stay there in `fit`; all predictions take and return arrays of the host. On a GPU,
+        paths of several classes are found one after the other, whatever `n_jobs` is.
 
     Attributes
     ----------

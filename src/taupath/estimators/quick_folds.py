@@ -17,11 +17,7 @@ from taupath.exceptions import WalkFailed
 from taupath.paths.blocks import slices
 from taupath.paths.kernel_data import MEGABYTE
 from taupath.paths.kernels import Kernel
-from taupath.validation import (
-    UNIT_INTERVAL,
-    Checked,
-    check_range,
-)
+from taupath.validation import UNIT_INTERVAL, Checked, check_range
 
 # Entries of a kernel matrix that are computed in double precision at a time: 32 MB.
 COMPUTED_AT_A_TIME = 1 << 22
