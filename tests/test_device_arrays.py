@@ -6,22 +6,29 @@ The device is one of array-api-strict, whose arrays NumPy cannot read.
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass
 from typing import Any
 
 import array_api_strict
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 import taupath as tp
 from approximation import assert_bounded
-from taupath.approximate import kernel_source
+from taupath.approximate import array_libraries, kernel_source
 from taupath.approximate.array_libraries import Library
+from taupath.estimators import classifier, selection
+from taupath.estimators.parallel import run_all
+from taupath.fitting import over_tau
+from taupath.fitting.method import Choice
 from test_approximate_kernels import KernelJob, classification, moons, regression
 from test_devices import elsewhere
 
+DEVICE = Library(array_api_strict, array_api_strict.Device("device1"))
 HOW: dict[str, Any] = {"kernel": "rbf", "gamma": 0.5, "method": "approximate", "tol": 1e-2}
 
 
@@ -113,6 +120,7 @@ def test_arrays_in_different_places_are_refused():
         (lambda A, B: np.ones((A.shape[0], B.shape[0])), TypeError, "ndarray on the host: compute"),
         (lambda A, B: by_hand(A, B)[:, :-1], ValueError, r"shape \(60, 59\), expected \(60, 60\)"),
         (lambda A, B: by_hand(A, B) + np.inf, ValueError, "NaN or infinity"),
+        (lambda A, B: 1j * by_hand(A, B), TypeError, r"real matrix .* got dtype .*complex128"),
     ],
 )
 def test_what_a_kernel_returns_for_arrays_on_a_device_is_checked(kernel, error, match):
@@ -157,6 +165,56 @@ def test_all_paths_of_several_classes_are_computed_on_the_device(multi_class):
     assert all(on_a_device(path.solutions.library) for path in model.paths_)
     other = tp.QuantileSVC(multi_class=multi_class, **HOW).fit(X, labels)
     assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("store", [np.asarray, csr_array])
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed", by_hand])
+def test_kernels_of_arrays_on_the_host_are_computed_on_a_device(kernel, store, monkeypatch):
+    monkeypatch.setattr(array_libraries, "_library_of_gpu", lambda: DEVICE)
+    X, y = moons(60)
+    X, y = np.vstack((X, X[:9])), np.append(y, y[:9])  # with copies
+    X = store(rbf_kernel(X) if kernel == "precomputed" else X)
+
+    def of_any(A: Any, B: Any) -> Any:
+        return by_hand(A, B) if isinstance(A, np.ndarray) else by_hand(A.toarray(), B.toarray())
+
+    how = HOW | {"kernel": of_any if kernel == by_hand else kernel}
+    path = tp.quantile_path(X, y, device="cuda", **how)
+    there, distinct = path.solutions.matrix, path.data.distinct
+    assert on_a_device(there.library)
+    here = distinct.between(slice(None), slice(None))
+    assert_allclose(there.library.fetch(there.whole()), here, rtol=1e-12)
+    assert path.certify().holds()
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        (tp.QuantileSVC, {"method": "approximate"}),
+        (tp.QuantileSVC, {"method": "auto"}),
+        (tp.QuantileSVCCV, {"method": "approximate", "Cs": [1.0], "cv": 3}),
+    ],
+)
+def test_paths_of_arrays_on_the_host_are_computed_one_by_one_on_a_device(kind, more, monkeypatch):
+    monkeypatch.setattr(array_libraries, "_library_of_gpu", lambda: DEVICE)
+    monkeypatch.setattr(over_tau, "_chosen", lambda *_: Choice("approximate", "for tests"))
+    seen, original = [], run_all
+
+    def noted(function: Any, jobs: Any, n_jobs: Any, progress: Any) -> Any:
+        seen.append(n_jobs)
+        return original(function, jobs, 1, progress)
+
+    for module in (classifier, selection):
+        monkeypatch.setattr(module, "run_all", noted)
+    X, y = moons(60)
+    how = HOW | {"n_jobs": 2} | more
+    labels = np.where(X[:, 0] > 0.8, "c", np.where(y > 0, "a", "b"))
+    model = kind(**how, device="cuda").fit(X, labels)
+    assert all(on_a_device(path.solutions.library) for path in model.paths_)
+    assert set(seen) <= {1, None}
+    seen.clear()
+    kind(**how).fit(X, labels)
+    assert 2 in seen
 
 
 # --- searches -------------------------------------------------------------------------------------
@@ -209,6 +267,26 @@ def test_folds_and_values_of_C_share_kernel_matrices_on_a_device(kind, standardi
         assert on_a_device(model.path_.solutions.library)
         assert_allclose(model.predict(X), here.predict(X), atol=1e-4)
         assert model.path_.certify().holds()
+
+
+@dataclass
+class Polynomial:
+    """A kernel without a hash, since it can be compared."""
+
+    degree: int
+
+    def __call__(self, A: Any, B: Any) -> Any:
+        return (1.0 + A @ B.T) ** self.degree
+
+
+@pytest.mark.parametrize("kind", [tp.QuantileSVCCV, tp.QuantileSVRCV])
+def test_a_kernel_without_a_hash_is_shared_by_folds_on_a_device(kind, monkeypatch):
+    X, y = moons(60)
+    counted = Counted(monkeypatch)
+    how = SEARCH | {"kernel": Polynomial(2), "standardize": False}
+    model = kind(**how).fit(elsewhere(X), y)
+    assert counted.entries == ALL
+    assert_allclose(model.predict(X), kind(**how).fit(X, y).predict(X), atol=1e-4)
 
 
 def test_a_precomputed_kernel_on_a_device_is_shared_by_folds(monkeypatch):

@@ -13,10 +13,10 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 import taupath as tp
 from approximation import assert_bounded
 from taupath.approximate import kernel_systems as ks
-from taupath.approximate.array_libraries import Library
+from taupath.approximate.array_libraries import ON_DEVICE, TO_NUMPY, Library
 from taupath.approximate.kernel_matrix import KernelMatrix
 from taupath.approximate.kernel_solutions import solve_at_kernel_nodes
-from taupath.approximate.kernel_source import device_block
+from taupath.approximate.kernel_source import KernelSource, device_block
 from taupath.paths.jobs import (
     Job,
     QuantileClassification,
@@ -30,6 +30,12 @@ from taupath.paths.path import SolutionPath
 from test_approximate_kernels import HARD, INTERCEPTS, classification, hard, moons
 
 APPROXIMATE: dict[str, Any] = {"kernel": "rbf", "gamma": 0.5, "method": "approximate"}
+
+
+HOST = array_api_strict.Device("CPU_DEVICE")
+# A library with devices that need no hardware.
+ON_DEVICE["array_api_strict"] = lambda array: getattr(array, "device", HOST) != HOST
+TO_NUMPY["array_api_strict"] = lambda array: np.asarray(array.to_device(HOST))
 
 
 class OnDevice:
@@ -145,7 +151,7 @@ def test_a_path_is_the_same_with_any_array_library(budget, monkeypatch):
                 make_training_data(job.X, responses, options),
                 (0.0, 1.0),
                 1e-3,
-                library,
+                KernelSource(job.X, library),
                 budget,
                 None,
             )
@@ -172,9 +178,9 @@ def test_a_device_without_enough_memory_gets_tiles_once(failures, monkeypatch):
         raise MemoryError
 
     def solve() -> Any:
-        library = Library(array_api_strict)
+        source = KernelSource(job.X, Library(array_api_strict))
         how = QuantileClassification(1.0, np.array([-1, 1]))
-        return solve_at_kernel_nodes(how, data, (0.0, 1.0), 1e-2, library, 1e6, None)
+        return solve_at_kernel_nodes(how, data, (0.0, 1.0), 1e-2, source, 1e6, None)
 
     original = KernelMatrix.combine
     monkeypatch.setattr(
@@ -199,7 +205,7 @@ def test_a_matrix_in_single_precision_is_certified_in_double_precision():
         data,
         (0.0, 1.0),
         1e-3,
-        Library(array_api_strict),
+        KernelSource(job.X, Library(array_api_strict)),
         6.0 * n * n,  # too little for double precision
         None,
     )
@@ -235,7 +241,7 @@ def test_no_gap_at_500_random_tau_exceeds_the_certificate(stored, name, intercep
     data = make_training_data(job.X, responses, options)
     n = data.distinct.shape[0]
     found = solve_at_kernel_nodes(
-        how, data, (0.0, 1.0), 1e-2, library, STORED[stored] * n * n, None
+        how, data, (0.0, 1.0), 1e-2, KernelSource(job.X, library), STORED[stored] * n * n, None
     )
     assert found.matrix.entry == {"float64": 8, "float32": 4, "tiles": 0}[stored]
     assert SolutionPath(found).certify().worst_gap <= 1e-2

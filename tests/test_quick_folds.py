@@ -1,19 +1,25 @@
 """Candidates of a search judged by a few solutions for a kernel matrix that all folds share."""
 
+import weakref
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import StratifiedKFold
 from taupath._core._pair_descent import PairDescent
 
 import taupath as tp
 from taupath.approximate.held_out_rows import TAUS, lengths, positive_shares
+from taupath.estimators import quick_folds, selection
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(150, 4))
-Y = X[:, 0] * X[:, 1] + 0.5 * X[:, 2] + 0.7 * RNG.normal(size=150) > 0.0
+CLEAR = X[:, 0] * X[:, 1] + 0.5 * X[:, 2]
+Y = CLEAR + 0.7 * RNG.normal(size=150) > 0.0
 SIGN = np.where(Y, 1.0, -1.0)
 TRAIN, TEST = np.arange(100), np.arange(100, 150)
 # The constant feature that stands for each intercept.
@@ -33,13 +39,16 @@ def exact(kernel, C, intercept="augmented", train=TRAIN, test=TEST, weight=None)
 
 
 @pytest.mark.core
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(
+    ("kernel", "C"), [("linear", 0.1), ("rbf", 2.0), ("rbf", 1e8), ("rbf", 1e10)]
+)
 @pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_a_solution_is_that_of_the_exact_path(kernel, intercept):
-    C, taus = {"linear": 0.1, "rbf": 2.0}[kernel], (0.05, 0.3, 0.35, 0.9)
+def test_a_solution_is_that_of_the_exact_path(kernel, C, intercept):
+    taus = (0.05, 0.3, 0.35, 0.9)
+    labels = Y if C < 1e8 else CLEAR > 0.0  # separable: θ stays small in a large box
     model = tp.QuantileSVC(C, kernel=kernel, gamma=0.3, intercept=intercept)
-    path = model.fit(X[TRAIN], Y[TRAIN]).path_
-    trained = np.where(np.arange(150) < 100, SIGN, 0.0)
+    path = model.fit(X[TRAIN], labels[TRAIN]).path_
+    trained = np.where(np.arange(150) < 100, np.where(labels, 1.0, -1.0), 0.0)
     matrix = KERNELS[kernel].astype(np.float32)
     descent = PairDescent(matrix, trained, INTERCEPTS[intercept])
     for factor, tau in zip((0.0, 0.0, 0.2, 11.0), taus, strict=True):
@@ -49,6 +58,23 @@ def test_a_solution_is_that_of_the_exact_path(kernel, intercept):
         # rounded kernels, and the price of what stands for a free intercept
         assert_allclose(descent.values(), path.decision_function(X, tau), atol=3e-3)
     assert not PairDescent(matrix, trained, 1.0).solve(-1.0, 0)
+
+
+@pytest.mark.core
+def test_it_begins_at_zero_and_later_boxes_open_at_their_upper_bounds():
+    matrix = KERNELS["rbf"].astype(np.float32)
+    descent = PairDescent(matrix, SIGN, 0.0)
+    positive = np.where(Y, 1.0, 0.0)
+
+    def values():
+        assert descent.solve(np.inf, 0)
+        return descent.values()
+
+    descent.carry(positive, 0.0)
+    assert_array_equal(values(), 0.0)
+    descent.carry(positive + 0.5 * ~Y, 0.0)
+    assert_allclose(values(), -0.5 * matrix[:, ~Y].sum(axis=1), rtol=1e-6)
+    assert descent.steps == 0
 
 
 @pytest.mark.parametrize(
@@ -64,18 +90,31 @@ def test_weights_are_numbers_of_copies():
     weight = RNG.integers(0, 3, size=100).astype(float)
     copies = np.repeat(TRAIN, weight.astype(int))
     found, other = shares("rbf", 1.0, weight=weight), shares("rbf", 1.0, train=copies)
-    assert_allclose(found, other, atol=0.02)
+    assert np.abs(found - other).mean() < 0.01
     assert np.abs(found - exact("rbf", 1.0, weight=weight)).mean() < 0.01
+
+
+def test_weights_and_copies_judge_candidates_alike():
+    weight = RNG.integers(1, 4, size=150)
+    folds = list(StratifiedKFold(3).split(X, Y))
+    copies = np.repeat(np.arange(150), weight)
+    of_copies = [[np.flatnonzero(np.isin(copies, part)) for part in fold] for fold in folds]
+    how = {"gamma": [0.25, 1.0], "standardize": False}
+    weighted = search(cv=folds, sample_weight=weight, **how)
+    copied = search(X=X[copies], y=Y[copies], cv=of_copies, **how)
+    assert_allclose(weighted.brier_, copied.brier_, rtol=0, atol=0.01)
+    assert (weighted.brier_ != copied.brier_).any()  # or solutions no longer depend on the order
 
 
 def test_folds_may_leave_samples_out_and_hold_some_out_twice():
     train, test = TRAIN[:80], np.array([149, 120, 120])
     found = shares("rbf", 1.0, train=train, test=test)
     assert found[1] == found[2]
-    assert_allclose(found, exact("rbf", 1.0, train=train, test=test), atol=0.02)
+    assert np.abs(found - exact("rbf", 1.0, train=train, test=test)).mean() < 0.01
     shuffled = RNG.permutation(150)
     found = shares("rbf", 1.0, train=shuffled[:100], test=shuffled[100:])
-    assert_allclose(found, exact("rbf", 1.0, train=shuffled[:100], test=shuffled[100:]), atol=0.05)
+    apart = found - exact("rbf", 1.0, train=shuffled[:100], test=shuffled[100:])
+    assert np.abs(apart).mean() < 0.01
 
 
 def test_lengths_are_those_of_linear_pieces():
@@ -127,7 +166,7 @@ def test_where_a_matrix_takes_too_many_steps_paths_are_walked(monkeypatch):
     assert shares("rbf", 1.0) is None
     kept = {"kernel": "rbf", "Cs": [1.0], "gamma": 0.3}
     walked = search(**kept)
-    assert_allclose(walked.brier_, search(**kept, method="exact").brier_, rtol=0, atol=0.01)
+    assert_array_equal(walked.brier_, search(**kept, method="exact").brier_)
     linear = search(kernel="linear", Cs=[1.0])
     assert np.isfinite(linear.brier_).all()
 
@@ -139,18 +178,83 @@ def test_matrices_that_do_not_fit_are_not_made():
     assert_array_equal(search(**kept).brier_, search(**kept, method="exact").brier_)
 
 
+def test_what_no_path_could_take_is_refused_as_paths_do():
+    with pytest.raises(ValueError, match="multi_class must be one of"):
+        search(multi_class="pairs")
+
+
 @pytest.mark.parametrize(
     ("wrong", "error"),
     [
+        ({"device": "gpu"}, "device must be one of"),
         ({"intercept": "no"}, "intercept must be one of"),
         ({"tol": -1.0}, "tol must be finite and above 0"),
         ({"cache_size": 0.0}, "cache_size must be finite and above 0"),
-        ({"multi_class": "pairs"}, "multi_class must be one of"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"pos_label": "yes"}, "pos_label='yes' is not a label of y"),
     ],
 )
-def test_what_no_path_could_take_is_refused_as_paths_do(wrong, error):
+def test_what_the_final_paths_would_refuse_is_refused_before_the_folds(wrong, error, monkeypatch):
+    monkeypatch.setattr(selection, "held_out", None)
     with pytest.raises(ValueError, match=error):
         search(**wrong)
+
+
+def test_matrices_of_folds_are_gone_when_final_paths_are_walked(monkeypatch):
+    made, original, fit_all = [], quick_folds._matrix, tp.QuantileSVCCV._fit_all
+
+    def matrix(*given):
+        found = original(*given)
+        made.append(weakref.ref(found))
+        return found
+
+    def final(*given):
+        assert made
+        assert not any(each() is not None for each in made)
+        return fit_all(*given)
+
+    monkeypatch.setattr(quick_folds, "_matrix", matrix)
+    monkeypatch.setattr(tp.QuantileSVCCV, "_fit_all", final)
+    search()
+
+
+@dataclass
+class Polynomial:
+    """A kernel without a hash, since it can be compared."""
+
+    degree: int
+
+    def __call__(self, A, B):
+        return (1.0 + A @ B.T) ** self.degree
+
+
+def test_a_kernel_without_a_hash_is_judged_by_exact_paths():
+    how = {"kernel": [Polynomial(2), "rbf"], "Cs": [0.1], "gamma": 0.3}
+    quick, slow = search(**how), search(**how, method="exact")
+    assert_array_equal(quick.brier_[0], slow.brier_[0])
+    assert (quick.brier_[1] != slow.brier_[1]).any()
+    assert search(kernel=Polynomial(2), Cs=[1.0], combine="stack", method="approximate")
+
+
+def test_what_is_positive_does_not_change_how_candidates_are_judged():
+    labels = np.where(Y, "yes", "no")
+    yes, no = search(y=labels, pos_label="yes"), search(y=labels, pos_label="no")
+    assert_array_equal(yes.brier_, no.brier_)
+    assert_allclose(np.add(yes.probabilities_, no.probabilities_), 1.0, rtol=0, atol=1e-15)
+
+
+def test_costs_weigh_the_training_of_folds():
+    cost_fp, cost_fn = RNG.uniform(0.1, 3.0, size=(2, 150))
+    given = {"Cs": [1.0], "cv": 3, "combine": "best"}
+    quick, slow = tp.QuantileSVCCV(**given), tp.QuantileSVCCV(**given, method="exact")
+    slow.fit(X, Y, cost_fp=cost_fp, cost_fn=cost_fn)
+
+    def apart(model):
+        differences = np.subtract(model.probabilities_, slow.probabilities_)
+        return np.abs(differences).mean(axis=1)
+
+    assert (apart(quick.fit(X, Y, cost_fp=cost_fp, cost_fn=cost_fn)) < 0.01).all()
+    assert (apart(quick.fit(X, Y)) > 0.03).all()  # of samples that count alike
 
 
 def test_scorers_get_models_with_exact_paths():

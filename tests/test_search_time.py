@@ -56,12 +56,13 @@ def test_the_grid_is_thinned_before_the_kernel_is_left_out():
         assert len(left_out) == (0 if n == 4000 else 1)
 
 
-def test_folds_are_not_counted_where_their_matrices_fit():
+def test_five_folds_take_little_where_their_matrices_fit_and_a_hundred_do_not():
     two = make_grid(["rbf"], [0.05, 0.2], (1.0,))
-    final = rbf_seconds(two, paths(9000))
-    assert rbf_seconds(two, of_folds(9000, matrices=2)) == final
+    final, five = rbf_seconds(two, paths(9000)), rbf_seconds(two, of_folds(9000, matrices=2))
+    assert 1.02 * final < five < 1.1 * final
     assert rbf_seconds(two, of_folds(9000, matrices=1)) > 4.0 * final
-    assert rbf_seconds(two[:1], of_folds(9000, matrices=1)) == pytest.approx(0.5 * final)
+    assert rbf_seconds(two[:1], of_folds(9000, matrices=1)) == pytest.approx(0.5 * five)
+    assert rbf_seconds(two, PathSizes([9000], [8910] * 100, 2)) > 2.0 * final
     assert affordable(GRID, of_folds(9000, matrices=2), BOTH).left_out == []
 
 

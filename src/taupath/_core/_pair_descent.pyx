@@ -11,6 +11,7 @@ partner with which the objective falls most (Fan, Chen & Lin 2005).
 """
 
 cimport taupath._core._vectors
+from libc.float cimport DBL_EPSILON
 
 import numpy as np
 
@@ -115,8 +116,9 @@ cdef extern from *:
 
 # Added to the lack of samples that cannot move: more than any lack.
 cdef float BARRED = -1e20
-# A θ this close to an end of its box, as part of it, is there: the rest is rounding.
-cdef double AT_THE_END = 1e-10
+# A θ that comes this close to an end of its box, as part of where it was or of the box, is there:
+# the rest is rounding of the step. Anything more would be a part of f that θ does not have.
+cdef double ROUNDING = 4.0 * DBL_EPSILON
 
 
 cdef class PairDescent:
@@ -130,6 +132,7 @@ cdef class PairDescent:
     cdef float[::1] diagonal, nothing, cannot_rise, cannot_fall
     cdef double[::1] theta, before, upper, lack, lack_before
     cdef double square, total
+    cdef bint begun
     cdef readonly double intercept
     cdef readonly Py_ssize_t steps
 
@@ -161,7 +164,7 @@ cdef class PairDescent:
                 here = self.theta[i]
                 there = here + factor * (here - self.before[i])
                 goal = min(max(there, 0.0), upper[i])
-                if here >= self.upper[i]:
+                if self.begun and here >= self.upper[i]:
                     goal = upper[i]
                 elif here <= 0.0:
                     goal = 0.0
@@ -169,14 +172,15 @@ cdef class PairDescent:
                     add_row(n, self.sign[i] * (there - goal), &self.matrix[i, 0], &self.lack[0])
                 self.before[i], self.theta[i], self.upper[i] = here, goal, upper[i]
                 self.total += self.sign[i] * goal
+        self.begun = True
 
     cdef void place(self, Py_ssize_t i, double theta) noexcept nogil:
         """Set θ_i, up to rounding at the ends of its box, and whether σ_i θ_i may rise and fall."""
         cdef double upper = self.upper[i]
         cdef bint more, less
-        if theta <= AT_THE_END * upper:
+        if theta <= ROUNDING * self.theta[i]:
             theta = 0.0
-        elif theta >= (1.0 - AT_THE_END) * upper:
+        elif upper - theta <= ROUNDING * upper:
             theta = upper
         more, less = theta < upper, theta > 0.0
         if self.sign[i] < 0.0:

@@ -5,7 +5,7 @@ they have in common.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -17,8 +17,16 @@ from scipy.linalg.lapack import dposv
 from taupath.choices import DEVICES
 from taupath.validation import check_choice, on_host
 
-# A library with devices that need no hardware, for tests; and what it calls the host.
-STRICT, STRICT_HOST = "array_api_strict", "CPU_DEVICE"
+# By the name of a library: whether one of its arrays lies on a device, and how it becomes one of
+# NumPy. Tests add a library whose devices need no hardware.
+ON_DEVICE: dict[str, Callable[[Any], bool]] = {
+    "cupy": lambda array: True,
+    "torch": lambda array: getattr(getattr(array, "device", None), "type", None) == "cuda",
+}
+TO_NUMPY: dict[str, Callable[[Any], Any]] = {
+    "cupy": lambda array: sys.modules["cupy"].asnumpy(array),
+    "torch": lambda array: array.cpu().numpy(),
+}
 
 
 @dataclass(frozen=True)
@@ -74,13 +82,7 @@ class Library:
 
     def fetch(self, array: Any) -> np.ndarray:
         """Return an array of this library as one of NumPy."""
-        if self.name == "cupy":
-            return np.asarray(self.xp.asnumpy(array))
-        if self.name == "torch":
-            return np.asarray(array.cpu().numpy())
-        if self.name == STRICT and self.device is not None:
-            array = array.to_device(self.xp.Device(STRICT_HOST))
-        return np.asarray(array)
+        return np.asarray(TO_NUMPY.get(self.name, np.asarray)(array))
 
     def take(self, array: Any, members: np.ndarray, axis: int) -> Any:
         """Return some rows (axis 0) or columns (axis 1) of a matrix."""
@@ -216,13 +218,9 @@ def _cupy_weighted_rows(cupy: Any, matrix: Any, rows: Any, coef: Any) -> Any:
 def library_of(array: Any) -> Library:
     """Return the library and the device of an array; NumPy unless kernels can be computed there."""
     name = type(array).__module__.partition(".")[0]
-    if name == "cupy":
-        return Library(sys.modules[name])
-    device = getattr(array, "device", None)
-    elsewhere = name == "torch" and getattr(device, "type", None) == "cuda"
-    if name == STRICT:
-        elsewhere = device not in (None, sys.modules[name].Device(STRICT_HOST))
-    return Library(sys.modules[name], device) if elsewhere else Library()
+    if name not in ON_DEVICE or not ON_DEVICE[name](array):
+        return Library()
+    return Library(sys.modules[name], None if name == "cupy" else array.device)
 
 
 def to_host(X: Any, **others: Any) -> list[Any]:
@@ -252,8 +250,20 @@ def library_for(device: Any, given: Library | None = None) -> Library:
         if device == "cpu":
             raise ValueError(f"device='cpu' but X lies {given.place}: leave device out, or move X")
         return given
-    if device == "cpu":
+    found = None if device == "cpu" else _library_of_gpu()
+    if found is not None:
+        return found
+    if device != "cuda":
         return Library()
+    raise ValueError(
+        "device='cuda' needs an NVIDIA GPU and either CuPy or PyTorch with CUDA, and found none: "
+        "pip install 'taupath[gpu]' on a machine with a GPU, or use device='cpu'"
+    )
+
+
+@cache
+def _library_of_gpu() -> Library | None:
+    """Return a library for a GPU of this machine, looked for once; None if there is none."""
     if find_spec("cupy") is not None:
         import cupy
 
@@ -264,12 +274,7 @@ def library_for(device: Any, given: Library | None = None) -> Library:
 
         if torch.cuda.is_available():
             return Library(torch, torch.device("cuda"))
-    if device == "auto":
-        return Library()
-    raise ValueError(
-        "device='cuda' needs an NVIDIA GPU and either CuPy or PyTorch with CUDA, and found none: "
-        "pip install 'taupath[gpu]' on a machine with a GPU, or use device='cpu'"
-    )
+    return None
 
 
 def _has_gpu(cupy: Any) -> bool:

@@ -245,15 +245,14 @@ def solve_at_kernel_nodes(
     data: KernelData,
     tau_range: tuple[float, float],
     tol: float,
-    library: Library,
+    source: KernelSource,
     budget: float,
     progress: Tell | None,
-    source: KernelSource | None = None,
 ) -> AtKernelNodes:
     """Return solutions between which no gap exceeds `tol`, in units of P(0) at τ = ½.
 
-    `progress` is called with the fraction that is done, the number of nodes, and τ. `source`
-    computes the kernel of all samples if the library does not do so from the data.
+    `source` computes the kernel of all samples. `progress` is called with the fraction that is
+    done, the number of nodes, and τ.
     """
     distinct = data.distinct
     assert isinstance(distinct, KernelData)
@@ -266,9 +265,7 @@ def solve_at_kernel_nodes(
     gap_bound = gap_bound_with_kernel(job, distinct)
     check_tol(tol, gap_bound)
 
-    places = data.places
-    if source is None:
-        source, places = KernelSource(distinct.X, library), np.arange(distinct.shape[0])
+    places, library = data.places, source.library
 
     def solve(budget: float) -> AtKernelNodes:
         matrix = source.matrix(distinct, places, budget)

@@ -12,30 +12,35 @@ from taupath.paths.kernel_data import KernelData
 from taupath.paths.kernels import Kernel, check_form
 
 
-class Shared:
-    """Kernel matrices of all samples of sources, on their devices: all, or the `latest` only."""
+class SharedMatrices:
+    """Kernel matrices of all samples, computed once. With `latest`, only the last one is kept."""
 
     def __init__(self, latest: bool = False) -> None:
         self.latest = latest
-        # by what they are computed from, which is kept as well
-        self.matrices: dict[tuple[int, Kernel], tuple[Any, Any]] = {}
+        # by what they are computed from, which is kept as well: it may have no hash of its own
+        self.matrices: dict[tuple[Any, ...], tuple[Any, Kernel, Any]] = {}
 
     def bytes_with(self, source: "KernelSource", kernel: Kernel) -> float:
         """Return the bytes that the matrices will take if this one is among them."""
-        keys = {(id(source.features), kernel)}
+        keys = {_key(source, kernel)}
         number = len(keys if self.latest else keys | self.matrices.keys())
         return 8.0 * number * float(source.features.shape[0]) ** 2
 
     def matrix(self, source: "KernelSource", kernel: Kernel) -> Any:
         """Return the kernel matrix of all samples of a source, computed once."""
-        key, features = (id(source.features), kernel), source.features
+        key, features = _key(source, kernel), source.features
         if key not in self.matrices:
             if self.latest:
                 self.matrices.clear()
             block = device_block(kernel, features, source.library)
             found = KernelMatrix(features.shape[0], block, np.inf, source.library)
-            self.matrices[key] = features, found.whole()
-        return self.matrices[key][1]
+            self.matrices[key] = features, kernel, found.whole()
+        return self.matrices[key][-1]
+
+
+def _key(source: "KernelSource", kernel: Kernel) -> tuple[Any, ...]:
+    function = id(kernel.function) if callable(kernel.function) else kernel.function
+    return id(source.features), function, kernel.gamma, kernel.degree, kernel.coef0
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class KernelSource:
     features: Any
     library: Library
     rows: np.ndarray | None = None
-    shared: Shared | None = None
+    shared: SharedMatrices | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as None: where it is unpickled, there may be no such device."""
@@ -72,12 +77,12 @@ class KernelSource:
         n_all = self.features.shape[0]
         everyone = np.array_equal(rows, np.arange(n_all))
         if self.shared is not None:
-            others = self.shared.bytes_with(self, kernel) - 8.0 * n_all**2 * everyone
-            if others + WITH_SYSTEMS * 8.0 * n**2 <= budget:
+            bytes_of_others = self.shared.bytes_with(self, kernel) - 8.0 * n_all**2 * everyone
+            if bytes_of_others + WITH_SYSTEMS * 8.0 * n**2 <= budget:
                 whole = self.shared.matrix(self, kernel)
                 known = whole if everyone else None
                 block = _of_rows(lambda i, j: library.submatrix(whole, i, j), rows)
-                return KernelMatrix(n, block, budget - others, library, known)
+                return KernelMatrix(n, block, budget - bytes_of_others, library, known)
         block = device_block(kernel, self.features, library)
         return KernelMatrix(n, block if everyone else _of_rows(block, rows), budget, library)
 
@@ -90,15 +95,13 @@ class KernelSource:
 def located(
     device: Any, X: Any, y: Any, sample_weight: Any
 ) -> tuple[KernelSource | None, Any, Any, Any]:
-    """Return what computes the kernel of X, and all arrays on the host.
+    """Return what computes the kernel of X where X lies on a device, and all arrays on the host.
 
-    None if X lies on the host and `device` asks for no other. What lies on a device must lie where
-    X does.
+    None for X on the host. What lies on a device must lie where X does.
     """
-    library = library_for(device, library_of(X))
-    on_host = to_host(X, y=y, sample_weight=sample_weight)
-    source = None if library_of(X).on_host else KernelSource(X, library)
-    return source, *on_host
+    library = library_of(X)
+    source = None if library.on_host else KernelSource(X, library_for(device, library))
+    return source, *to_host(X, y=y, sample_weight=sample_weight)
 
 
 # -- blocks ----------------------------------------------------------------------------------------
@@ -112,10 +115,10 @@ def device_block(kernel: Kernel, X: Any, library: Library) -> Block:
     """
     if isinstance(X, np.ndarray) or sp.issparse(X):
         if kernel.precomputed:
-            return lambda one, other: library.send(np.ascontiguousarray(X[one][:, other]))
+            return lambda one, other: library.send(_dense(X[one][:, other]))
         if not kernel.known:
             return lambda one, other: library.send(kernel(X[one], X[other]))
-        X = library.send(np.asarray(X if isinstance(X, np.ndarray) else X.toarray()))
+        X = library.send(_dense(X))
     if kernel.precomputed:
         return lambda one, other: library.double(_columns(library, _rows(library, X, one), other))
     X = library.double(X)
@@ -149,6 +152,10 @@ def _rbf_block(gamma: float, X: Any, library: Library) -> Block:
         return library.exp_of_negative(exponent)
 
     return block
+
+
+def _dense(X: Any) -> np.ndarray:
+    return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
 
 
 def _of_rows(block: Block, rows: np.ndarray) -> Block:

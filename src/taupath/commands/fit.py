@@ -37,7 +37,16 @@ MOST_LISTED_CLASSES = 30
 # Options that `Preparation.learn` and the estimator take under the same name, unchanged.
 OF_PREPARATION = ("target", "task", "positive", "drop", "missing", "flag_missing", "unseen")
 OF_ESTIMATOR = (
-    *("C", "lam", "kernel", "combine", "degree", "coef0", "intercept", "method", "tol", "l1"),
+    "C",
+    "lam",
+    "kernel",
+    "combine",
+    "degree",
+    "coef0",
+    "intercept",
+    "method",
+    "tol",
+    "l1",
 )
 # Options that take numbers or words, which the estimator checks.
 NUMBERS_OR_WORDS = ("gamma", "clip")
@@ -474,7 +483,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         "conformal": arguments.conformal,
         "n_jobs": arguments.n_jobs,
     }
-    if given["l1"]:  # the only one that is penalised
+    if given["l1"]:  # needs an intercept that is part of w; regression has a free one by default
         given["intercept"] = given["intercept"] or "augmented"
     if arguments.cv is None or arguments.task == "regress":  # otherwise several are tried
         given["kernel"], given["gamma"] = given["kernel"] or "linear", given["gamma"] or "scale"

@@ -16,7 +16,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from taupath import upward
-from taupath.approximate.kernel_source import located
+from taupath.approximate.array_libraries import library_for
+from taupath.approximate.kernel_source import KernelSource, located
 from taupath.choices import METHODS
 from taupath.paths.kernels import check_kernel
 from taupath.paths.path import SolutionPath
@@ -148,11 +149,18 @@ class PathEstimator(BaseEstimator):
 def check_training_samples(
     estimator: Any, X: Any, y: Any, sample_weight: Any, **how: Any
 ) -> tuple[Checked, Any, Any]:
-    """Return X and y, checked, and weights: all on the host, with a source of X on a device."""
-    source, kernel = None, estimator.kernel
-    if estimator.method == "approximate" and not (isinstance(kernel, str) and kernel == "linear"):
-        source, X, y, sample_weight = located(estimator.device, X, y, sample_weight)
+    """Return X and y, checked, and weights: all on the host.
+
+    If paths are to be approximate, X has a source of kernels.
+    """
+    source, device = None, estimator.device
+    linear = isinstance(estimator.kernel, str) and estimator.kernel == "linear"
+    computed = estimator.method == "approximate" and not linear
+    if computed:
+        source, X, y, sample_weight = located(device, X, y, sample_weight)
     found, y = check_samples(estimator, X, y, exact=estimator.method == "exact", **how)
+    if computed:
+        source = source or KernelSource(found.features, library_for(device))
     return replace(found, source=source), y, sample_weight
 
 

@@ -14,7 +14,7 @@ from taupath.estimators.constant_decisions import ConstantDecisions
 from taupath.estimators.costs import check_tau, weights_of_costs
 from taupath.estimators.decisions import PathClassifier
 from taupath.estimators.fit_time import advise
-from taupath.estimators.on_device import jobs_at_a_time
+from taupath.estimators.on_device import jobs_after, jobs_at_a_time
 from taupath.estimators.parallel import run_all
 from taupath.estimators.probability_intervals import check_coverage
 from taupath.fitting.classification import quantile_path
@@ -117,7 +117,8 @@ class QuantileSVC(PathClassifier):
         exact fit how long the approximate method would take.
     device : {"cpu", "cuda", "auto"}, default=None
         Where ``method="approximate"`` computes the kernel: see `quantile_path`. X, y and weights on
-        a GPU stay there in `fit`; all predictions take and return arrays of the host.
+        a GPU stay there in `fit`; all predictions take and return arrays of the host. On a GPU,
+        paths of several classes are found one after the other, whatever `n_jobs` is.
 
     Attributes
     ----------
@@ -373,7 +374,7 @@ class QuantileSVC(PathClassifier):
             rest = [job | {"method": first.method} for job in jobs]
             del rest[largest]
             part = share_of(progress, 1 / len(jobs), 1.0 - 1 / len(jobs))
-            paths = run_all(quantile_path, rest, jobs_at_a_time(X, self.n_jobs), part)
+            paths = run_all(quantile_path, rest, jobs_after(first, self.n_jobs), part)
             self._set_paths([*paths[:largest], first, *paths[largest:]])
             return
         n_jobs = jobs_at_a_time(X, self.n_jobs)

@@ -17,13 +17,7 @@ from taupath.exceptions import WalkFailed
 from taupath.paths.blocks import slices
 from taupath.paths.kernel_data import MEGABYTE
 from taupath.paths.kernels import Kernel
-from taupath.validation import (
-    UNIT_INTERVAL,
-    Checked,
-    check_choice,
-    check_positive,
-    check_range,
-)
+from taupath.validation import UNIT_INTERVAL, Checked, check_range
 
 # Entries of a kernel matrix that are computed in double precision at a time: 32 MB.
 COMPUTED_AT_A_TIME = 1 << 22
@@ -42,7 +36,7 @@ VIOLATION, TAKES = {"linear": 0.1, "rbf": 0.02}, 100.0
 CONSTANT_SQUARE = {"augmented": 1.0, "free": 1000.0, "none": 0.0}
 
 
-class Way(NamedTuple):
+class FoldMethod(NamedTuple):
     """How a candidate is judged: quickly or not, and with a kernel matrix of all samples or not."""
 
     quickly: bool
@@ -60,16 +54,15 @@ def is_quick(search: Any) -> bool:
 
 def matrices_that_fit(search: Any, n_samples: int) -> int:
     """Return how many kernel matrices the `cache_size` of a search holds."""
-    budget = MEGABYTE * check_positive(search.cache_size, "cache_size")
-    return int(budget // (4.0 * n_samples**2))
+    return int(MEGABYTE * search.cache_size // (4.0 * n_samples**2))
 
 
-def ways_of(grid: Sequence[Candidate], search: Any, X: Checked, weight: np.ndarray) -> list[Way]:
+def methods_of(
+    grid: Sequence[Candidate], search: Any, X: Checked, weight: np.ndarray
+) -> list[FoldMethod]:
     """Return how each candidate of a search on these samples is judged."""
     if not is_quick(search):
-        return [Way(False)] * len(grid)
-    check_choice(search.intercept, "intercept", tuple(CONSTANT_SQUARE))
-    check_positive(search.tol, "tol")
+        return [FoldMethod(False)] * len(grid)
     n_samples = X.shape[0]
     kinds = {(each.kernel, each.gamma) for each in grid if each.kernel == "rbf"}
     room = matrices_that_fit(search, n_samples)
@@ -80,12 +73,12 @@ def ways_of(grid: Sequence[Candidate], search: Any, X: Checked, weight: np.ndarr
     matrices: dict[tuple[Any, float | None], np.ndarray]
     matrices = {kind: _matrix(*kind, X.features) for kind in kinds}
     found = []
-    for each in grid:
-        matrix = matrices.get((each.kernel, each.gamma))
+    for each in grid:  # functions need not be hashable
+        matrix = None if callable(each.kernel) else matrices.get((each.kernel, each.gamma))
         if each.kernel == "linear" and matrix is not None:
             work = each.C * float(weight @ matrix.diagonal())
             matrix = matrix if work <= MOST_LINEAR_WORK else None
-        found.append(Way(each.kernel == "linear" or matrix is not None, matrix))
+        found.append(FoldMethod(each.kernel == "linear" or matrix is not None, matrix))
     return found
 
 

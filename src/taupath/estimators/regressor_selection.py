@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from taupath.approximate.kernel_source import Shared
+from taupath.approximate.kernel_source import SharedMatrices
 from taupath.choices import METHODS
 from taupath.estimators.base import all_or_nothing, check_training_samples
 from taupath.estimators.candidates import (
@@ -187,8 +187,8 @@ class QuantileSVRCV(QuantileSVR):
         X, y, sample_weight = check_training_samples(self, X, y, sample_weight, y_numeric=True)
         targets, weight = check_targets(y, X.shape[0]), check_weight(sample_weight, X.shape[0])
         # where each fold is standardised by itself, no other one has its kernel matrices
-        shared = Shared(latest=bool(self.standardize))
-        data = _Data(with_shared_kernels(self, X, shared), targets, weight)
+        shared = SharedMatrices(latest=bool(self.standardize))
+        data = _Data(with_shared_kernels(X, shared), targets, weight)
         folds = make_folds(self.cv, data.weight, "cv")
         gammas = check_gammas(self.gamma, _Units.of(data, self.standardize).variance, X.shape[1])
         grid = make_grid(kernels, gammas, Cs)
@@ -376,7 +376,7 @@ def _fitted(model: QuantileSVR, units: _Units, data: _Data) -> SolutionPath:
 
 def _held_out(model: QuantileSVR, part: _Part, progress: Any = None) -> _HeldOut:
     """Fit a model to all folds but one, and return its loss on that one."""
-    own = clone(model)
+    own = clone(model).set_params(kernel=model.kernel)  # of a copied function, nothing is shared
     own._progress = progress
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InexactPathWarning)  # the fit of all samples gives its own

@@ -6,21 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from taupath.choices import COMBINE, LAPLACE, METHODS
+from taupath.choices import COMBINE, LAPLACE
 from taupath.estimators.base import (
     all_or_nothing,
     check_labels_of_classes,
     check_training_samples,
 )
-from taupath.estimators.candidates import (
-    Candidate,
-    Standardization,
-    check_Cs,
-    check_gammas,
-    check_kernels,
-    make_grid,
-    scaled,
-)
+from taupath.estimators.candidates import Candidate, Standardization, scaled
 from taupath.estimators.classifier import QuantileSVC
 from taupath.estimators.combination import choose_per_tau, choose_stack
 from taupath.estimators.combined import CombinedClassifier
@@ -32,42 +24,26 @@ from taupath.estimators.costs import (
 )
 from taupath.estimators.fit_time import LONG
 from taupath.estimators.on_device import jobs_at_a_time, with_shared_kernels
-from taupath.estimators.out_of_fold import Data, HeldOut, Score, check_folds, fitted, held_out
+from taupath.estimators.out_of_fold import (
+    Data,
+    Fold,
+    HeldOut,
+    Score,
+    check_folds,
+    fitted,
+    held_out,
+)
 from taupath.estimators.parallel import run_all
 from taupath.estimators.probability_intervals import ProbabilityIntervals
-from taupath.estimators.quick_folds import is_quick, matrices_that_fit, ways_of
-from taupath.estimators.search_time import (
-    Affordable,
-    PathSizes,
-    affordable,
-    path_sizes,
-    rbf_seconds,
-)
+from taupath.estimators.quick_folds import is_quick, matrices_that_fit, methods_of
+from taupath.estimators.search_grid import candidates_of
+from taupath.estimators.search_time import PathSizes, path_sizes, rbf_seconds
 from taupath.estimators.useful_range import useful_range
+from taupath.fitting.over_tau import Request
+from taupath.paths.options import Options
 from taupath.progress import duration, share_of
-from taupath.validation import (
-    UNIT_INTERVAL,
-    Checked,
-    check_choice,
-    check_numbers,
-    check_range,
-    check_weight,
-    shown,
-)
+from taupath.validation import UNIT_INTERVAL, check_choice, check_numbers, check_weight, shown
 
-# Values of C that are tried by default, for standardised features, and multiples of "scale" for γ.
-# On seven real and three simulated sets, the stack of all seven had mean costs within 0.2 % of the
-# least among ten grids of up to 16, and a log-loss within 0.3 %. A stack goes without the RBF
-# kernel with the larger γ and the smaller C, one of the two slowest: over 52 splits of 13 sets,
-# costs were lower by .0008 without it, and the log-loss by .0002.
-LINEAR_CS, OTHER_CS = (0.01, 0.1, 1.0), (1.0, 10.0)
-GAMMA_MULTIPLES = (1.0, 4.0)
-# What is left out of an automatic grid with approximate paths.
-NOT_APPROXIMATE = (
-    "The RBF kernel is left out with method='approximate'; set kernel=['linear', 'rbf'] to use it"
-)
-# What to do if a kernel matrix is among several kernels.
-MATRIX_ALONE = "give kernel='precomputed' alone, not in a list"
 # Parameters that the model of each candidate takes unchanged.
 OF_EACH_MODEL = (
     *("degree", "coef0", "intercept", "tau", "pos_label", "tau_range", "monotone"),
@@ -266,42 +242,41 @@ class QuantileSVCCV(CombinedClassifier):
         """
         self._check_parameters()
         X, y, sample_weight = check_training_samples(self, X, y, sample_weight)
-        X = with_shared_kernels(self, X)
+        X = with_shared_kernels(X)
         self._training_rows = None
         check_labels_of_classes(y)
         sample_weight = self._with_costs(y, sample_weight, cost_fp, cost_fn)
         weight = check_weight(sample_weight, X.shape[0])
+        self._find_classes(y, weight)
+        if self.combine == "per_tau" and len(self.classes_) > 2:
+            raise ValueError(
+                f"combine='per_tau' is for two classes, y has {len(self.classes_)}; use 'stack'"
+            )
         folds = check_folds(self.cv, X, y, weight)
         sizes = PathSizes(
             path_sizes(y, [slice(None)], self.multi_class),
             path_sizes(y, [fold.train for fold in folds], self.multi_class),
             matrices_that_fit(self, X.shape[0]) if is_quick(self) else 0,
         )
-        grid, self.left_out_ = self._candidates(X, weight, sizes)
+        alone = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        standard = Standardization.of(X, weight, bool(self.standardize) and not alone)
+        self.scaler_ = standard.scaler
+        grid, self.left_out_ = candidates_of(self, standard.variance, X.shape[1], sizes)
         models = [each.model(QuantileSVC, self, OF_EACH_MODEL, X.shape[0]) for each in grid]
         score = None
         if self.scoring is not None:
             score = Score(self.scoring, models[0], sample_weight is not None)
         data = Data(scaled(self.scaler_, X), y, weight)
-        ways = ways_of(grid, self, data.X, weight)
-        # Fold after fold, so that progress is even: paths of some candidates take longer, but every
-        # fold takes about the same time.
-        jobs = [
-            {"model": model, "data": data, "fold": fold, "score": score, "way": way}
-            for fold in folds
-            for model, way in zip(models, ways, strict=True)
-        ]
-        done = len(jobs) / (len(jobs) + 1.0)  # the final paths take longer, but are few
+        n_jobs = len(folds) * len(models)
+        done = n_jobs / (n_jobs + 1.0)  # the final paths take longer, but are few
         with self._watched() as progress:
             for line in self._announced(grid, sizes) if hasattr(progress, "say") else ():
                 progress.say(line)
-            n_jobs = jobs_at_a_time(data.X, self.n_jobs)
-            found = run_all(held_out, jobs, n_jobs, share_of(progress, 0.0, done))
-            by_candidate = [found[c :: len(models)] for c in range(len(models))]
+            part = share_of(progress, 0.0, done)
+            by_candidate = self._held_out(grid, models, data, folds, score, part)
             tests = np.concatenate([fold.test for fold in folds])
             self._truth, self._test_weight = y[tests], weight[tests]
             self._held_out_once = len(np.unique(tests)) == len(tests)
-            self._find_classes(y, weight)
             weight_of_folds = np.array([weight[fold.test].sum() for fold in folds])
             best = self._judge(grid, by_candidate, weight_of_folds)
             used = self._combine(by_candidate, best)
@@ -312,14 +287,16 @@ class QuantileSVCCV(CombinedClassifier):
         return self
 
     def _check_parameters(self) -> None:
-        """Check what does not depend on the data."""
+        """Check what does not depend on the data: also what only the final paths would refuse."""
         check_choice(self.combine, "combine", COMBINE)
-        check_choice(self.method, "method", METHODS)
+        own = Options(intercept=self.intercept, cache_size=self.cache_size)
+        how = (self.n_jobs, self.method, self.tol, None, self.device)
+        tau_range = Request.checked(own, self.tau_range, *how).tau_range
         if not isinstance(self.standardize, (bool, np.bool_)):
             raise TypeError(f"standardize must be True or False, got {shown(self.standardize)}")
         if self.combine == "best":
             return
-        if check_range(self.tau_range) != UNIT_INTERVAL:
+        if tau_range != UNIT_INTERVAL:
             raise ValueError(
                 f"tau_range={shown(self.tau_range)} is for combine='best': combining "
                 "probabilities needs every τ"
@@ -330,45 +307,33 @@ class QuantileSVCCV(CombinedClassifier):
                 f"combine={shown(self.combine)}"
             )
 
-    def _candidates(self, X: Checked, weight: np.ndarray, sizes: PathSizes) -> Affordable:
-        """Return the candidates, and what is left out and why; set `scaler_`."""
-        matrix = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        auto = isinstance(self.kernel, str) and self.kernel == "auto"
-        standard = Standardization.of(X, weight, bool(self.standardize) and not matrix)
-        self.scaler_ = standard.scaler
-        gammas = check_gammas(self.gamma, standard.variance, X.shape[1], GAMMA_MULTIPLES)
-        kernels: list[Any] = ["linear", "rbf"]
-        if matrix:
-            kernels = ["precomputed"]
-        elif not auto:
-            kernels = check_kernels(self.kernel, MATRIX_ALONE)
-        elif self.method == "approximate":
-            kernels = ["linear"]
-        found: list[Candidate] = []
-        usual_Cs = isinstance(self.Cs, str) and self.Cs == "auto"
-        usual_gammas = isinstance(self.gamma, str) and self.gamma == "grid"
-        for kernel in kernels:
-            if usual_Cs:
-                Cs: Sequence[float] = LINEAR_CS if kernel == "linear" else OTHER_CS
-            else:
-                Cs = check_Cs(self.Cs, lambda number: np.logspace(-4.0, 4.0, number)).tolist()
-            tried = make_grid([kernel], gammas, Cs)
-            if kernel == "rbf" and self.combine == "stack" and usual_Cs and usual_gammas:
-                tried.remove(Candidate(kernel, gammas[-1], OTHER_CS[0]))
-            found += tried
-        if not auto:
-            return Affordable(found, [])
-        if self.method == "approximate":
-            return Affordable(found, [NOT_APPROXIMATE])
-        usual = {"gamma": usual_gammas, "C": usual_Cs}
-        return affordable(found, sizes, [name for name, given in usual.items() if given])
-
     def _announced(self, grid: list[Candidate], sizes: PathSizes) -> list[str]:
         """Return what to say before a search: what is left out, or how long it will take."""
         seconds = rbf_seconds(grid, sizes)
         if self.left_out_ or seconds <= LONG:
             return self.left_out_
         return [f"The RBF paths will take about {duration(seconds)} of CPU time"]
+
+    def _held_out(
+        self,
+        grid: Sequence[Candidate],
+        models: Sequence[QuantileSVC],
+        data: Data,
+        folds: Sequence[Fold],
+        score: Score | None,
+        progress: Any,
+    ) -> list[list[HeldOut]]:
+        """Return, for each candidate, predictions for all folds; kernel matrices are gone then."""
+        methods = methods_of(grid, self, data.X, data.weight)
+        # Fold after fold, so that progress is even: paths of some candidates take longer, but every
+        # fold takes about the same time.
+        jobs = [
+            {"model": model, "data": data, "fold": fold, "score": score, "method": method}
+            for fold in folds
+            for model, method in zip(models, methods, strict=True)
+        ]
+        found = run_all(held_out, jobs, jobs_at_a_time(data.X, self.n_jobs), progress)
+        return [found[c :: len(models)] for c in range(len(models))]
 
     def _judge(
         self,
@@ -413,10 +378,6 @@ class QuantileSVCCV(CombinedClassifier):
                 self._held_out_tau = self.probabilities_[best]
                 self._learn_intervals(self._held_out_tau, weight)
             return [best]
-        if self.combine == "per_tau" and not two:
-            raise ValueError(
-                f"combine='per_tau' is for two classes, y has {len(self.classes_)}; use 'stack'"
-            )
         counts = weight > 0.0
         # weight 2 is two copies; but small weights, such as shares of 1, count as (Σ w)² / Σ w²
         # samples
@@ -458,10 +419,11 @@ class QuantileSVCCV(CombinedClassifier):
     # -- held-out losses ---------------------------------------------------------------------------
 
     def loss(self, tau: Any) -> np.ndarray:
-        """Return the mean loss of held-out samples, exactly, for any τ. Two classes only.
+        """Return the mean loss of held-out samples for any τ. Two classes only.
 
         It is 2 (1-τ) for a positive sample that is predicted negative, and 2 τ for a negative one
-        that is predicted positive. Averaged over all τ, this is the Brier score.
+        that is predicted positive. Averaged over all τ, this is the Brier score. With
+        ``method="exact"`` it is exact, otherwise as exact as `probabilities_`.
 
         Parameters
         ----------

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from taupath.approximate.array_libraries import Library, library_for
+from taupath.approximate.array_libraries import library_for
 from taupath.approximate.kernel_solutions import solve_at_kernel_nodes
 from taupath.approximate.kernel_source import KernelSource, located
 from taupath.approximate.solutions import solve_at_nodes
@@ -17,7 +17,7 @@ from taupath.cluster.entry import cluster_solver
 from taupath.fitting.doubts import warn_of_inexact
 from taupath.fitting.method import TOO_FEW_FOR_TRIALS, Choice, choose_by_cost, forecast_of
 from taupath.fitting.reach import check_reach
-from taupath.paths.intercept import make_intercept
+from taupath.paths.intercept import fixed_intercept, make_intercept
 from taupath.paths.jobs import Job, label_responses, target_responses
 from taupath.paths.kernel_data import FEWEST_ROWS, MEGABYTE, KernelData
 from taupath.paths.options import Options, make_training_data
@@ -41,7 +41,7 @@ Walk = Callable[..., Walked]
 
 @dataclass(frozen=True)
 class Request:
-    """Users' arguments on how to find a path over τ; `options` are checked later."""
+    """Users' arguments on how to find a path over τ; the kernel is checked with the data."""
 
     options: Options
     tau_range: tuple[float, float]
@@ -50,7 +50,6 @@ class Request:
     tol: float
     progress: Progress | None
     device: str | None  # where kernels of approximate paths are computed
-    library: Library  # that of the device for X on the host
 
     @classmethod
     def checked(
@@ -64,10 +63,13 @@ class Request:
         device: Any = None,
     ) -> "Request":
         """Return the request with these arguments of a user."""
+        fixed_intercept(options.intercept)
+        check_positive(options.cache_size, "cache_size")
+        library_for(device)
         progress, in_two_threads = check_progress(progress), check_n_jobs(n_jobs) > 1
         tol, method = check_positive(tol, "tol"), check_choice(method, "method", METHODS)
-        tau_range, library = check_range(tau_range), library_for(device)
-        return cls(options, tau_range, in_two_threads, method, tol, progress, device, library)
+        tau_range = check_range(tau_range)
+        return cls(options, tau_range, in_two_threads, method, tol, progress, device)
 
 
 def path_over_tau(
@@ -99,6 +101,7 @@ def path_over_tau(
     if source is None and request.method == "approximate" and not linear:
         source, X, y, sample_weight = located(request.device, X, y, sample_weight)
     X = check_features(X, single=linear and request.method != "exact")
+    source = source or KernelSource(X, library_for(request.device))
     n_samples, classes = X.shape[0], None
     if labelled:
         classes, responses = label_responses(y, n_samples, sample_weight)
@@ -123,9 +126,9 @@ def _by(
     request: Request,
     job: Job,
     walk: Walk,
-    source: KernelSource | None,
+    source: KernelSource,
 ) -> SolutionPath:
-    """Return the path that this method finds; `source` computes kernels if X does not."""
+    """Return the path that this method finds; `source` computes kernels of approximate ones."""
     options, tau_range, tol = request.options, request.tau_range, request.tol
     linear = isinstance(options.kernel, str) and options.kernel == "linear"
     to_nodes = telling(request.progress, "nodes", "τ")
@@ -178,18 +181,15 @@ def _with_kernel(
     request: Request,
     job: Job,
     progress: Tell | None,
-    source: KernelSource | None,
+    source: KernelSource,
 ) -> SolutionPath:
     """Return an approximate path with a kernel."""
     options = request.options
-    library = request.library if source is None else source.library
-    budget = MEGABYTE * check_positive(options.cache_size, "cache_size")
-    if not library.on_host:  # nothing large is kept in the memory of the host
+    budget = MEGABYTE * options.cache_size
+    if not source.library.on_host:  # nothing large is kept in the memory of the host
         options = replace(options, cache_size=8.0 * FEWEST_ROWS * X.shape[0] / MEGABYTE)
     data = make_training_data(X, responses, options, known=True)
     assert isinstance(data, KernelData)
     check_reach(job.C, data)
     tau_range, tol = request.tau_range, request.tol
-    return SolutionPath(
-        solve_at_kernel_nodes(job, data, tau_range, tol, library, budget, progress, source)
-    )
+    return SolutionPath(solve_at_kernel_nodes(job, data, tau_range, tol, source, budget, progress))

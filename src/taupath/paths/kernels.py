@@ -157,7 +157,7 @@ def _check_values(values: Any, shape: tuple[int, int]) -> np.ndarray:
         K = np.asarray(values.toarray() if sp.issparse(values) else values)
     except ValueError:  # rows of different lengths
         K = np.empty(0, dtype=object)
-    if K.dtype.kind not in "biuf":
+    if K.dtype.kind not in "biufc":
         got = type(values).__name__ if K.dtype.kind == "O" else f"dtype {K.dtype}"
         raise TypeError(f"kernel must return a real matrix of shape {shape}, got {got}")
     check_form(str(K.dtype), K.shape, shape)
@@ -172,7 +172,9 @@ def _check_values(values: Any, shape: tuple[int, int]) -> np.ndarray:
 
 
 def check_form(dtype: str, found: tuple[int, ...], expected: tuple[int, int]) -> None:
-    """Refuse values of a kernel in half precision, and those of another shape."""
+    """Refuse complex values of a kernel, those in half precision, and those of another shape."""
+    if "complex" in dtype:
+        raise TypeError(f"kernel must return a real matrix of shape {expected}, got dtype {dtype}")
     if dtype.endswith("float16"):
         raise TypeError(
             "kernel returned float16, whose rounding makes a kernel indefinite: compute it in "
