@@ -376,3 +376,22 @@ def test_large_rounding_of_margins_is_in_the_condition():
     certificate = taupath.quantile_regression_path(X, y, C=1e-2, **how).certify()
     assert certificate.holds() or not certificate.promised
     assert certificate.condition > 1e4
+
+
+@pytest.mark.filterwarnings("ignore::taupath.InexactPathWarning")
+@pytest.mark.parametrize(
+    ("X", "degree", "intercept"),
+    [
+        # with a free intercept, small θ have as few digits as the largest ones
+        ([0.0, 100.0, 0.0, 200.0, 200.0, 100.0], 3, "free"),
+        # θ of 1e-25 matter, although they are at zero within the rounding of their upper bounds
+        ([-180.0, 160.0, 25.0, 120.0, 90.0, -20.0], 5, "none"),
+    ],
+)
+def test_rounding_of_tiny_theta_is_in_the_condition(X, degree, intercept):
+    y = np.array([1, -1, 1, -1, -1, 1])
+    how = {"kernel": "poly", "degree": degree, "gamma": 5.0, "coef0": float(degree > 3)}
+    path = taupath.quantile_path(np.reshape(X, (-1, 1)), y, C=0.02, intercept=intercept, **how)
+    certificate = path.certify()
+    assert certificate.holds() or not certificate.promised
+    assert certificate.condition > 1e6

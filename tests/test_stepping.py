@@ -190,6 +190,22 @@ def test_nodes_that_cannot_be_solved_are_not_multiplied_for_ever(monkeypatch):
         assert path.duality_gap(tau) <= max(2.0 * certificate.worst_gap, 1e-9)
 
 
+def test_many_nodes_are_not_multiplied_for_ever(monkeypatch):
+    """They are all solved, but so close to each other that they lead nowhere."""
+    X = 100.0 * np.array([0.0, 2.0, -1.0, 0.0, -2.0, 2.0, -2.0, 1.0, 0.0, 2.0, 1.0])[:, np.newaxis]
+    y, calls = np.where(np.arange(11) % 3 == 0, 1, -1), []
+    solve = BoxSolver.solve
+    monkeypatch.setattr(BoxSolver, "solve", lambda *given: calls.append(1) or solve(*given))
+    monkeypatch.setattr(stepping, "NODES_PER_SAMPLE", 1)  # to save time
+    how = {"kernel": "poly", "degree": 5, "gamma": 5.0, "coef0": 1.0, "intercept": "free"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tp.InexactPathWarning)  # the certificate says the same
+        path = tp.quantile_path(X, y, C=0.48, **how)
+    assert len(calls) < 3000
+    certificate = path.certify(20)
+    assert certificate.holds() or not certificate.promised
+
+
 def test_the_largest_product_is_one():
     rng = np.random.default_rng(0)
     room = np.maximum(rng.normal(size=(2, 3000)), 0.0) * 10.0 ** rng.uniform(-3, 3, 3000)

@@ -272,6 +272,21 @@ def polynomial(rng: Rng) -> Problem:
 
 
 @family
+def polynomial_columns(rng: Rng) -> Problem:
+    """Polynomial kernels of columns of scale 0.1 … 10: entries of up to 1e10."""
+    n, d = size(rng, 24)
+    whole = rng.random() < 0.6
+    X = rng.integers(-2, 3, (n, d)).astype(float) if whole else rng.normal(size=(n, d))
+    more = {
+        "kernel": "poly",
+        "degree": int(rng.choice([2, 3])),
+        "coef0": float(rng.choice([0, 1])),
+        "gamma": float(rng.choice([0.1, 1.0, 5.0])),
+    }
+    return linear(rng, X * 10.0 ** rng.integers(-1, 2, d), power(rng, -2, 3), **more)
+
+
+@family
 def graded_kernel(rng: Rng) -> Problem:
     """A precomputed kernel whose spectrum falls by many orders."""
     n = size(rng, 80)[0]

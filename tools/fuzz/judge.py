@@ -329,6 +329,8 @@ def kernel_function(K: np.ndarray) -> Callable[[Judge, Answer, np.ndarray], Func
     def evaluate(judge: Judge, answer: Answer, theta: np.ndarray) -> Function:
         signed, b = theta * judge.sign, answer.intercept.astype(Long)
         v, size = signed @ K, np.abs(signed) @ np.abs(K)
+        if judge.free:
+            size = size + _balancing(np.abs(theta), np.abs(K))
         nothing = np.zeros(len(b), Long)
         return Function(
             f=v + b[:, None],
@@ -384,3 +386,17 @@ def as_doubles(values: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         doubles = np.asarray(values).astype(np.float64)
     return np.where(np.isnan(doubles), np.inf, doubles)
+
+
+def _balancing(size: np.ndarray, K: np.ndarray) -> np.ndarray:
+    """Return what each f moves by, in roundings, since Σ s θ = 0 leaves small θ few digits.
+
+    Their sum is a multiple of the last digit of the largest θ, at best by the one whose row is the
+    shortest.
+    """
+    found = np.zeros_like(size)
+    for row, one in enumerate(size):
+        small = np.flatnonzero((one > 0) & (2 * one < one.max()))
+        if len(small):
+            found[row] = one.max() * K[small[np.diag(K)[small].argmin()]]
+    return found

@@ -35,6 +35,9 @@ MOST_TURNS = 4
 # rounding is in the way: intervals are no longer shortened, and are at least this part of what is
 # left. The certificate says how far off that is.
 UNSOLVED_PER_SAMPLE, FEW_UNSOLVED, LEAST_PART = 1, 10, 0.1
+# The same after so many nodes per sample, and this many more: twice as many as any stretch has
+# needed that could be solved.
+NODES_PER_SAMPLE, FEW_NODES = 100, 100
 
 
 class _Motion(NamedTuple):
@@ -53,6 +56,7 @@ class Stepper:
 
     def __init__(self, solver: BoxSolver, line: Line) -> None:
         self.solver, self.line = solver, line
+        self.n_nodes = 0
 
     def box(self, t: float) -> Box:
         """Return bounds and targets at t."""
@@ -90,12 +94,16 @@ class Stepper:
             vain = vain + 1 if short or (before == after).all() else 0
             by_events = by_events and vain < FAR_TOO_MANY
             stride, t, here = there - t, there, found
+            self.n_nodes += 1
             yield t, here
 
     def _hopeless(self) -> bool:
-        """Return whether too many nodes could not be solved to what is promised."""
-        most = FEW_UNSOLVED + UNSOLVED_PER_SAMPLE * self.solver.rows.n_rows
-        return bool(self.solver.n_unsolved > most)
+        """Return whether too many nodes could not be solved as promised, or there are too many."""
+        n = self.solver.rows.n_rows
+        return bool(
+            self.solver.n_unsolved > FEW_UNSOLVED + UNSOLVED_PER_SAMPLE * n
+            or self.n_nodes > FEW_NODES + NODES_PER_SAMPLE * n
+        )
 
     def _nearer(
         self, motion: "_Motion", there: float, found: Solved, tries: int, least: float

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from taupath.engine.problem import (
-    AT_BOUND,
     OUTLYING,
     TINY,
     Line,
     largest_violation,
+    nearly_nothing,
     usual_slacks,
     without_large_constant,
 )
@@ -248,9 +248,9 @@ def _measure(point: Evaluation, line: Line, t: float, units: Units, least: float
         squared = without_large_constant(squared, point.constant_weight, units.typical)
     scale = max(0.5 * squared + usual_loss, least, TINY)
 
-    # samples that are not clearly on the right side of the margin
-    lost = _lost(up, down, slack, error)
-    near = np.flatnonzero(lost)
+    # samples that are not clearly on the right side of the margin, or should be on it
+    lost, inside = _lost(up, down, slack, error), _inside(point, lower, upper)
+    near = np.flatnonzero((lost > 0.0) | inside)
     most = np.maximum(up, down)
     doubt = float(most[near] @ error[near])
     if (
@@ -275,13 +275,14 @@ def _measure(point: Evaluation, line: Line, t: float, units: Units, least: float
         primal,
         primal - gap,
         # of a solution that is far off, the objective says nothing of the optimum
-        _condition(point, up, down, slack, near, max(scale - gap, least, TINY), units),
+        _condition(point, inside, up, down, slack, near, max(scale - gap, least, TINY), units),
         scale,
     )
 
 
 def _condition(
     point: Evaluation,
+    inside: np.ndarray,
     up: np.ndarray,
     down: np.ndarray,
     slack: np.ndarray,
@@ -295,7 +296,6 @@ def _condition(
     within its rounding error of zero. A free intercept is the better one of two doubles. What
     rounding adds to violations counts as much as an equal part of what is promised of the gap.
     """
-    inside = np.minimum(up, down) > AT_BOUND * (up + down)
     most, size = np.maximum(up, down)[near], point.rough_sizes(near, inside)
     constant = abs(point.free_constant)
     part, violation = EXACT_GAP / EXACT_KKT / units.own, 0.0
@@ -311,6 +311,17 @@ def _condition(
     between = 2.0 * above * below / max(above + below, TINY)  # the better of the two doubles
     moved = 0.25 * EPS * point.rounding_apart(inside) ** 2  # by θ: ½ (u Σ |θ| ‖z‖)² / u
     return max((float(most @ size) + constant * between + moved) / scale, violation)
+
+
+def _inside(point: Evaluation, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return which θ are strictly inside their boxes: further from the bounds than by rounding.
+
+    Near a bound of zero there is none: with long rows, very small θ matter.
+    """
+    nothing = nearly_nothing(upper - lower, point.lengths)
+    above = point.theta - lower > np.maximum(nothing, SAME_BOUND * np.abs(lower))
+    below = upper - point.theta > np.maximum(nothing, SAME_BOUND * np.abs(upper))
+    return np.asarray(above & below)
 
 
 def _at_bounds(theta: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

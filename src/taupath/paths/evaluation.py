@@ -247,6 +247,7 @@ class KernelEvaluation(Evaluation):
     ) -> None:
         super().__init__(theta, sign, target, constant, free)
         self._rows, self._magnitude, self._by_vectors = rows, magnitude, by_vectors
+        self._free = free
         self._signed = sign * theta
         self._support = np.flatnonzero(theta)
         self._times, self._bias, self._diagonal = times, 0.0 if free else bias, diagonal
@@ -299,14 +300,29 @@ class KernelEvaluation(Evaluation):
         if self._by_vectors:
             return self.rough_sizes(members, inside)
         columns = np.flatnonzero(inside)
-        size = np.abs(self.theta[columns])
+        size = np.abs(self._rounded(inside)[columns])
         found = [np.abs(rows) @ size for _, rows in self._blocks(members, columns)]
         return np.concatenate(found) + self._other_constant
 
     def rough_sizes(self, members: np.ndarray, inside: np.ndarray) -> np.ndarray:
         """Return upper bounds of `sizes` that cost little."""
+        rounded = np.abs(self._rounded(inside))
         if self._by_vectors:
-            size = self.lengths * float(np.abs(self.theta) @ self.lengths)
+            size = self.lengths * float(rounded @ self.lengths)
         else:
-            size = self._magnitude(np.abs(self.theta) * inside)
+            size = self._magnitude(rounded * inside)
         return np.asarray(size[members] + self._other_constant)
+
+    def _rounded(self, inside: np.ndarray) -> np.ndarray:
+        """Return θ, and for one of those inside their boxes the largest θ in its place.
+
+        With a free intercept Σ sign_i θ_i is zero only if one of the small θ is rounded to as few
+        digits as the largest ones have: best the one whose row is the shortest.
+        """
+        largest = np.abs(self.theta).max(initial=0.0)
+        small = np.flatnonzero(inside & (2.0 * np.abs(self.theta) < largest))
+        if not self._free or len(small) == 0:
+            return self.theta
+        theta = self.theta.copy()
+        theta[small[self._diagonal[small].argmin()]] = largest
+        return theta
