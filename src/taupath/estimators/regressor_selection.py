@@ -22,6 +22,7 @@ from taupath.estimators.candidates import (
     check_gammas,
     check_kernels,
     make_grid,
+    mean_and_deviation,
     scaled,
 )
 from taupath.estimators.conformal import calibrate, make_folds
@@ -335,8 +336,7 @@ class _Units(NamedTuple):
         features = Standardization.of(data.X, data.weight, standardize)
         if not standardize:
             return cls(*features, 1.0)
-        middle = np.average(data.y, weights=data.weight)
-        deviation = float(np.sqrt(np.average((data.y - middle) ** 2, weights=data.weight)))
+        deviation = float(mean_and_deviation(data.y[:, np.newaxis], data.weight)[1][0])
         return cls(*features, deviation if deviation > 0.0 else 1.0)
 
     def standardized(self, data: _Data) -> _Data:
