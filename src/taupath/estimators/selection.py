@@ -272,6 +272,8 @@ class QuantileSVCCV(CombinedClassifier):
         sample_weight = self._with_costs(y, sample_weight, cost_fp, cost_fn)
         weight = check_weight(sample_weight, X.shape[0])
         folds = check_folds(self.cv, X, y, weight)
+        self._find_classes(y, weight)
+        self._class_weights(y)  # refused before the search, if they cannot be used
         sizes = PathSizes(
             path_sizes(y, [slice(None)], self.multi_class),
             path_sizes(y, [fold.train for fold in folds], self.multi_class),
@@ -301,7 +303,6 @@ class QuantileSVCCV(CombinedClassifier):
             tests = np.concatenate([fold.test for fold in folds])
             self._truth, self._test_weight = y[tests], weight[tests]
             self._held_out_once = len(np.unique(tests)) == len(tests)
-            self._find_classes(y, weight)
             weight_of_folds = np.array([weight[fold.test].sum() for fold in folds])
             best = self._judge(grid, by_candidate, weight_of_folds)
             used = self._combine(by_candidate, best)
@@ -405,9 +406,7 @@ class QuantileSVCCV(CombinedClassifier):
         self._held_out_tau: np.ndarray | None = None
         self._intervals = None
         two = len(self.classes_) == 2
-        weight = self._test_weight
-        if self.class_weight is not None:
-            weight = weight * self._class_weights(self._truth)
+        weight = self._test_weight * self._class_weights(self._truth)
         if self.combine == "best":
             if two:
                 self._held_out_tau = self.probabilities_[best]
