@@ -75,6 +75,6 @@ def test_the_unit_and_the_zero_of_y_do_not_matter_to_a_search(unit, shift):
     expected, model = fitted(y), fitted(unit * y + shift)
     assert (model.kernel_, model.C_) == (expected.kernel_, expected.C_)
     rounding = max(1e-11, 1000.0 * np.finfo(float).eps * shift)
-    for of in (lambda model: model.predict(new, QUANTILES), lambda model: model.predict_interval(new)):
-        found = (of(model) - shift) / unit
-        assert_allclose(found, of(expected), rtol=0.0, atol=rounding)
+    for name, asked in (("predict", QUANTILES), ("predict_interval", 0.8)):
+        found, same = (getattr(each, name)(new, asked) for each in (model, expected))
+        assert_allclose((found - shift) / unit, same, rtol=0.0, atol=rounding)
