@@ -118,6 +118,7 @@ def _apart(parts: list[Any], salt: int, marks: np.ndarray) -> bool:
     """Return whether those of the rows that occur once cannot be met again by chance.
 
     `marks` are the fingerprints of all rows, which are given in several matrices.
+
     Where rows are equal by chance, as with a few discrete features, some occur twice (Good 1953),
     and more of them agree in half of their features. Here most rows occur once, none occurs twice,
     and no two different ones agree in all even features, or in all odd ones, nor in the first or
