@@ -292,6 +292,21 @@ def test_class_weights_are_sample_weights():
     assert_array_equal(balanced.predict_proba(NEW), same.predict_proba(NEW))
 
 
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_a_class_weight_of_zero_is_refused_and_the_class_is_named(multi_class):
+    message = "class_weight is 0 for class 'no', which leaves nothing of it"
+    rng = np.random.default_rng(0)
+    three = rng.permutation(np.repeat(["maybe", "no", "yes"], 50))
+    for labels in (Y, three):
+        for model in (QuantileSVC(C=0.1), QuantileSVCCV(kernel="linear", Cs=[1.0], cv=2)):
+            model.set_params(class_weight={"no": 0.0, "yes": 1.0}, multi_class=multi_class)
+            with pytest.raises(ValueError, match=message):
+                model.fit(X, labels)
+    there = three != "no"  # nothing is refused where the class is absent in any case
+    model = QuantileSVC(C=0.1, class_weight={"no": 0.0}, multi_class=multi_class)
+    assert list(model.fit(X, three, sample_weight=there).classes_) == ["maybe", "yes"]
+
+
 def test_class_weights_are_factors_of_sample_weights():
     weight = 1.0 + np.arange(len(Y)) % 4
     both = QuantileSVC(class_weight={"yes": 3.0}).fit(X, Y, sample_weight=weight)

@@ -5,6 +5,7 @@ import contextlib
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -15,7 +16,14 @@ from damage import ANYTHING, altered, flipped
 from hostile import places
 from taupath.datasets import load_svm
 from taupath.estimators import fingerprints as fingerprints_module
-from taupath.estimators.fingerprints import TrainingRows, fingerprints, in_words, share_seen
+from taupath.estimators.fingerprints import (
+    TrainingRows,
+    explained_by_chance,
+    fingerprints,
+    in_words,
+    rows_of,
+    share_seen,
+)
 from taupath.storage.container import read_container, write_container
 
 
@@ -101,6 +109,72 @@ def test_equal_rows_of_different_cases_are_not_taken_for_training_rows():
     assert TrainingRows.of([few]).share(few[:-1]) is None
 
 
+@pytest.mark.parametrize("n", [30, 1000])
+@pytest.mark.parametrize("kind", ["continuous", "one column", "with binary ones", "with zeros"])
+def test_one_training_row_is_known_where_rows_are_not_equal_by_chance(kind, n):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n + 300, 3))
+    if kind == "one column":
+        X = X[:, :1]
+    elif kind == "with binary ones":  # one continuous feature is enough
+        X[:, 1:] = rng.integers(0, 2, (n + 300, 2))
+    elif kind == "with zeros":  # empty cases occur again and again; all others are unlike
+        X[::10] = 0.0
+    rows, new = TrainingRows.of([X[:n]]), X[n:]
+    assert rows.share(new) == 0.0
+    assert rows.share(np.vstack((new, X[1:2]))) == pytest.approx(1 / 301)
+    assert rows.share(np.vstack((new, X[1:3], X[1:3]))) == pytest.approx(4 / 304)  # twice
+    assert rows.some().share(sp.csr_array(np.vstack((new, X[1:2])))) == pytest.approx(1 / 301)
+
+
+def test_new_rows_of_discrete_features_are_never_taken_for_training_rows():
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        n, values, width, skewed = rng.integers((20, 3, 1, 1), (200, 30, 6, 4))
+        X = np.floor(values * rng.random((n + 300, width)) ** skewed)
+        if seed % 3 == 1:
+            X = np.column_stack((X[:, 0], np.ones(len(X))))
+        elif seed % 3 == 2:
+            X = np.repeat(X, 2, axis=1) / (X.std(axis=0).max() + 1.0)
+        assert TrainingRows.of([X[:n]]).share(X[n:]) in (0.0, None)
+        assert TrainingRows.of([X[:300]]).share(X[300:]) in (0.0, None)
+
+
+def test_many_training_rows_are_known_though_features_are_discrete():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(0, 10, (600, 4)).astype(float)  # 10 000 possible rows
+        rows = TrainingRows.of([X[:300]])
+        assert rows.share(X[300:]) == 0.0
+        assert rows.share(np.vstack((X[300:], X[:60]))) == pytest.approx(1 / 6, abs=0.05)
+
+
+@pytest.mark.parametrize(("n", "m", "kinds"), [(50, 300, 400), (1000, 100, 5000), (300, 300, 200)])
+def test_the_bound_of_what_chance_explains_is_one(n, m, kinds):
+    rng = np.random.default_rng(0)
+    row = rng.integers(0, kinds, n + m)
+    drawn = [rng.permutation(row) for _ in range(2000)]
+    counted = np.array([np.isin(each[n:], each[:n]).sum() for each in drawn])
+    size = np.unique(row, return_counts=True)[1].astype(float)
+    for k in range(m + 1):
+        assert explained_by_chance(k, m, size) >= np.mean(counted >= k) - 0.01
+    # all of few pairs apart: exactly the product
+    pairs = np.append(np.full(12, 2.0), np.ones(n + m - 24))
+    q = m / (n + m)
+    assert explained_by_chance(12, m, pairs) == pytest.approx((2 * q * (1 - q)) ** 12, rel=1e-6)
+    assert explained_by_chance(13, m, pairs) < 1e-12
+
+
+def test_pairs_among_training_rows_explain_some_equal_cases():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3))
+    X[100:150] = X[:50]  # such as messages that are sent to several people
+    rows = TrainingRows.of([X[:300]])
+    new = np.vstack((X[300:], X[200:240]))
+    assert not rows.apart and rows.share(new) == 0.0
+    assert rows.share(X[150:300]) == 1.0
+
+
 def test_the_whole_training_set_is_known_though_its_rows_are_not(tmp_path):
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, size=(500, 2)).astype(float), rng.integers(0, 2, 500)
@@ -159,10 +233,29 @@ def test_a_file_without_data_knows_its_rows(tmp_path):
         again = stored(loaded, tmp_path / "again.tau")
         for each in (model, loaded, again):
             assert (share_seen(each, X[:100]), share_seen(each, X[100:])) == (1.0, 0.0)
+        one = share_seen(loaded, np.vstack((X[100:], X[:1])))
+        assert one == share_seen(model, np.vstack((X[100:], X[:1]))) == pytest.approx(1 / 101)
+    rows = np.r_[:60, :50]
+    twice = tp.QuantileSVC(method="approximate").fit(X[rows], y[rows])
+    again = stored(twice, tmp_path / "again.tau")
+    assert_array_equal(rows_of(again).counts, rows_of(twice).counts)
+    assert share_seen(again, X[100:]) == 0.0
     kept = stored(exact, tmp_path / "exact.tau")
     assert kept._training_rows is None and share_seen(kept, X[:100]) == 1.0
     loaded.fit(X[100:], y[100:])  # what it knew before is forgotten
     assert (share_seen(loaded, X[:100]), share_seen(loaded, X[100:])) == (0.0, 1.0)
+
+
+def test_an_older_file_tells_known_rows_only_as_a_whole(tmp_path):
+    X, y = two_classes()
+    tp.QuantileSVC(method="approximate").fit(X[:100], y[:100]).save(tmp_path / "new.tau")
+    content, arrays = read_container(tmp_path / "new.tau")
+    for name in ("counts", "apart"):
+        del content["training"]["rows"][name]
+    write_container(tmp_path / "old.tau", content, arrays)
+    loaded = tp.load(tmp_path / "old.tau")
+    assert (share_seen(loaded, X[:100]), share_seen(loaded, X[100:])) == (1.0, 0.0)
+    assert share_seen(loaded, X[:101]) is None
 
 
 def test_a_file_that_is_to_hold_nothing_of_the_data_has_no_fingerprints(tmp_path):

@@ -1,5 +1,6 @@
 """Operating points of models: which rows they are found on, which are refused, and the command."""
 
+import contextlib
 import dataclasses
 import json
 
@@ -107,7 +108,7 @@ def test_pipelines_searches_and_other_classifiers_have_operating_points(cancer):
     p = logistic.predict_proba(X_new)[:, 1]
     assert point.counts["fp"] == ((p >= point.tau) & (y_new == "benign")).sum()
     assert "cannot be checked" in point.promise
-    with pytest.raises(ValueError, match="100 % of these rows were used to train"):
+    with pytest.raises(ValueError, match="285 of these 285 rows were used to train the model"):
         tp.operate(scaled, X, y, max_fpr=0.1)
 
 
@@ -139,12 +140,35 @@ def test_one_class_is_enough_if_the_promise_is_about_it(cancer):
 def test_training_rows_are_refused_even_if_they_are_few(cancer):
     X, y, X_new, y_new = cancer
     model = fitted(cancer)
-    for rows in (slice(None), slice(0, 60), slice(0, 12)):
-        mixed = np.vstack((X[rows], X_new)), np.append(y[rows], y_new)
-        with pytest.raises(
-            ValueError, match=r"[\d.]+ % of these rows were used to train the model"
-        ):
+    for number in (285, 60, 12, 1):
+        mixed = np.vstack((X[:number], X_new)), np.append(y[:number], y_new)
+        said = f"^{number} of these {number + 284} rows were used to train the model.*leave these"
+        with pytest.raises(ValueError, match=said):
             model.operate(*mixed, max_fpr=0.1)
+
+
+@pytest.mark.parametrize(("n", "known"), [(50, 12), (200, 5), (1000, 1)])
+def test_rows_of_continuous_features_are_never_equal_by_chance(n, known):
+    rng = np.random.default_rng(0)
+    X, held = rng.standard_normal((n, 3)), rng.standard_normal((300, 3))
+    y, truth = (each[:, 0] + rng.standard_normal(len(each)) > 0.5 for each in (X, held))
+    model = tp.QuantileSVC(C=0.1).fit(X, y)
+    assert model.operate(held, truth, max_fpr=0.2).guaranteed
+    with pytest.raises(ValueError, match=f"^{known} of these {300 + known} rows were used to"):
+        model.operate(np.vstack((held, X[:known])), np.append(truth, y[:known]), max_fpr=0.2)
+
+
+def test_rows_of_discrete_features_that_are_equal_by_chance_are_accepted():
+    accepted = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n, values, width = rng.integers((20, 3, 1), (200, 30, 6))
+        X, held = (rng.integers(0, values, (each, width)).astype(float) for each in (n, 300))
+        y, truth = (each[:, 0] + rng.standard_normal(len(each)) > values / 2 for each in (X, held))
+        model = tp.QuantileSVC(C=0.1).fit(X, y)
+        with contextlib.suppress(tp.NoOperatingPoint):
+            accepted += model.operate(held, truth, max_fpr=0.5).guaranteed
+    assert accepted > 30  # a ValueError would have been raised above
 
 
 def test_out_of_fold_rows_serve_without_a_guarantee(cancer):
@@ -249,7 +273,7 @@ def test_the_command_says_what_is_wrong(folder, capsys):
     assert "nothing is promised: give one of --max-fpr" in said
     assert "has no held-out rows" in refusal(capsys, "operate", bare, "--max-fpr", "0.1")
     said = refusal(capsys, "operate", bare, folder / "train.csv", "--max-fpr", "0.1")
-    assert "100 % of these rows were used to train the model" in said
+    assert "285 of these 285 rows were used to train the model" in said
     said = refusal(capsys, "operate", folds, folder / "train.csv", "--max-fpr", "0.1")
     assert said.rstrip().endswith("or without any")
     said = refusal(capsys, "operate", bare, test, "--max-fpr", "0.001")

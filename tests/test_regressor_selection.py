@@ -206,6 +206,23 @@ def test_weights_are_copies(kernel):
     assert_allclose(weighted.predict(NEW, LEVELS), copied.predict(NEW, LEVELS), rtol=1e-6)
 
 
+def test_the_search_goes_as_far_beyond_with_weights_as_with_copies():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((25, 2))
+    line = Z[:, 0] * rng.choice([1, 3]) + rng.standard_normal(25) * rng.choice([0.1, 1.0])
+    weight, fold = rng.integers(1, 5, 25), np.arange(25) % 3
+    copies = np.repeat(np.arange(25), weight)
+    weighted, copied = (
+        QuantileSVRCV(kernel="linear", cv=list(LeaveOneGroupOut().split(of, groups=of)))
+        for of in (fold, fold[copies])
+    )
+    weighted.fit(Z, line, sample_weight=weight)
+    copied.fit(Z[copies], line[copies])
+    assert len(weighted.candidates_) > 3  # or this says nothing
+    assert weighted.C_ == copied.C_
+    assert_allclose(weighted.pinball_, copied.pinball_, rtol=1e-6)
+
+
 def test_samples_of_weight_zero_are_absent():
     weight = np.ones(60)
     weight[::7] = 0.0

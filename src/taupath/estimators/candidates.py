@@ -24,6 +24,9 @@ from taupath.validation import (
 GAMMA_GRID, GAMMA_STEP = (0.0625, 0.25, 1.0, 4.0), 4.0
 # Relative difference up to which two values of C or γ are the same, apart from rounding.
 SAME_CANDIDATE = 1e-6
+# A column whose standard deviation is below this fraction of its mean for each row is constant:
+# rounding of a mean explains as much. It is the bound of scikit-learn's `StandardScaler`.
+CONSTANT_COLUMN = float(np.finfo(float).eps)
 # Kernels without γ.
 WITHOUT_GAMMA = ("linear", "precomputed")
 # Kernels to choose from: a kernel matrix cannot be standardised.
@@ -66,12 +69,52 @@ class Standardization(NamedTuple):
     @classmethod
     def of(cls, X: Checked, weight: np.ndarray, standardize: bool) -> "Standardization":
         """Return the standardisation of some samples. Sparse ones are not centred."""
-        features, centred = X.features, not sparse.issparse(X.features)
-        scaler = StandardScaler(with_mean=centred).fit(features, sample_weight=weight)
-        scale = scaler.scale_ if standardize else np.ones(X.shape[1])
-        mean = np.zeros(X.shape[1]) if standardize and centred else scaler.mean_ / scale
-        variance = float(np.mean(scaler.var_ / scale**2 + mean**2) - np.mean(mean) ** 2)
-        return cls(scaler if standardize else None, variance)
+        centred = not sparse.issparse(X.features)
+        mean, deviation = mean_and_deviation(X.features, weight)
+        if not standardize:
+            return cls(None, float(np.mean(deviation**2) + mean.var()))
+        # scikit-learn's own moments depend on the unit of weights, and its variances can be
+        # negative: they replace those of one row
+        scaler = StandardScaler(with_mean=centred).fit(X.features[:1])
+        scaler.mean_, scaler.var_, scaler.n_samples_seen_ = mean, deviation**2, weight.sum()
+        scaler.scale_ = np.where(deviation > 0.0, deviation, 1.0)
+        shift = np.zeros(1) if centred else mean / scaler.scale_
+        return cls(scaler, float(np.mean(deviation > 0.0) + shift.var()))
+
+
+def mean_and_deviation(features: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weighted mean and standard deviation of each column, with all their digits.
+
+    The deviation is 0 if a column is constant up to rounding, apart from rows of weight 0.
+    """
+    there = np.flatnonzero(weight > 0.0)
+    share = weight[there] / weight[there].max()  # no sum below overflows
+    share /= share.sum()
+    origin = share.argmax()
+    if len(there) < len(weight):
+        features = features[there]
+    # Values are taken from those of the row with the largest weight: where all are equal, exactly 0
+    # is left. Columns with entries that are not stored are taken from 0.
+    if sparse.issparse(features):
+        features = features.tocsc(copy=True)
+        stored = np.diff(features.indptr)
+        middle = np.where(stored == len(there), features[[origin]].toarray()[0], 0.0)
+        features.data -= np.repeat(middle, stored)
+        mean = features.T @ share
+        of_stored, features.data = share[features.indices], features.data - np.repeat(mean, stored)
+        column = np.repeat(np.arange(len(mean)), stored)
+        variance = np.bincount(column, of_stored * features.data**2, len(mean))
+        absent = 1.0 - np.bincount(column, of_stored, len(mean))
+        variance += np.where(stored < len(there), np.maximum(absent, 0.0) * mean**2, 0.0)
+    else:
+        middle = features[origin]
+        features = features - middle
+        mean = share @ features
+        features -= mean
+        variance = np.einsum("i,ij,ij->j", share, features, features)
+    mean, deviation = middle + mean, np.sqrt(variance)
+    rounded = len(there) * CONSTANT_COLUMN * np.abs(mean)
+    return mean, np.where(deviation > rounded, deviation, 0.0)
 
 
 def scaled(scaler: StandardScaler | None, X: Checked) -> Checked:

@@ -88,7 +88,7 @@ class QuantileSVC(PathClassifier):
         n_classes), Laplace's estimate for what none of n samples showed. 0: no such limit.
     class_weight : dict or "balanced", default=None
         Factors of the samples' costs, by class. They shift probabilities as if the classes had
-        other shares.
+        other shares. "balanced" counts samples whatever their weights, as in scikit-learn.
     multi_class : {"ovo", "ovr"}, default="ovo"
         For three classes or more: a path for each pair of classes, whose probabilities are
         coupled, or one for each class against the rest.
@@ -340,8 +340,7 @@ class QuantileSVC(PathClassifier):
         weight = check_weight(sample_weight, X.shape[0])
         self._find_classes(y, weight)
         n_classes = len(self.classes_)
-        if self.class_weight is not None:
-            weight = weight * self._class_weights(y)
+        weight = weight * self._class_weights(y)
         if not isinstance(self.monotone, (bool, np.bool_)):
             raise TypeError(f"monotone must be True or False, got {shown(self.monotone)}")
         tau, walked = check_tau(self.tau), check_range(self.tau_range)
@@ -383,6 +382,8 @@ class QuantileSVC(PathClassifier):
     def _class_weights(self, y: np.ndarray) -> np.ndarray:
         """Return the factor of each sample that `class_weight` stands for."""
         given = self.class_weight
+        if given is None:
+            return np.ones(len(y))
         if not isinstance(given, dict) and not (isinstance(given, str) and given == "balanced"):
             raise ValueError(
                 'class_weight must be None, "balanced", or a dictionary of a factor for each '
@@ -394,9 +395,16 @@ class QuantileSVC(PathClassifier):
                     f"class_weight must hold factors from 0 to {LARGEST:g}, got {shown(factor)}"
                 )
         try:
-            return np.asarray(compute_sample_weight(given, y))
+            factors = np.asarray(compute_sample_weight(given, y))
         except ValueError as error:
             raise ValueError(f"class_weight cannot be used: {shown(str(error))}") from None
+        absent = np.intersect1d(self.classes_, y[factors == 0.0])
+        if len(absent) > 0:
+            raise ValueError(
+                f"class_weight is 0 for class {shown(absent.tolist()[0])}, which leaves nothing of "
+                "it to learn from: give a factor above 0, or leave its samples out"
+            )
+        return factors
 
     def _find_classes(self, y: np.ndarray, weight: np.ndarray) -> None:
         """Find the classes, and the positive one of two."""

@@ -9,7 +9,7 @@ was among the training rows. The salt comes from the training data, so that
 fingerprints of two models cannot be compared. ``save(file, data=False)`` leaves them out.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,12 @@ MOST_ROWS = 1024
 HASHED_AT_A_TIME = 1 << 15
 # Rows that the salt is made from: enough to differ between data sets, few enough to cost nothing.
 SALTED_BY = 1000
-# Standard deviations by which the share of known rows must exceed that of new cases that happen to
-# equal a training row. With four, one evaluation in 30 000 is taken for in-sample by chance.
-BEYOND_CHANCE = 4.0
+# New cases may happen to equal training rows. They are taken for training rows if chance explains
+# so many equal ones in at most one evaluation of 30 000, as beyond four standard deviations.
+BY_CHANCE = 1.0 / 30_000.0
+# Exponents that Chernoff's bound is minimised over: the least are for counts of 1e8 rows, with the
+# largest only the largest possible count matters. They are so close that the bound does not suffer.
+EXPONENTS = np.geomspace(1e-4, 40.0, 400)
 # Below this share of known rows there is no warning: measures change by less than their noise.
 WORTH_SAYING = 0.01
 # From this share of known rows on, measures count as in-sample: most of them are.
@@ -38,15 +41,16 @@ IN_SAMPLE = 0.5
 class TrainingRows:
     """Fingerprints of the rows that a model was trained on.
 
-    `twins` estimates the probability that a new case equals a training row: the share of training
-    rows that equal another one, counting one more of either kind.
+    If rows are `apart`, new cases do not equal by chance those that occur once.
     """
 
     salt: int  # of the hash, 64 bits
     limit: int  # the largest fingerprint that is kept
     marks: np.ndarray  # the fingerprints, increasing
-    twins: float
+    twins: float  # the share of all rows that equal another one, counting one more of either kind
     whole: int | None = None  # sum of all rows' fingerprints modulo 2⁶⁴, None if not known
+    counts: np.ndarray | None = None  # how many rows have each fingerprint; None in older files
+    apart: bool = False
 
     @classmethod
     def of(cls, parts: list[Any]) -> "TrainingRows":
@@ -56,33 +60,88 @@ class TrainingRows:
         found = np.concatenate([fingerprints(X, salt) for X in parts])
         marks, counts = np.unique(found, return_counts=True)
         twins = float((counts[counts > 1].sum() + 1) / (counts.sum() + 2))
-        return cls(salt, 2**64 - 1, marks, twins, int(found.sum(dtype=np.uint64)))
+        whole = int(found.sum(dtype=np.uint64))
+        return cls(salt, 2**64 - 1, marks, twins, whole, counts, _apart(parts, salt, found))
 
     def some(self) -> "TrainingRows":
         """Return the fingerprints that a file keeps."""
         if len(self.marks) <= MOST_ROWS:
             return self
-        marks = self.marks[:MOST_ROWS]
-        return TrainingRows(self.salt, int(marks[-1]), marks, self.twins, self.whole)
+        marks, counts = self.marks[:MOST_ROWS], self.counts
+        some = None if counts is None else counts[:MOST_ROWS]
+        return replace(self, limit=int(marks[-1]), marks=marks, counts=some)
 
     def share(self, X: Any) -> float | None:
         """Return the share of rows that were trained on, None if that cannot be told.
 
-        Corrected for new cases that equal a training row by chance, a share `twins` of them. The
-        training rows as a whole are recognised in any case, by the sum of their fingerprints.
+        Where rows are apart, every known one was trained on. Otherwise there must be more of them
+        than chance explains, and a share `twins` of new cases is taken to equal a training row by
+        chance. The training rows as a whole are recognised in any case, by the sum of their
+        fingerprints.
         """
-        marks = fingerprints(X, self.salt)
-        if len(self.marks) > 1 and int(marks.sum(dtype=np.uint64)) == self.whole:
+        found = fingerprints(X, self.salt)
+        if len(self.marks) > 1 and int(found.sum(dtype=np.uint64)) == self.whole:
             return 1.0
-        marks = marks[marks <= np.uint64(self.limit)]
-        if len(marks) == 0:
+        told, seen = found <= np.uint64(self.limit), np.isin(found, self.marks)
+        n_told, n_seen = int(told.sum()), int(seen.sum())
+        if n_told == 0 or n_seen == 0:
+            return 0.0 if n_told > 0 else None
+        if self.counts is None:
             return None
-        deviation = np.sqrt(self.twins * (1.0 - self.twins) / len(marks))
-        by_chance = self.twins + BEYOND_CHANCE * deviation
-        if by_chance >= 1.0:
-            return None
-        known = float(np.isin(marks, self.marks).mean())
-        return (known - self.twins) / (1.0 - self.twins) if known > by_chance else 0.0
+        if self.apart and _apart([X[~seen]], self.salt, found[~seen]):
+            return float(np.isin(found, self.marks[self.counts == 1]).sum() / n_told)
+        of_both = np.append(self.marks, found[told])
+        size = np.bincount(
+            np.unique(of_both, return_inverse=True)[1], np.append(self.counts, np.ones(n_told))
+        )
+        if explained_by_chance(n_seen, n_told, size) > BY_CHANCE:
+            return None if explained_by_chance(n_told, n_told, size) > BY_CHANCE else 0.0
+        return max(n_seen / n_told - self.twins, 1.0 / n_told) / (1.0 - self.twins)
+
+
+def explained_by_chance(n_seen: int, n_new: int, size: np.ndarray) -> float:
+    """Return a bound on the probability that so many new rows equal one of the others by chance.
+
+    There are `size` equal rows of each kind, new ones and others together. By chance each row is
+    new with the same probability q, whatever its kind. Of g equal rows the number of new ones is
+    then binomial, and all of them count unless they are the whole g. The bound is Chernoff's.
+    """
+    g, number = np.unique(size[size > 1.0], return_counts=True)
+    q, s = n_new / size.sum(), EXPONENTS[:, np.newaxis]
+    # E exp(s · counted) = M^g - q^g (exp(s g) - 1) with M = 1 - q + q exp(s); r = q exp(s) / M
+    log_M, log_r = np.log1p(q * np.expm1(s)), -np.log1p((1.0 / q - 1.0) * np.exp(-s))
+    log_mean = g * log_M + np.log(np.exp(g * (log_r - s)) - np.expm1(g * log_r))
+    return float(np.exp(min((log_mean @ number - n_seen * EXPONENTS).min(), 0.0)))
+
+
+def _apart(parts: list[Any], salt: int, marks: np.ndarray) -> bool:
+    """Return whether those of the rows that occur once cannot be met again by chance.
+
+    `marks` are the fingerprints of all rows, which are given in several matrices.
+
+    Where rows are equal by chance, as with a few discrete features, some occur twice (Good 1953),
+    and more of them agree in half of their features. Here most rows occur once, none occurs twice,
+    and no two different ones agree in all even features, or in all odd ones, nor in the first or
+    the last half of them. Some may occur often, such as empty rows.
+    """
+    counts = np.unique(marks, return_counts=True)[1]
+    if (counts == 2).any() or 2 * (counts == 1).sum() < len(marks):
+        return False
+    middle = parts[0].shape[1] // 2
+    if middle == 0:
+        return True
+
+    def agree(half: slice) -> bool:
+        found = np.concatenate([fingerprints(X[:, half], salt) for X in parts])
+        return len(np.unique(found)) < len(counts)
+
+    for one, other in (
+        (slice(0, None, 2), slice(1, None, 2)),
+        (slice(0, middle), slice(middle, None)),
+    ):
+        if agree(one) and agree(other):
+            return False
+    return True
 
 
 def fingerprints(X: Any, salt: int) -> np.ndarray:

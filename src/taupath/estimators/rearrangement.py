@@ -4,14 +4,18 @@ import numpy as np
 
 from taupath.paths.blocks import slices
 from taupath.paths.path import SolutionPath
-from taupath.validation import Checked
+from taupath.validation import UNIT_INTERVAL, Checked
 
 # Quantiles are lowered by this much, so that the lower end is returned where f jumps. Large against
 # the rounding of τ, small against the distance of kinks.
 BELOW = 1e-12
 # f_q(x) is accepted as the q-quantile if a share q of the values lies below it up to this much in
-# y (relative to 1 + |y|) and in q: ten times `BELOW`, and large against rounding.
+# q, and up to the same fraction of their spread in y: ten times `BELOW`, and too little to notice.
 SAME_QUANTILE = 1e-11
+# Functions that are equal differ by this fraction of their values, as rounded sums of a few terms.
+# Far from 0 that is more than `SAME_QUANTILE` of the spread. More rounding costs time only: where
+# f_q(x) is not accepted, values are sorted.
+ROUNDED = 8.0 * float(np.finfo(float).eps)
 # Pieces of a function that rise by less than this fraction of its range are flat up to the rounding
 # of their ends.
 FLAT_PIECE = 1e-15
@@ -32,10 +36,13 @@ def rearranged_quantiles(path: SolutionPath, X: Checked, quantiles: np.ndarray) 
     """
     quantiles = np.maximum(quantiles - BELOW, 0.0)
     if len(quantiles) <= FEW_QUANTILES:
-        found = path.decision_function(X, quantiles)
+        values = path.decision_function(X, np.append(quantiles, UNIT_INTERVAL))
+        found, ends = values[:, :-2], values[:, -2:]
+        # at most the spread of all values, so that neither the unit nor the zero of y matters
+        spread = np.abs(ends[:, 1] - ends[:, 0])
         wrong = np.zeros(X.shape[0], dtype=bool)
         for k, q in enumerate(quantiles):
-            step = SAME_QUANTILE * (1.0 + np.abs(found[:, k]))
+            step = SAME_QUANTILE * spread + ROUNDED * np.abs(found[:, k])
             wrong |= path.crossings(X, found[:, k] + step).length > 1.0 - q + SAME_QUANTILE
             wrong |= path.crossings(X, found[:, k] - step).length < 1.0 - q - SAME_QUANTILE
         rows = np.flatnonzero(wrong)

@@ -22,10 +22,11 @@ from taupath.estimators.candidates import (
     check_gammas,
     check_kernels,
     make_grid,
+    mean_and_deviation,
     scaled,
 )
 from taupath.estimators.conformal import calibrate, make_folds
-from taupath.estimators.costs import check_tau
+from taupath.estimators.costs import check_tau, weights_as_counts
 from taupath.estimators.on_device import jobs_at_a_time, with_shared_kernels
 from taupath.estimators.parallel import run_all
 from taupath.estimators.pinball import pinball_over_levels
@@ -172,7 +173,9 @@ class QuantileSVRCV(QuantileSVR):
         y : array-like of shape (n_samples,)
             What is to be predicted.
         sample_weight : array-like of shape (n_samples,), optional
-            Factors of the samples' losses, in training, in the choice and in the calibration.
+            Factors of the samples' losses, in training, in the choice and in the calibration:
+            weight 2 is two copies in the same fold, weight 0 is absence. For the calibration see
+            `QuantileSVR.fit`.
 
         Returns
         -------
@@ -335,8 +338,7 @@ class _Units(NamedTuple):
         features = Standardization.of(data.X, data.weight, standardize)
         if not standardize:
             return cls(*features, 1.0)
-        middle = np.average(data.y, weights=data.weight)
-        deviation = float(np.sqrt(np.average((data.y - middle) ** 2, weights=data.weight)))
+        deviation = float(mean_and_deviation(data.y[:, np.newaxis], data.weight)[1][0])
         return cls(*features, deviation if deviation > 0.0 else 1.0)
 
     def standardized(self, data: _Data) -> _Data:
@@ -397,12 +399,14 @@ def _worth_it(
     before: Sequence[_HeldOut], after: Sequence[_HeldOut], parts: Sequence[_Part]
 ) -> bool:
     """Return whether a step lowers the loss by enough, and by more than chance would."""
-    share = np.concatenate([part.test.weight for part in parts])
-    share /= share.sum()
+    weight = np.concatenate([part.test.weight for part in parts])
+    # weight 2 is two copies; but small weights, such as shares of 1, count as (Σ w)² / Σ w² samples
+    number = max(weight.sum(), weights_as_counts(weight).sum())
+    share = weight / weight.sum()
     gains = [old.losses - new.losses for old, new in zip(before, after, strict=True)]
     gain = np.concatenate(gains)
     mean = float(share @ gain)
-    error = float(np.sqrt(share**2 @ (gain - mean) ** 2))
+    error = float(np.sqrt(share @ (gain - mean) ** 2 / number))
     return mean > max(WORTH_A_STEP * _loss(before, parts), ERRORS_BEYOND * error)
 
 

@@ -253,6 +253,8 @@ class QuantileSVCCV(CombinedClassifier):
                 f"combine='per_tau' is for two classes, y has {len(self.classes_)}; use 'stack'"
             )
         folds = check_folds(self.cv, X, y, weight)
+        self._find_classes(y, weight)
+        self._class_weights(y)  # refused before the search, if they cannot be used
         sizes = PathSizes(
             path_sizes(y, [slice(None)], self.multi_class),
             path_sizes(y, [fold.train for fold in folds], self.multi_class),
@@ -370,9 +372,7 @@ class QuantileSVCCV(CombinedClassifier):
         self._held_out_tau: np.ndarray | None = None
         self._intervals = None
         two = len(self.classes_) == 2
-        weight = self._test_weight
-        if self.class_weight is not None:
-            weight = weight * self._class_weights(self._truth)
+        weight = self._test_weight * self._class_weights(self._truth)
         if self.combine == "best":
             if two:
                 self._held_out_tau = self.probabilities_[best]

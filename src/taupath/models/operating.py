@@ -134,10 +134,12 @@ def operate(
     outcomes = _outcomes(estimator, X, y)
     share = share_seen(estimator, X)
     if share is not None and share > 0.0:
+        n_rows = outcomes.n_rows
         other = " with other rows, or without any" if _has_held_out(model) else " with other rows"
         raise ValueError(
-            f"{100.0 * share:.3g} % of these rows were used to train the model: promises can only "
-            f"be made on rows that it has not seen; use operate{other}"
+            f"{max(round(share * n_rows), 1)} of these {n_rows} rows were used to train the model: "
+            "promises can only be made on rows that it has not seen; leave these out, or use "
+            f"operate{other}"
         )
     point = find_operating_point(outcomes, promises, note=UNCHECKED if share is None else "")
     return _telling_of_constant(point, estimator)

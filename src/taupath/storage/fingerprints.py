@@ -26,6 +26,10 @@ def pack_fingerprints(estimator: Any, arrays: ArraysToWrite) -> dict[str, Any]:
             "twins": rows.twins,
             "whole": rows.whole,
         }
+        if rows.counts is not None:
+            found["rows"] |= {"apart": rows.apart, "counts": None}
+            if (rows.counts > 1).any():
+                found["rows"]["counts"] = arrays.put("counts", rows.counts.astype(np.int32))
     if hasattr(estimator, "path_") and isinstance(estimator, QuantileSVC):
         ends = estimator._constant.range(estimator.path_, estimator.monotone)
         found["constant"] = [end if math.isfinite(end) else None for end in ends]
@@ -60,4 +64,13 @@ def _unpack_rows(found: Any, arrays: StoredArrays) -> TrainingRows:
         raise ModelFileError("the fingerprints of rows are not in order")
     if int(marks[-1]) > limit:
         raise ModelFileError("a fingerprint of a row is above their limit")
-    return TrainingRows(salt, limit, marks, twins, whole)
+    if "apart" not in found:  # an older file
+        return TrainingRows(salt, limit, marks, twins, whole)
+    apart, counts = found["apart"], np.ones(len(marks), dtype=np.int64)
+    if not isinstance(apart, bool):
+        raise ModelFileError("rows are apart, or they are not")
+    if found.get("counts") is not None:
+        counts = arrays.take(found["counts"], np.int32, len(marks)).astype(np.int64)
+    if counts.min() < 1:
+        raise ModelFileError("a fingerprint stands for no rows")
+    return TrainingRows(salt, limit, marks, twins, whole, counts, apart)
