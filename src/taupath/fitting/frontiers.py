@@ -95,7 +95,8 @@ def sparsity_path(
     largest = _enough(samples, tau, C) if l1_max is None else check_C(l1_max, "l1_max")
     if l1_max is None and constraints:
         raise ValueError("give l1_max: with constraints, weights need not become zero")
-    extra = with_room(extra_rows(largest, constraints, samples.training, samples.strength(C)))
+    extra = extra_rows(largest, constraints, samples.training, samples.strength(C))
+    extra = with_room(extra, samples.unit)
     _, begin = _solved(samples, _without(extra, ~extra.hard), tau, C)
     bounds: Any = {name: np.where(extra.hard, getattr(extra.line, name), 0.0) for name in AT_BEGIN}
     extra = replace(extra, line=replace(extra.line, **bounds))
@@ -172,13 +173,13 @@ def fairness_path(
         """Return all extra rows; the last one's target is that of sign · cov ≤ rho."""
         several = (*constraints, _AtMost(sign * a, rho))
         extra = extra_rows(l1, several, samples.training, samples.strength(C))
-        return with_room(extra, np.arange(len(extra)) < len(extra) - 1)
+        return with_room(extra, samples.unit, np.arange(len(extra)) < len(extra) - 1)
 
     without = extra_of(1.0, 0.0)
     last = np.arange(len(without)) == len(without) - 1
     w, _ = _solved(samples, _without(without, last), tau, C)
     covariance = float((a[:, : len(w)] @ w)[0])
-    size = math.sqrt(float(a.multiply(a).sum()) * float(w @ w))
+    size = math.hypot(*a.data) * math.hypot(*w)
     if abs(covariance) <= NO_COVARIANCE * size:
         raise ValueError(
             "without the constraint, the covariance of group and decision is zero already: there "

@@ -192,8 +192,8 @@ class ExtendedData(TrainingData):
         """By how much the weight of each column can change before margins do."""
         added = np.maximum.accumulate((self._sizes * np.abs(w)).max(axis=1))
         change = UNSEEN * (self.units.typical or 1.0) + ADDED * added
-        sizes = np.where(self._sizes > 0.0, self._sizes, TINY)
-        room = np.minimum.reduce(change[:, np.newaxis] / sizes)
+        with np.errstate(divide="ignore", over="ignore"):  # a column without entries has any room
+            room = np.minimum.reduce(change[:, np.newaxis] / self._sizes)
         return np.asarray(np.where(self._sizes[0] > 0.0, room, change[0]))
 
     def expand(self, solution: Solution) -> Solution:
