@@ -20,8 +20,8 @@ FOLLOWS, CONTRADICTION = 1e-10, 1e-11
 # targets take up to RAISE of it on every side. Others become equations: what that changes of w, no
 # margin shows.
 ROOM = RAISE
-# Targets so far below the largest that must be reached do not matter to whether this one can be.
-# The program that is asked takes numbers from 1e20 on for infinite.
+# A target that is so many times further from zero than those that w = 0 misses does not matter to
+# whether they can be met. Linear programs take numbers from 1e20 on for infinite.
 OUT_OF_SIGHT = 1e15
 
 
@@ -90,10 +90,10 @@ def _always_tight(
     linear program: largest Σ s with A w ≥ κ b + s, 0 ≤ s ≤ 1, 1 ≤ κ ≤ ½ / ROOM.
     """
     n, d = matrix.shape
-    length = float(abs(matrix).max())
+    length, asked = float(abs(matrix).max()), _asked(target, equal) or 1.0
     slack = sp.csr_array(sp.diags_array(np.where(equal, 0.0, 1.0)))
-    near = np.maximum(target, -OUT_OF_SIGHT)[:, np.newaxis]
-    left = sp.csr_array(sp.hstack((-matrix / length, near, slack)))
+    in_sight = np.maximum(target / asked, -OUT_OF_SIGHT)[:, np.newaxis]
+    left = sp.csr_array(sp.hstack((-matrix / length, in_sight, slack)))
     unequal = ~equal
     found = linprog(
         np.concatenate((np.zeros(d + 1), -np.ones(n))),
@@ -101,12 +101,17 @@ def _always_tight(
         b_ub=np.zeros(unequal.sum()) if unequal.any() else None,
         A_eq=left[equal] if equal.any() else None,
         b_eq=np.zeros(equal.sum()) if equal.any() else None,
-        bounds=[(None, None)] * d + [(1.0, 0.5 / ROOM)] + [(0.0, 1.0)] * n,
+        bounds=[(None, None)] * d + [(asked, 0.5 * asked / ROOM)] + [(0.0, 1.0)] * n,
         method="highs",
     )
     if found.status != 0:  # too hard for the program: the walk will tell
         return np.zeros(n, dtype=bool), np.zeros(d)
-    return unequal & (found.x[d + 1 :] < 0.5), found.x[:d] / (length * found.x[d])
+    return unequal & (found.x[d + 1 :] < 0.5), found.x[:d] * asked / (length * found.x[d])
+
+
+def _asked(target: np.ndarray, equal: np.ndarray) -> float:
+    """Return the largest target that w = 0 misses: programs are solved in this unit."""
+    return float(np.where(equal, np.abs(target), target).max(initial=0.0))
 
 
 def _independent(
@@ -179,8 +184,7 @@ def _first_excluded(n: int, met: Callable[[int], bool]) -> int:
 def _feasible(extra: ExtraRows, some: np.ndarray) -> bool:
     """Return whether a w meets these of the constraints."""
     equal, target = extra.line.lower0[some] < 0.0, extra.line.target0[some]
-    # in units in which the largest target that w = 0 misses is 1, and so are entries of rows
-    asked = float(np.where(equal, np.abs(target), target).max(initial=0.0))
+    asked = _asked(target, equal)
     if asked == 0.0:
         return True
     matrix = extra.matrix[some] / float(abs(extra.matrix).max())

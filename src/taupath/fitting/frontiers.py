@@ -264,7 +264,7 @@ def _enough(samples: Samples, tau: float, C: float) -> float:
 
 
 def _all_zero_from(walked: Walked, n_features: int) -> float:
-    """Return the value of the parameter from which on all weights are zero.
+    """Return a value of the parameter from which on all weights are zero.
 
     The walk, whose targets are raised, may follow tiny weights for longer, and between kinks that
     would be one without raised targets there are some. So short intervals are not looked at.
@@ -272,11 +272,19 @@ def _all_zero_from(walked: Walked, n_features: int) -> float:
     kinks = walked.kinks
     wide = np.flatnonzero(np.diff(kinks) > COINCIDENT * kinks[1:])
 
-    def all_zero(k: int) -> bool:
-        middle = 0.5 * (kinks[k] + kinks[k + 1])
-        return not walked.solution(float(middle)).w[:n_features].any()
+    def all_zero(value: float) -> bool:
+        return not walked.solution(value).w[:n_features].any()
 
-    first = bisect_left(wide, True, key=all_zero)
+    middles = 0.5 * (kinks[wide] + kinks[wide + 1])
+    first = bisect_left(middles, True, key=lambda middle: all_zero(float(middle)))
     if first == len(wide):
         return float(kinks[-1])
-    return float(kinks[wide[first]] + 0.5 * COINCIDENT * kinks[wide[first] + 1])
+    # raised targets move the kink, too
+    end, apart = float(middles[first]), 0.5 * COINCIDENT * float(kinks[wide[first] + 1])
+    begin = float(kinks[wide[first]]) + apart
+    if all_zero(begin):
+        return begin
+    while end - begin > apart:
+        middle = 0.5 * (begin + end)
+        begin, end = (begin, middle) if all_zero(middle) else (middle, end)
+    return end

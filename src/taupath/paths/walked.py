@@ -21,6 +21,9 @@ from taupath.paths.jobs import Job, Way
 from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import Sweep, TrainingData
 
+# Errors of readings below this are rounding: then zeros are preferred.
+NOT_WRONG = 1e-15
+
 
 class ConstantPiece:
     """A piece of a path that needs no walk: one solution, with θ = 0, is optimal all along."""
@@ -266,14 +269,16 @@ class WalkedPiece:
                     yield anew, False
 
         for reading, raised in readings():
-            for found in data.settled(self._in_units(reading, t), raised, at):
-                seen = measured(job, data, self._line, found, value, self._least)
-                wrong = float(np.maximum(seen.gap, EXACT_GAP / EXACT_KKT * seen.kkt))
-                wrong = np.inf if np.isnan(wrong) else wrong
-                if best is None or wrong < best[0]:
-                    best = wrong, found, seen
-                if wrong <= VISIBLE:
-                    return found
+            for forms in data.settled(self._in_units(reading, t), raised, at):
+                for found in forms:
+                    seen = measured(job, data, self._line, found, value, self._least)
+                    wrong = float(np.maximum(seen.gap, EXACT_GAP / EXACT_KKT * seen.kkt))
+                    wrong = np.inf if np.isnan(wrong) else max(wrong, NOT_WRONG)
+                    if best is None or wrong < best[0]:
+                        best = wrong, found, seen
+                assert best is not None
+                if best[0] <= VISIBLE:
+                    return best[1]
         assert best is not None
         return best[1]
 
