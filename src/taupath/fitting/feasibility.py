@@ -23,6 +23,12 @@ ROOM = RAISE
 # A target that is so many times further from zero than those that w = 0 misses does not matter to
 # whether they can be met. Linear programs take numbers from 1e20 on for infinite.
 OUT_OF_SIGHT = 1e15
+# Where room is looked for next to a w, an inequality that has so much of it, in units of the
+# targets, has enough: far more than ROOM, and far less than what may be out of reach.
+ENOUGH = 1e-2
+# What a unit of rounding costs in that search, for each row, where room is worth 1: only what must
+# count as rounding does. And how much of the room that is looked for counts as all of it.
+DEAR, ALL_OF_IT = 10.0, 1.0 - 1e-6
 
 
 def with_room(extra: ExtraRows, unit: float, resting: np.ndarray | None = None) -> ExtraRows:
@@ -35,16 +41,18 @@ def with_room(extra: ExtraRows, unit: float, resting: np.ndarray | None = None) 
     scale of the targets of samples.
     """
     check_asked(extra, unit)
-    check_feasible(extra)
+    w = check_feasible(extra)
     hard = extra.hard if resting is None else extra.hard & resting
     rows = np.flatnonzero(hard)
     equal = extra.line.lower0[rows] < 0.0
-    matrix, target = extra.matrix[rows], extra.line.target0[rows] / unit
-    if not equal.any() and _has_room(matrix, target):
+    if not equal.any() and _has_room(extra.matrix[rows], extra.line.target0[rows] / unit):
         return extra
-    always, w = _always_tight(matrix, target, equal)
-    tight = rows[equal | always]
-    kept, targets = _independent(extra, tight, unit * w)
+    found = _always_tight(extra, rows, w, unit)
+    if found is None:
+        raise _contradiction(
+            extra, rows, lambda some: _always_tight(extra, some, w, unit) is not None
+        )
+    tight, kept, targets = found
     equations = np.isin(np.arange(len(extra)), kept)
     line = extra.line
     ends = {
@@ -82,70 +90,89 @@ def _has_room(matrix: "sp.csr_array", target: np.ndarray) -> bool:
 
 
 def _always_tight(
-    matrix: "sp.csr_array", target: np.ndarray, equal: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return which of these rows leave no room to any w that meets them, and a w that does.
-
-    A w / κ with slacks of at least 1 / κ, where slacks can be as large as ROOM, is found by one
-    linear program: largest Σ s with A w ≥ κ b + s, 0 ≤ s ≤ 1, 1 ≤ κ ≤ ½ / ROOM.
+    extra: ExtraRows, rows: np.ndarray, w: np.ndarray, unit: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return which rows are equations or leave hardly any room, which of these the others follow
+    from, and the targets of those; None if there is a contradiction.
     """
-    n, d = matrix.shape
-    length, asked = float(abs(matrix).max()), _asked(target, equal) or 1.0
-    slack = sp.csr_array(sp.diags_array(np.where(equal, 0.0, 1.0)))
-    in_sight = np.maximum(target / asked, -OUT_OF_SIGHT)[:, np.newaxis]
-    left = sp.csr_array(sp.hstack((-matrix / length, in_sight, slack)))
-    unequal = ~equal
-    found = linprog(
-        np.concatenate((np.zeros(d + 1), -np.ones(n))),
-        A_ub=left[unequal] if unequal.any() else None,
-        b_ub=np.zeros(unequal.sum()) if unequal.any() else None,
-        A_eq=left[equal] if equal.any() else None,
-        b_eq=np.zeros(equal.sum()) if equal.any() else None,
-        bounds=[(None, None)] * d + [(asked, 0.5 * asked / ROOM)] + [(0.0, 1.0)] * n,
-        method="highs",
-    )
-    if found.status != 0:  # too hard for the program: the walk will tell
-        return np.zeros(n, dtype=bool), np.zeros(d)
-    return unequal & (found.x[d + 1 :] < 0.5), found.x[:d] * asked / (length * found.x[d])
-
-
-def _asked(target: np.ndarray, equal: np.ndarray) -> float:
-    """Return the largest target that w = 0 misses: programs are solved in this unit."""
-    return float(np.where(equal, np.abs(target), target).max(initial=0.0))
-
-
-def _independent(
-    extra: ExtraRows, tight: np.ndarray, point: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows that the others among the `tight` follow from, and their targets as equations.
-
-    Refuse those that contradict each other. `point` is a w that meets inequalities with hardly any
-    room between them.
-    """
-    if not len(tight):
-        return tight, np.zeros(0)
-    found = _equations(extra, tight, point)
+    equal = extra.line.lower0[rows] < 0.0
+    equations = _equations(extra, rows[equal], w)
+    if equations is None:
+        return None
+    found = _next_to(extra, rows[~equal], equations[0], w, unit)
     if found is None:
-        n_last = _first_excluded(
-            len(tight), lambda n: _equations(extra, tight[:n], point) is not None
+        return None
+    cramped, w = found
+    tight = np.sort(np.append(rows[equal], rows[~equal][cramped]))
+    equations = _equations(extra, tight, w)
+    return None if equations is None else (tight, *equations)
+
+
+def _next_to(
+    extra: ExtraRows, rows: np.ndarray, equations: np.ndarray, w: np.ndarray, unit: float
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return which inequalities cannot have ROOM, and a w that meets all; None if none does.
+
+    It is looked for next to w, in units of 2 ROOM. A first linear program asks whether all can have
+    half a unit; if not, a second one for up to a whole unit of each.
+    """
+    n, d = len(rows), extra.matrix.shape[1]
+    cramped = np.zeros(n, dtype=bool)
+    if n == 0:
+        return cramped, w
+    length, scale = float(abs(extra.matrix).max()), 2.0 * ROOM * unit
+    matrix, target = extra.matrix[rows], extra.line.target0[rows]
+    short = np.maximum(_short(extra, rows, w), -ENOUGH * unit) / scale
+    norms = np.sqrt(matrix.multiply(matrix).sum(axis=1))
+    rounding = CONTRADICTION * (norms * np.linalg.norm(w) + np.abs(target)) / scale
+    for room in (sp.csr_array(np.ones((n, 1))), sp.eye_array(n)):
+        # -A v + room s - q ≤ -short, where q is rounding
+        k = room.shape[1]
+        exactly = sp.csr_array(extra.matrix[equations] / length)
+        exactly.resize(len(equations), d + k + n)
+        found = linprog(
+            np.concatenate((np.zeros(d), -np.ones(k), np.full(n, DEAR * n))),
+            A_ub=sp.csr_array(sp.hstack((-matrix / length, room, -sp.eye_array(n)))),
+            b_ub=-short,
+            A_eq=exactly,
+            b_eq=_short(extra, equations, w) / scale,
+            bounds=[(None, None)] * d + [(0.0, 1.0)] * k + [(0.0, most) for most in rounding],
+            method="highs",
         )
-        raise _contradiction(extra.name[tight[n_last]])
-    return found
+        if found.status == 2:
+            return None
+        if found.status != 0:  # too hard for the program: the walk will tell
+            return cramped, w
+        had = found.x[d : d + k]
+        if k == 1 and had[0] >= 0.5:
+            break
+        cramped = np.broadcast_to(had < ALL_OF_IT, n)
+    return cramped, w + found.x[:d] * scale / length
+
+
+def _short(extra: ExtraRows, rows: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return by how much w falls short of targets, without rounding of their size."""
+    reached = extra.matrix[rows].astype(np.longdouble) @ w.astype(np.longdouble)
+    return np.asarray(extra.line.target0[rows] - reached, dtype=float)
 
 
 def _equations(
     extra: ExtraRows, tight: np.ndarray, point: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return what `_independent` does, or None.
+    """Return rows that the others follow from, and their targets; None if these contradict.
 
-    Rows keep their targets if all are then met, otherwise they are those of the point.
+    Rows keep their targets if all rows are then met. Otherwise inequalities with hardly any room
+    are as tight as at a point.
     """
+    if not len(tight):
+        return tight, np.zeros(0)
     matrix, target = extra.matrix[tight].toarray(), extra.line.target0[tight]
     equal, length = extra.line.lower0[tight] < 0.0, np.linalg.norm(matrix, axis=1)
     _, R, order = qr(matrix[:, matrix.any(axis=0)].T, mode="economic", pivoting=True)
     size = np.abs(np.diag(R))
     kept = np.sort(order[: np.count_nonzero(size > FOLLOWS * size[0])])
-    for wanted in (target[kept], matrix[kept] @ point):
+    at_point = np.where(equal, target, np.maximum(target, matrix @ point))
+    for wanted in (target[kept], at_point[kept]):
         w = np.linalg.lstsq(matrix[kept], wanted, rcond=None)[0]
         short = target - matrix @ w
         off = np.where(equal, np.abs(short), short)
@@ -154,43 +181,42 @@ def _equations(
     return None
 
 
-def _contradiction(name: str) -> ValueError:
+def _contradiction(
+    extra: ExtraRows, rows: np.ndarray, met: Callable[[np.ndarray], bool]
+) -> ValueError:
+    """Return the error that names the first row that those before it exclude."""
+    first, last = 0, len(rows)
+    while last - first > 1:
+        middle = (first + last) // 2
+        first, last = (middle, last) if met(rows[:middle]) else (first, middle)
+    name = extra.name[rows[last - 1]]
     return ValueError(f"{name} contradicts those before it: no w meets all")
 
 
-def check_feasible(extra: ExtraRows) -> None:
-    """Refuse constraints that no w meets, and name the first that those before it exclude.
+def check_feasible(extra: ExtraRows) -> np.ndarray:
+    """Return a w that meets the constraints; if none does, name the first that those before exclude.
 
     Those whose targets move are taken where their line begins.
     """
     hard = np.flatnonzero(extra.hard)
-    equal, target = extra.line.lower0[hard] < 0.0, extra.line.target0[hard]
-    if (target[~equal] <= 0.0).all() and (target[equal] == 0.0).all():
-        return  # w = 0 does
-    if not _feasible(extra, hard):
-        n_last = _first_excluded(len(hard), lambda n: _feasible(extra, hard[:n]))
-        raise _contradiction(extra.name[hard[n_last]])
+    w = _meeting(extra, hard)
+    if w is None:
+        raise _contradiction(extra, hard, lambda some: _meeting(extra, some) is not None)
+    return w
 
 
-def _first_excluded(n: int, met: Callable[[int], bool]) -> int:
-    """Return the number of the first of n rows that, with those before it, cannot be met."""
-    first, last = 0, n
-    while last - first > 1:
-        middle = (first + last) // 2
-        first, last = (middle, last) if met(middle) else (first, middle)
-    return last - 1
-
-
-def _feasible(extra: ExtraRows, some: np.ndarray) -> bool:
-    """Return whether a w meets these of the constraints."""
+def _meeting(extra: ExtraRows, some: np.ndarray) -> np.ndarray | None:
+    """Return a w that meets these of the constraints, up to a small part of their targets."""
     equal, target = extra.line.lower0[some] < 0.0, extra.line.target0[some]
-    asked = _asked(target, equal)
+    # the largest target that w = 0 misses, and the largest entry, are the units of the program
+    asked = float(np.where(equal, np.abs(target), target).max(initial=0.0))
+    zero = np.zeros(extra.matrix.shape[1])
     if asked == 0.0:
-        return True
-    matrix = extra.matrix[some] / float(abs(extra.matrix).max())
-    target = np.maximum(target / asked, -OUT_OF_SIGHT)
+        return zero
+    length = float(abs(extra.matrix).max())
+    matrix, target = extra.matrix[some] / length, np.maximum(target / asked, -OUT_OF_SIGHT)
     found = linprog(
-        np.zeros(matrix.shape[1]),
+        zero,
         A_ub=-matrix[~equal] if not equal.all() else None,
         b_ub=-target[~equal] if not equal.all() else None,
         A_eq=matrix[equal] if equal.any() else None,
@@ -198,4 +224,7 @@ def _feasible(extra: ExtraRows, some: np.ndarray) -> bool:
         bounds=(None, None),
         method="highs",
     )
-    return bool(found.status != 2)
+    if found.status == 2:
+        return None
+    # if it is too hard for the program, the walk will tell
+    return zero if found.x is None else np.asarray(found.x * asked / length)
