@@ -17,9 +17,9 @@ from taupath.paths.extra_rows import BOUNDS, TARGETS, ExtraRows
 # row and w, as long as they are, could add up to: rounding.
 FOLLOWS, CONTRADICTION = 1e-10, 1e-11
 # The room, in units of the targets, that inequalities must leave to be walked as such: raised
-# targets take up to RAISE of it on every side. Others become equations: what that changes of w, no
-# margin shows.
-ROOM = RAISE
+# targets take up to RAISE of it on every side, and the walk needs some of what is left. Others
+# become equations: what that changes of w, no margin shows.
+ROOM = 1.5 * RAISE
 # A target that is so many times further from zero than those that w = 0 misses does not matter to
 # whether they can be met. Linear programs take numbers from 1e20 on for infinite.
 OUT_OF_SIGHT = 1e15

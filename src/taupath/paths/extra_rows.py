@@ -117,6 +117,13 @@ class ExtraRows:
         found[columns[exact]] = asked[exact] + 0.0  # no -0.0
         return found
 
+    def breaks(self, w: np.ndarray, t: float, unit: float) -> bool:
+        """Return whether w misses a constraint by more than rounding; targets are in this unit."""
+        matrix, lower = self.matrix[self.hard], self.line.lower(t)[self.hard]
+        short = self.line.target(t)[self.hard] - matrix @ w
+        rounded = SLACK_ROUNDING * (unit + abs(matrix) @ np.abs(w))
+        return bool((np.where(lower < 0.0, np.abs(short), short) > rounded).any())
+
     def room_if_raised(self, n_columns: int) -> np.ndarray:
         """Return by how much raised targets can change the weight that rows ask of each column.
 
@@ -218,15 +225,17 @@ class ExtendedData(TrainingData):
         First with the other weights as they are, then with those that bring the free rows to their
         targets again. Index sets are those of raised targets, also where targets were read as given
         (`raised` tells that), so what raised targets may have left of a weight counts as fixed in
-        one form and, where it is as given, as a weight in another.
+        one form, if no constraint is then broken, and as a weight in another.
         """
         unseen, by_raise = self._unseen(found.w), self.moved_if_raised
         rooms = [np.maximum(unseen, by_raise)] + ([] if raised else [unseen])
         free = found.status[self.shape[0] :] == FREE
         fixed = [self.extra.fixed(found.w, free, room) for room in rooms]
-        if np.array_equal(fixed[0], fixed[-1], equal_nan=True):
-            del fixed[1:]
         forms = [found._replace(w=np.where(np.isnan(each), found.w, each)) for each in fixed]
+        if np.array_equal(forms[0].w, forms[-1].w):
+            del forms[1:], fixed[1:]
+        elif self.extra.breaks(forms[0].w, t, self.units.typical or 1.0):
+            del forms[0], fixed[0]
         yield forms
         yield [self._adjusted(*both, t) for both in zip(forms, fixed, strict=True)]
 
