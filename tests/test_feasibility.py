@@ -144,7 +144,7 @@ def test_bounds_out_of_reach_are_refused_as_such():
     X, y, taus = problem(0)
     for bound in (1e15, 1e20, 1e60):
         for sign in (1.0, -1.0):
-            with pytest.raises(ValueError, match="constraint 0, .*too far from zero"):
+            with pytest.raises(ValueError, match=r"constraint 0, .*too far from zero"):
                 tp.quantile_path(X, y, constraints=[tp.Bound(sign * ONES, bound)])
     plain = tp.quantile_path(X, y, constraints=[tp.Bound(ONES, 0.5)])
     rules = [tp.Bound(ONES, 0.5, 1e60), tp.Bound(np.eye(6)[0], -1e30, 1e20)]
@@ -172,3 +172,33 @@ def test_units_of_coefficients_and_groups_do_not_matter():
     assert_allclose(other.tau_range[1], 1e-95 * one.tau_range[1], rtol=1e-9)
     with pytest.raises(ValueError, match="group varies by less than 1e-100"):
         tp.quantile_path(X, y, constraints=[tp.Fair(1e-170 * group)])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_narrow_bounds_beside_large_ones_are_met(seed):
+    X, y, taus = problem(seed)
+    X, group, first = 1e3 * X, np.arange(60) % 2, np.eye(6)
+    covariance = (group - 0.5) @ X / 60
+    rules = [
+        tp.Bound(-first[1], 5.0),
+        tp.Fair(group, 1e-13),
+        tp.Monotone(0, -1),
+        tp.Bound(-first[1], 10.0, 10.0 + 1e-8),
+    ]
+    path = tp.quantile_path(X, y, C=0.1, constraints=rules)
+    for tau in taus:
+        coef = path.coef(tau)
+        assert abs(covariance @ coef) <= 1e-13 + 1e-14 * np.abs(covariance) @ np.abs(coef)
+        assert coef[0] <= 0.0 and -10.0 - 1.0001e-8 <= coef[1] <= -10.0
+    certified(path, taus)
+
+
+def test_bounds_that_leave_room_beside_large_ones_stay_inequalities():
+    X, y, taus = problem(0)
+    narrow = 1e-9
+    for sign in (1.0, -1.0):  # either end is best for one of them
+        rules = [tp.Bound(ONES, 10.0), tp.Bound(np.eye(6)[0], -narrow, narrow)]
+        path = tp.quantile_path(sign * X, y, constraints=rules)
+        found = [path.coef(tau)[0] for tau in taus]
+        assert_allclose(np.abs(found), narrow, rtol=1e-4)
+        certified(path, taus)

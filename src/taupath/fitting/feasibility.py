@@ -92,8 +92,9 @@ def _has_room(matrix: "sp.csr_array", target: np.ndarray) -> bool:
 def _always_tight(
     extra: ExtraRows, rows: np.ndarray, w: np.ndarray, unit: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return which rows are equations or leave hardly any room, which of these the others follow
-    from, and the targets of those; None if there is a contradiction.
+    """Return which rows are equations or leave hardly any room; None if there is a contradiction.
+
+    And which of these the others among them follow from, and the targets of those.
     """
     equal = extra.line.lower0[rows] < 0.0
     equations = _equations(extra, rows[equal], w)
@@ -117,9 +118,9 @@ def _next_to(
     half a unit; if not, a second one for up to a whole unit of each.
     """
     n, d = len(rows), extra.matrix.shape[1]
-    cramped = np.zeros(n, dtype=bool)
+    none = np.zeros(n, dtype=bool)
     if n == 0:
-        return cramped, w
+        return none, w
     length, scale = float(abs(extra.matrix).max()), 2.0 * ROOM * unit
     matrix, target = extra.matrix[rows], extra.line.target0[rows]
     short = np.maximum(_short(extra, rows, w), -ENOUGH * unit) / scale
@@ -142,12 +143,11 @@ def _next_to(
         if found.status == 2:
             return None
         if found.status != 0:  # too hard for the program: the walk will tell
-            return cramped, w
-        had = found.x[d : d + k]
+            return none, w
+        had, point = found.x[d : d + k], w + found.x[:d] * scale / length
         if k == 1 and had[0] >= 0.5:
-            break
-        cramped = np.broadcast_to(had < ALL_OF_IT, n)
-    return cramped, w + found.x[:d] * scale / length
+            return none, point
+    return had < ALL_OF_IT, point
 
 
 def _short(extra: ExtraRows, rows: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -194,9 +194,10 @@ def _contradiction(
 
 
 def check_feasible(extra: ExtraRows) -> np.ndarray:
-    """Return a w that meets the constraints; if none does, name the first that those before exclude.
+    """Return a w that meets the constraints; refuse those that none meets.
 
-    Those whose targets move are taken where their line begins.
+    The error names the first that those before it exclude. Those whose targets move are taken where
+    their line begins.
     """
     hard = np.flatnonzero(extra.hard)
     w = _meeting(extra, hard)
