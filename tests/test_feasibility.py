@@ -202,3 +202,12 @@ def test_bounds_that_leave_room_beside_large_ones_stay_inequalities():
         found = [path.coef(tau)[0] for tau in taus]
         assert_allclose(np.abs(found), narrow, rtol=1e-4)
         certified(path, taus)
+
+
+def test_zeros_are_exact_between_narrow_bounds():
+    X, y, _ = problem(0)
+    group = np.arange(60) % 2
+    path = tp.quantile_path(X, y, l1=1e4, constraints=[tp.Fair(group, 1e-13)])
+    assert path.n_nonzero(0.4) == 0
+    narrow = [tp.Bound(np.eye(6)[0], -1e-12, 1e-13), tp.Bound(ONES, 0.0, 0.1)]
+    assert tp.quantile_path(X, y, constraints=narrow).coef(0.4)[0] == 0.0

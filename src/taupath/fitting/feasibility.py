@@ -40,6 +40,8 @@ def with_room(extra: ExtraRows, unit: float, resting: np.ndarray | None = None) 
     before it exclude; those whose targets move are taken where their line begins. `unit` is the
     scale of the targets of samples.
     """
+    if not extra.hard.any():
+        return extra
     check_asked(extra, unit)
     w = check_feasible(extra)
     hard = extra.hard if resting is None else extra.hard & resting
@@ -161,8 +163,9 @@ def _equations(
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return rows that the others follow from, and their targets; None if these contradict.
 
-    Rows keep their targets if all rows are then met. Otherwise inequalities with hardly any room
-    are as tight as at a point.
+    Inequalities with hardly any room become equations with their targets if that meets all, and
+    otherwise as at a point. Those of zero are preferred where two ends of a bound enclose it, so
+    that weights can be exactly zero.
     """
     if not len(tight):
         return tight, np.zeros(0)
@@ -171,8 +174,11 @@ def _equations(
     _, R, order = qr(matrix[:, matrix.any(axis=0)].T, mode="economic", pivoting=True)
     size = np.abs(np.diag(R))
     kept = np.sort(order[: np.count_nonzero(size > FOLLOWS * size[0])])
-    at_point = np.where(equal, target, np.maximum(target, matrix @ point))
-    for wanted in (target[kept], at_point[kept]):
+    two_ends = [(matrix == -row).all(axis=1).any() for row in matrix[target < 0.0]]
+    or_zero = target.copy()
+    or_zero[target < 0.0] *= ~np.array(two_ends, dtype=bool)
+    for least in (or_zero, target, matrix @ point):
+        wanted = np.where(equal, target, np.maximum(target, least))[kept]
         w = np.linalg.lstsq(matrix[kept], wanted, rcond=None)[0]
         short = target - matrix @ w
         off = np.where(equal, np.abs(short), short)
