@@ -37,7 +37,8 @@ NO_COVARIANCE = 1e-12
 # Names of the bounds where a line begins.
 AT_BEGIN = ("lower0", "upper0")
 # Between kinks closer than this, relative to their size, solutions can be those of raised targets
-# that would be zero without. So far beyond the last weight a path over an L1 penalty may end.
+# that would be zero without. So far beyond the last weight a path over an L1 penalty may end, and
+# its walk goes further by four times this, so that zero weights are seen.
 COINCIDENT = 1e-6
 
 
@@ -257,10 +258,11 @@ def _check_tau(tau: Any) -> float:
 
 
 def _enough(samples: Samples, tau: float, C: float) -> float:
-    """Return a weight of the penalty for which all weights are zero."""
+    """Return a weight of the penalty clearly beyond that from which on all weights are zero."""
     upper = C * samples.responses.weight
     upper = upper * np.where(samples.responses.sign > 0.0, 2.0 * (1.0 - tau), 2.0 * tau)
-    return float(np.max(abs(samples.X).T @ upper, initial=0.0)) or 1.0
+    enough = float(np.max(abs(samples.X).T @ upper, initial=0.0)) or 1.0
+    return enough * (1.0 + 4.0 * COINCIDENT)
 
 
 def _all_zero_from(walked: Walked, n_features: int) -> float:
