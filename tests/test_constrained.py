@@ -337,3 +337,13 @@ def test_what_is_far_off_is_solved_anew(monkeypatch, by):
 
     monkeypatch.setattr(Reader, "recorded", far_off)
     assert path.duality_gap(0.3) <= 1e-9
+
+
+def test_a_group_that_no_feature_varies_with_is_no_constraint():
+    _, y, taus = problem(0)
+    alike = np.ones((60, 1))
+    plain, fair = (
+        tp.quantile_path(alike, y, constraints=each) for each in (None, tp.Fair([0, 1] * 30))
+    )
+    for tau in taus:
+        assert_allclose(fair.coef(tau), plain.coef(tau), rtol=0, atol=1e-9)

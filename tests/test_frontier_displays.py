@@ -144,3 +144,29 @@ def test_bad_features_are_named():
         FeatureEntryDisplay.from_path(X)
     with pytest.raises(ValueError, match="for paths with l1"):
         FeatureEntryDisplay.from_estimator(tp.QuantileSVC().fit(X, Y))
+
+
+def assert_ranges_fit(path, n_values=100):
+    ranges, (begin, end) = path.nonzero_ranges(), path.tau_range
+    for value in np.random.default_rng(0).uniform(begin, end, n_values):
+        assert_array_equal(inside(ranges, value), path.coef(value) != 0.0)
+    assert all((own[:, 1] > own[:, 0]).all() for own in ranges)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e-2, 1.0, 1e2])
+@pytest.mark.parametrize("seed", range(4))
+def test_ranges_fit_whatever_the_unit_of_the_features(scale, seed):
+    rng = np.random.default_rng(seed)
+    X = scale * rng.standard_normal((26, 2))
+    y = np.where(X[:, 0] + scale * rng.standard_normal(26) > 0.0, 1, 0)
+    assert_ranges_fit(tp.quantile_path(X, y, C=1.0, l1=3.0 * scale))
+
+
+def test_ranges_fit_where_weights_are_small():
+    letters = [0, 3, 0, 0, 2, 1, 0, 2, 2, 2, 1, 2, 3, 0, 2, 3, 0, 2, 2, 2, 2, 0, 0, 1, 2]
+    y = [2, 3, 1, 2, -1, 1, 3, -3, 1, -2, -1, 1, -1, -3, 3, -3, -1, -2, -2, 0, 2, -1, 3, 0, -2]
+    given = {"C": 0.0070840118, "l1": 3.6185924e-6, "intercept": "none"}
+    rule = tp.Bound([1.0, 0.0, 1.0, -1.0], -0.1, -0.1)
+    path = tp.quantile_regression_path(np.eye(4)[letters], y, constraints=[rule], **given)
+    assert path.coef(0.9)[1] > 1e-3
+    assert_ranges_fit(path)

@@ -186,3 +186,34 @@ def test_bad_input_is_named(over, given, message):
     follow = {"l1": tp.sparsity_path, "rho": tp.fairness_path}[over]
     with pytest.raises((ValueError, TypeError), match=message):
         follow(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("scale", "C"), [(1e-6, 1.0), (1e-3, 1.0), (1.0, 1e-8), (1.0, 1.0), (1e3, 1.0)]
+)
+def test_no_feature_is_left_where_a_path_over_l1_ends(scale, C):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = scale * rng.standard_normal((20, 2))
+        y = np.where(X[:, 0] + scale * rng.standard_normal(20) > 0.0, 1, -1)
+        path = tp.sparsity_path(X, y, C=C)
+        assert path.n_nonzero(path.tau_range[1]) == 0
+        assert path.certify().holds()
+
+
+def test_a_path_over_l1_can_end_at_once():
+    rng = np.random.default_rng(5)
+    X = 1e-3 * rng.standard_normal((20, 2))
+    y = np.where(X[:, 0] + 1e-3 * rng.standard_normal(20) > 0.0, 1, -1)
+    path = tp.sparsity_path(X, y)
+    assert path.n_nonzero(0.0) == 0 and path.tau_range[1] > 0.0
+
+
+def test_no_feature_is_left_at_the_end_if_all_samples_are_in_error_until_then():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 3)) * [1e3, 1.0, 10.0]
+    y = np.where(rng.standard_normal(20) > 0.0, 1, -1)
+    X[:, 0] = y * np.abs(X[:, 0])  # then the penalty must outweigh all of them together
+    for C in (0.1, 1.0, 100.0):
+        path = tp.sparsity_path(X, y, TAU, C, intercept="none")
+        assert path.n_nonzero(path.tau_range[1]) == 0 < path.n_nonzero(0.999 * path.tau_range[1])

@@ -15,6 +15,8 @@ from taupath.fitting.doubts import warn_of_inexact
 from taupath.fitting.feasibility import with_room
 from taupath.fitting.over_tau import Request, Walk
 from taupath.fitting.reach import check_reach
+from taupath.fitting.walks import unit_of
+from taupath.paths.certificate import Units
 from taupath.paths.extra_rows import ExtendedData, ExtraRows
 from taupath.paths.intercept import Intercept, fixed_intercept
 from taupath.paths.jobs import Job, label_responses, target_responses
@@ -66,6 +68,12 @@ class Samples:
         """What constraints are made of."""
         return Training(self.X, self.names, self.responses.weight, self.constant.bias)
 
+    @property
+    def unit(self) -> float:
+        """The scale of the targets: walks raise them by a part of it."""
+        target, weight = self.responses.target, self.responses.weight
+        return unit_of(Units(target, weight), target, weight)
+
     def strength(self, C: float) -> float:
         """Return C times the sum of weights."""
         return C * float(self.responses.weight.sum())
@@ -98,7 +106,8 @@ def constrained_path(
         raise ValueError(f"l1 and constraints are for kernel='linear', got {shown(options.kernel)}")
     samples = Samples.checked(X, y, sample_weight, options.intercept, labelled)
     job = make_job(samples.X.shape[0], samples.classes)
-    extra = with_room(extra_rows(l1, constraints, samples.training, samples.strength(job.C)))
+    extra = extra_rows(l1, constraints, samples.training, samples.strength(job.C))
+    extra = with_room(extra, samples.unit)
     tell = telling(request.progress, "kinks", "τ")
 
     def walked(data: TrainingData) -> Walked:

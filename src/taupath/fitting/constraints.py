@@ -11,11 +11,14 @@ import scipy.sparse as sp
 
 from taupath.engine.problem import Line
 from taupath.paths.extra_rows import ExtraRows
-from taupath.validation import LARGEST, check_numbers, check_real, refuse_masked, shown
+from taupath.validation import LARGEST, NO_FEATURE, check_numbers, check_real, refuse_masked, shown
 
 # A bound that stands for infinity is so many times what the losses and the targets alone could move
 # a weight by. It is not larger since θ counts as at its other bound within a part of the width.
 AS_GOOD_AS_INFINITE = 10.0
+# A group that varies by less is refused: its products with features, which are at least as large,
+# could be too small for doubles.
+SMALLEST_SPREAD = NO_FEATURE
 
 
 class Training(NamedTuple):
@@ -243,9 +246,14 @@ def numbers_of_group(group: Any, n_samples: int) -> np.ndarray:
         return np.asarray(values == kinds[1], dtype=float)
     if values.dtype.kind not in "fiub":
         raise TypeError(f"group has {len(kinds)} values: give numbers, or one Fair for each")
-    if np.abs(values.astype(float)).max() > LARGEST:
+    numbers = values.astype(float)
+    if np.abs(numbers).max() > LARGEST:
         raise ValueError(f"group has numbers above {LARGEST:g}: divide it by a constant")
-    return values.astype(float)
+    if np.ptp(numbers) < SMALLEST_SPREAD:
+        raise ValueError(
+            f"group varies by less than {SMALLEST_SPREAD:g}: multiply it by a constant"
+        )
+    return numbers
 
 
 def _any_missing(values: np.ndarray) -> bool:
@@ -310,7 +318,7 @@ def extra_rows(
         box = np.full(n_features, l1 / of_single)
         parts.append((matrix, 0.0 * box, -box, box, box < 0.0, ["l1"] * n_features))
     for number, one in enumerate(constraints):
-        A, lower, upper = _bounded(one, number, training)
+        A, lower, upper = _in_own_units(_bounded(one, number, training))
         single, norms = np.diff(A.indptr) == 1, np.sqrt(A.multiply(A).sum(axis=1))
         lengths = np.where(single, of_single, length)
         scale = lengths / norms
@@ -338,3 +346,16 @@ def _bounded(one: Constraint, number: int, training: Training) -> Bounded:
         return one.bounded(training)
     except (TypeError, ValueError) as error:
         raise type(error)(f"constraint {number}: {error}") from None
+
+
+def _in_own_units(given: Bounded) -> Bounded:
+    """Return the bounds of rows whose largest entries are about 1, so that squares are in reach.
+
+    What rows are divided by is a power of two: that rounds nothing.
+    """
+    A, lower, upper = given
+    _, exponent = np.frexp(abs(A).max(axis=1).toarray().ravel())
+    A = sp.csr_array((A.data, A.indices, A.indptr), shape=A.shape)
+    A.data = np.ldexp(A.data, -np.repeat(exponent, np.diff(A.indptr)))
+    with np.errstate(over="ignore"):  # then a bound has no effect, or is refused as too far off
+        return Bounded(A, np.ldexp(lower, -exponent), np.ldexp(upper, -exponent))

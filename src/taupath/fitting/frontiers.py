@@ -37,7 +37,8 @@ NO_COVARIANCE = 1e-12
 # Names of the bounds where a line begins.
 AT_BEGIN = ("lower0", "upper0")
 # Between kinks closer than this, relative to their size, solutions can be those of raised targets
-# that would be zero without. So far beyond the last weight a path over an L1 penalty may end.
+# that would be zero without. So far beyond the last weight a path over an L1 penalty may end, and
+# its walk goes further by four times this, so that zero weights are seen.
 COINCIDENT = 1e-6
 
 
@@ -95,7 +96,8 @@ def sparsity_path(
     largest = _enough(samples, tau, C) if l1_max is None else check_C(l1_max, "l1_max")
     if l1_max is None and constraints:
         raise ValueError("give l1_max: with constraints, weights need not become zero")
-    extra = with_room(extra_rows(largest, constraints, samples.training, samples.strength(C)))
+    extra = extra_rows(largest, constraints, samples.training, samples.strength(C))
+    extra = with_room(extra, samples.unit)
     _, begin = _solved(samples, _without(extra, ~extra.hard), tau, C)
     bounds: Any = {name: np.where(extra.hard, getattr(extra.line, name), 0.0) for name in AT_BEGIN}
     extra = replace(extra, line=replace(extra.line, **bounds))
@@ -172,13 +174,13 @@ def fairness_path(
         """Return all extra rows; the last one's target is that of sign · cov ≤ rho."""
         several = (*constraints, _AtMost(sign * a, rho))
         extra = extra_rows(l1, several, samples.training, samples.strength(C))
-        return with_room(extra, np.arange(len(extra)) < len(extra) - 1)
+        return with_room(extra, samples.unit, np.arange(len(extra)) < len(extra) - 1)
 
     without = extra_of(1.0, 0.0)
     last = np.arange(len(without)) == len(without) - 1
     w, _ = _solved(samples, _without(without, last), tau, C)
     covariance = float((a[:, : len(w)] @ w)[0])
-    size = math.sqrt(float(a.multiply(a).sum()) * float(w @ w))
+    size = math.hypot(*a.data) * math.hypot(*w)
     if abs(covariance) <= NO_COVARIANCE * size:
         raise ValueError(
             "without the constraint, the covariance of group and decision is zero already: there "
@@ -256,14 +258,15 @@ def _check_tau(tau: Any) -> float:
 
 
 def _enough(samples: Samples, tau: float, C: float) -> float:
-    """Return a weight of the penalty for which all weights are zero."""
+    """Return a weight of the penalty clearly beyond that from which on all weights are zero."""
     upper = C * samples.responses.weight
     upper = upper * np.where(samples.responses.sign > 0.0, 2.0 * (1.0 - tau), 2.0 * tau)
-    return float(np.max(abs(samples.X).T @ upper, initial=0.0)) or 1.0
+    enough = float(np.max(abs(samples.X).T @ upper, initial=0.0)) or 1.0
+    return enough * (1.0 + 4.0 * COINCIDENT)
 
 
 def _all_zero_from(walked: Walked, n_features: int) -> float:
-    """Return the value of the parameter from which on all weights are zero.
+    """Return a value of the parameter from which on all weights are zero.
 
     The walk, whose targets are raised, may follow tiny weights for longer, and between kinks that
     would be one without raised targets there are some. So short intervals are not looked at.
@@ -271,11 +274,19 @@ def _all_zero_from(walked: Walked, n_features: int) -> float:
     kinks = walked.kinks
     wide = np.flatnonzero(np.diff(kinks) > COINCIDENT * kinks[1:])
 
-    def all_zero(k: int) -> bool:
-        middle = 0.5 * (kinks[k] + kinks[k + 1])
-        return not walked.solution(float(middle)).w[:n_features].any()
+    def all_zero(value: float) -> bool:
+        return not walked.solution(value).w[:n_features].any()
 
-    first = bisect_left(wide, True, key=all_zero)
+    middles = 0.5 * (kinks[wide] + kinks[wide + 1])
+    first = bisect_left(middles, True, key=lambda middle: all_zero(float(middle)))
     if first == len(wide):
         return float(kinks[-1])
-    return float(kinks[wide[first]] + 0.5 * COINCIDENT * kinks[wide[first] + 1])
+    # raised targets move the kink, too
+    end, apart = float(middles[first]), 0.5 * COINCIDENT * float(kinks[wide[first] + 1])
+    begin = float(kinks[wide[first]]) + apart
+    if all_zero(begin):
+        return begin
+    while end - begin > apart:
+        middle = 0.5 * (begin + end)
+        begin, end = (begin, middle) if all_zero(middle) else (middle, end)
+    return end

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from taupath.paths.extra_rows import ExtraRows
 from taupath.paths.training_data import TrainingData
 from taupath.validation import shown
 
@@ -12,6 +13,9 @@ from taupath.validation import shown
 LEAST_MOVED, MOST_MOVED = 1e-60, 1e30
 # Targets below this count as too small: the square of what they are divided by would overflow.
 SMALLEST_TARGET = 1e-100
+# Margins that constraints ask for, in units of the targets of samples: beyond this, they round by
+# more than a ten-thousandth of a target, which hides what samples ask for.
+MOST_ASKED = 1e12
 
 
 def check_reach(C: float, data: TrainingData, name: str = "C") -> None:
@@ -35,4 +39,20 @@ def check_reach(C: float, data: TrainingData, name: str = "C") -> None:
         raise ValueError(
             f"{name}={shown(C)} is too small for these data: {per} is {moved:.1g}, less than "
             f"{LEAST_MOVED:g}; multiply X by a constant, or choose a larger {name}"
+        )
+
+
+def check_asked(extra: ExtraRows, unit: float) -> None:
+    """Refuse a constraint that asks for weights out of all proportion; `unit` is that of targets.
+
+    Bounds that w = 0 meets may be as far off as they like.
+    """
+    target = extra.line.target0 / unit
+    asked = np.where(extra.line.lower0 < 0.0, np.abs(target), target)
+    asked[~extra.hard] = 0.0
+    k = int(asked.argmax())
+    if not asked[k] <= MOST_ASKED:
+        raise ValueError(
+            f"{extra.name[k]} is too far from zero for these data: it asks for margins of "
+            f"{asked[k]:.1g} times their targets, more than {MOST_ASKED:g}; choose a nearer bound"
         )

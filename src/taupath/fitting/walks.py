@@ -14,7 +14,7 @@ from taupath.engine.solver import Guess, solve_path
 from taupath.engine.tolerances import RAISE
 from taupath.engine.two_threads import Leg, Meeting, progress_of_two, walk_in_two, walk_together
 from taupath.exceptions import WalkFailed
-from taupath.paths.certificate import typical_size
+from taupath.paths.certificate import Units, typical_size
 from taupath.paths.frontiers import Frontier
 from taupath.paths.intercept import centre_of
 from taupath.paths.jobs import QuantileClassification, QuantileRegression, Regularization, Way
@@ -129,7 +129,7 @@ def walk_regression(
     rows, order = data.rows_to_walk()
     others = rows.sharing() if in_two_threads else None
     centre = _centre(data)
-    unit = _unit(data, centre)
+    unit = unit_of(data.units, data.target, data.weight, centre)
     strength = job.C / unit * float(data.weight.max()) * float(rows.squared_norms().max())
     rise = RAISE / min(max(strength, 1.0), 1.0 / LEAST_RAISE)
     ranges = {True: (begin, min(end, 0.5)), False: (1.0 - end, min(1.0 - begin, 0.5))}
@@ -189,11 +189,11 @@ def _centre(data: TrainingData) -> float:
     return float(centre_of(present, 1.0)) if data.centred else 0.0
 
 
-def _unit(data: TrainingData, centre: float) -> float:
-    """Return the scale on which y varies; a few outliers do not matter."""
-    present = data.weight > 0.0
-    spread = float(data.units.spread[present].mean())
-    return max(spread, LEAST_UNIT * typical_size(np.abs(data.target[present] - centre))) or 1.0
+def unit_of(units: Units, target: np.ndarray, weight: np.ndarray, centre: float = 0.0) -> float:
+    """Return the scale on which targets vary; a few outliers do not matter."""
+    present = weight > 0.0
+    spread = float(units.spread[present].mean())
+    return max(spread, LEAST_UNIT * typical_size(np.abs(target[present] - centre))) or 1.0
 
 
 def _part_of(

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from taupath._core._rows import Rows
-from taupath.engine.problem import TINY, Line
+from taupath.engine.problem import Line
 from taupath.engine.readers import made_once
 from taupath.engine.record import Record, Solution
 from taupath.engine.rows import make_rows, order_in_memory
@@ -24,11 +24,8 @@ from taupath.paths.evaluation import Evaluation, LinearEvaluation
 from taupath.paths.intercept import Intercept
 from taupath.paths.training_data import Responses, TrainingData
 
-# What raised targets can leave of the slack of a row with a single entry, in units of a typical
-# target: within it, where raised targets were read, its weight is exactly the one it asks for.
-AS_ASKED = RAISE
-# Where targets were read as given, it is if that changes typical margins by no more than this part
-# of a typical target, or of what the largest weight adds to them: rounding.
+# A weight is exactly the one that a row asks for if that changes typical margins by no more than
+# this part of a typical target, or of what the largest weight adds to them: rounding.
 UNSEEN, ADDED = 1e-13, 1e-14
 # The slack of a free row, in units of 1 and of its entry times the largest weight: rounding.
 SLACK_ROUNDING = 1e-11
@@ -120,11 +117,21 @@ class ExtraRows:
         found[columns[exact]] = asked[exact] + 0.0  # no -0.0
         return found
 
-    def room_if_raised(self, n_columns: int, unit: float) -> np.ndarray:
-        """Return by how much raised targets can change the weight that rows ask of each column."""
+    def breaks(self, w: np.ndarray, t: float, unit: float) -> bool:
+        """Return whether w misses a constraint by more than rounding; targets are in this unit."""
+        matrix, lower = self.matrix[self.hard], self.line.lower(t)[self.hard]
+        short = self.line.target(t)[self.hard] - matrix @ w
+        rounded = SLACK_ROUNDING * (unit + abs(matrix) @ np.abs(w))
+        return bool((np.where(lower < 0.0, np.abs(short), short) > rounded).any())
+
+    def room_if_raised(self, n_columns: int) -> np.ndarray:
+        """Return by how much raised targets can change the weight that rows ask of each column.
+
+        In units of a typical target.
+        """
         _, columns, entries = self._single
         room = np.zeros(n_columns)
-        np.maximum.at(room, columns, AS_ASKED * unit / np.abs(entries))
+        np.maximum.at(room, columns, RAISE / np.abs(entries))
         return room
 
 
@@ -192,40 +199,60 @@ class ExtendedData(TrainingData):
         """By how much the weight of each column can change before margins do."""
         added = np.maximum.accumulate((self._sizes * np.abs(w)).max(axis=1))
         change = UNSEEN * (self.units.typical or 1.0) + ADDED * added
-        sizes = np.where(self._sizes > 0.0, self._sizes, TINY)
-        room = np.minimum.reduce(change[:, np.newaxis] / sizes)
+        with np.errstate(divide="ignore", over="ignore"):  # a column without entries has any room
+            room = np.minimum.reduce(change[:, np.newaxis] / self._sizes)
         return np.asarray(np.where(self._sizes[0] > 0.0, room, change[0]))
+
+    @made_once
+    def moved_if_raised(self) -> np.ndarray:
+        """By how much raised targets can change the weight of each column.
+
+        By what rows of a single entry ask for, and by what changes typical margins by as much.
+        """
+        moved = self.extra.room_if_raised(self._sizes.shape[1])
+        size = self._sizes[0]
+        moved = np.maximum(moved, np.divide(RAISE, size, out=0.0 * size, where=size > 0.0))
+        return np.asarray((self.units.typical or 1.0) * moved)
 
     def expand(self, solution: Solution) -> Solution:
         """Return the solution of the samples."""
         n = self.distinct.shape[0]
         return solution._replace(status=solution.status[:n], theta=solution.theta[:n])
 
-    def settled(self, found: Solution, raised: bool, t: float) -> Iterator[Solution]:
-        """Yield a solution whose weights are exact where extra rows fix them.
+    def settled(self, found: Solution, raised: bool, t: float) -> Iterator[list[Solution]]:
+        """Yield forms of a solution whose weights are exact where extra rows fix them.
 
         First with the other weights as they are, then with those that bring the free rows to their
-        targets again. `raised` tells whether it was read for raised targets.
+        targets again. Index sets are those of raised targets, also where targets were read as given
+        (`raised` tells that), so what raised targets may have left of a weight counts as fixed in
+        one form, if no constraint is then broken, and as a weight in another.
         """
-        room = self._unseen(found.w)
-        if raised:
-            unit = self.units.typical or 1.0
-            room = np.maximum(room, self.extra.room_if_raised(len(found.w), unit))
-        fixed = self.extra.fixed(found.w, found.status[self.shape[0] :] == FREE, room)
-        settled = found._replace(w=np.where(np.isnan(fixed), found.w, fixed))
-        yield settled
+        unseen, by_raise = self._unseen(found.w), self.moved_if_raised
+        rooms = [np.maximum(unseen, by_raise)] + ([] if raised else [unseen])
+        free = found.status[self.shape[0] :] == FREE
+        fixed = [self.extra.fixed(found.w, free, room) for room in rooms]
+        forms = [found._replace(w=np.where(np.isnan(each), found.w, each)) for each in fixed]
+        if np.array_equal(forms[0].w, forms[-1].w):
+            del forms[1:], fixed[1:]
+        elif self.extra.breaks(forms[0].w, t, self.units.typical or 1.0):
+            del forms[0], fixed[0]
+        yield forms
+        yield [self._adjusted(*both, t) for both in zip(forms, fixed, strict=True)]
+
+    def _adjusted(self, settled: Solution, fixed: np.ndarray, t: float) -> Solution:
+        """Return the solution with weights that are not fixed such that free rows are on target."""
         targets = np.append(self.target, self.extra.line.target(t))
-        members, w = np.flatnonzero(found.status == FREE), settled.w
+        members, w = np.flatnonzero(settled.status == FREE), settled.w
         others = np.flatnonzero(np.isnan(fixed))
         if len(members) * len(others) > MOST_ADJUSTED:
-            return
+            return settled
         Z = self.walked_X[members][:, others]
         Z = self._signs[members, np.newaxis] * (Z if isinstance(Z, np.ndarray) else Z.toarray())
         for _ in range(ADJUSTMENTS if Z.size else 0):
             slack, _ = self._evaluation(settled._replace(w=w), targets).exact_slacks(members)
             w = w.copy()
             w[others] += np.linalg.lstsq(Z, slack, rcond=None)[0]
-        yield settled._replace(w=w)
+        return settled._replace(w=w)
 
     def whole(self, solution: Solution, found: Solution, t: float) -> Solution:
         """Return the solution of the samples, continued by the extra rows of the one found."""

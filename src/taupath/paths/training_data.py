@@ -175,12 +175,12 @@ class TrainingData:
         """Return the solution of all samples, given that of the rows that were walked."""
         return solution
 
-    def settled(self, found: Solution, raised: bool, t: float) -> Iterator[Solution]:
-        """Yield a solution of the rows that were walked in each form to choose from.
+    def settled(self, found: Solution, raised: bool, t: float) -> Iterator[list[Solution]]:
+        """Yield forms of a solution of the rows that were walked to choose from, the best first.
 
         `raised` tells whether it was read for raised targets.
         """
-        yield found
+        yield [found]
 
     def whole(self, solution: Solution, found: Solution, t: float) -> Solution:
         """Return the solution of all samples, continued by extra rows of the one found at t."""

@@ -19,6 +19,9 @@ from taupath.paths.jobs import Job, Way
 from taupath.paths.solutions import Solutions
 from taupath.paths.training_data import Sweep, TrainingData
 
+# Errors of readings below this are rounding: then zeros are preferred.
+NOT_WRONG = 1e-15
+
 
 class ConstantPiece:
     """A piece of a path that needs no walk: one solution, with θ = 0, is optimal all along."""
@@ -262,12 +265,14 @@ class WalkedPiece:
                     yield anew, False
 
         for reading, raised in readings():
-            for found in data.settled(self._in_units(reading, t), raised, at):
-                seen = measured(job, data, self._line, found, value, self._least)
-                if best is None or seen.error < best[0].error:
-                    best = seen, found
-                if seen.error <= VISIBLE:
-                    return found
+            for forms in data.settled(self._in_units(reading, t), raised, at):
+                for found in forms:
+                    seen = measured(job, data, self._line, found, value, self._least)
+                    if best is None or NOT_WRONG < best[0].error > seen.error:
+                        best = seen, found
+                assert best is not None
+                if best[0].error <= VISIBLE:
+                    return best[1]
         assert best is not None
         return best[1]
 
