@@ -331,6 +331,8 @@ def kernel_function(K: np.ndarray) -> Callable[[Judge, Answer, np.ndarray], Func
         v, size = signed @ K, np.abs(signed) @ np.abs(K)
         if judge.free:
             size = size + _balancing(np.abs(theta), np.abs(K))
+        if judge.augmented:  # as with the kernel K + 1
+            size = size + np.abs(theta).sum(axis=1)[:, None]
         nothing = np.zeros(len(b), Long)
         return Function(
             f=v + b[:, None],

@@ -293,7 +293,7 @@ class KernelEvaluation(Evaluation):
         return 0.0
 
     def sizes(self, members: np.ndarray, inside: np.ndarray) -> np.ndarray:
-        """Return Σ |k(x_i, x_j) θ_j| over θ inside their boxes, + |b| if it is not free.
+        """Return Σ (|k(x_i, x_j)| + bias²) |θ_j| over θ inside their boxes, or |b| if it is more.
 
         Of vectors, all terms of all inner products are rounded: at most Σ ‖z_i‖ ‖z_j‖ |θ_j|.
         """
@@ -302,7 +302,7 @@ class KernelEvaluation(Evaluation):
         columns = np.flatnonzero(inside)
         size = np.abs(self._rounded(inside)[columns])
         found = [np.abs(rows) @ size for _, rows in self._blocks(members, columns)]
-        return np.concatenate(found) + self._other_constant
+        return np.concatenate(found) + self._constant_size(size)
 
     def rough_sizes(self, members: np.ndarray, inside: np.ndarray) -> np.ndarray:
         """Return upper bounds of `sizes` that cost little."""
@@ -311,7 +311,11 @@ class KernelEvaluation(Evaluation):
             size = self.lengths * float(rounded @ self.lengths)
         else:
             size = self._magnitude(rounded * inside)
-        return np.asarray(size[members] + self._other_constant)
+        return np.asarray(size[members] + self._constant_size(rounded * inside))
+
+    def _constant_size(self, size: np.ndarray) -> float:
+        """Return what is rounded in a regularised intercept, which is bias² Σ sign_i θ_i."""
+        return max(self._other_constant, self._bias**2 * float(size.sum()))
 
     def _rounded(self, inside: np.ndarray) -> np.ndarray:
         """Return θ, and for one of those inside their boxes the largest θ in its place.
