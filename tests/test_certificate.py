@@ -402,5 +402,7 @@ def test_a_regularised_intercept_is_rounded_like_a_constant_in_the_kernel():
     X, y = rng.standard_normal((30, 3)), rng.standard_normal(30)
     K = np.exp(-5.0 * np.square(X[:, np.newaxis] - X).sum(axis=2))
     own = taupath.quantile_regression_path(X, y, 1e3, kernel="rbf", gamma=5.0)
-    added = taupath.quantile_regression_path(K + 1.0, y, 1e3, kernel="precomputed", intercept="none")
+    added = taupath.quantile_regression_path(
+        K + 1.0, y, 1e3, kernel="precomputed", intercept="none"
+    )
     np.testing.assert_allclose(own.certify().condition, added.certify().condition, rtol=1e-6)
