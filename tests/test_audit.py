@@ -359,3 +359,14 @@ def test_a_record_that_is_far_off_is_not_solved_anew_if_it_is_large(monkeypatch)
     monkeypatch.setattr(BoxSolver, "solve", lambda *given: calls.append(1) or solve(*given))
     assert_allclose(old._reader.solution(0.6).theta, by_sets.theta, atol=0.0)
     assert not calls
+
+
+def test_what_is_read_leaves_room_for_the_rounding_that_a_certificate_adds(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    path = tp.quantile_path(X, X[:, 0] > rng.standard_normal(40))
+    solved, error = [], Reader._wrong
+    monkeypatch.setattr(Reader, "_wrong", lambda *given: max(error(*given), 0.95e-9))
+    monkeypatch.setattr(Reader, "_solved_anew", lambda *given: solved.append(given))
+    path.alpha(0.4)
+    assert solved

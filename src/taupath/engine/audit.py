@@ -14,11 +14,8 @@ from taupath.engine.reading import BETTER, NEAR_A_KINK, Reader
 from taupath.engine.record import Events, Node, Record, moves_between
 from taupath.engine.status import AFTER
 from taupath.engine.stepping import Stepper, rounded, status_of
-from taupath.engine.tolerances import EXACT_GAP, EXACT_KKT
+from taupath.engine.tolerances import EXACT_GAP, EXACT_KKT, RIGHT
 
-# Largest error of a solution by its index sets: a little less than what is promised of the gap,
-# since a certificate adds rounding to what it measures.
-RIGHT = 0.9 * EXACT_GAP
 # Intervals are looked at this part of their length within their ends, or beyond the rounding of t.
 WITHIN = 2.0**-20
 # Steps of single problems that mending may take: so many, and as many as look at so many entries of

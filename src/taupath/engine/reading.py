@@ -32,7 +32,7 @@ from taupath.engine.readers import made_once
 from taupath.engine.record import Nodes, Record, Solution
 from taupath.engine.status import FREE, LOWER, ROUNDING, UPPER, sides_of
 from taupath.engine.stepping import SOLVED_TO, rounded
-from taupath.engine.tolerances import EXACT_GAP, EXACT_KKT
+from taupath.engine.tolerances import EXACT_GAP, EXACT_KKT, RIGHT
 
 # Within this distance of a kink, in units of the last digit of t, the rounding of the kink may put
 # t on its wrong side: kinks are accurate to one or two units of their last digit.
@@ -90,7 +90,7 @@ class Reader:
         """Return the solution at t: kept, or from the index sets; if that is wrong, solved anew."""
         found = self.recorded(t)
         wrong = self._wrong(found, t)
-        if wrong > EXACT_GAP:
+        if wrong > RIGHT:
             for line in (self.given, self.line):
                 other = self._solved_anew(line.at(t), found, wrong)
                 error = np.inf if other is None else self._wrong(other, t)

@@ -4,6 +4,9 @@
 # targets cause, and the largest violation of a condition of optimality. Violations get more: a
 # single margin rounds worse than the sum of all in the objective.
 EXACT_GAP, EXACT_KKT = 1e-9, 1e-7
+# Largest error of a solution by its index sets: a little less than what is promised of the gap,
+# since a certificate adds rounding to what it measures.
+RIGHT = 0.9 * EXACT_GAP
 # δ, by which targets are raised to break ties: large against rounding in a slack (1e-13 is common,
 # 1e-12 has been seen), small against the promised gap of 1e-9.
 RAISE = 1e-10
