@@ -65,34 +65,36 @@ SETS: dict[str, tuple[Callable[[], tuple[Any, np.ndarray]], float]] = {
 }
 
 
-def kernel_matrix(X: np.ndarray) -> np.ndarray:
-    """Return the matrix of the RBF kernel with γ = 1 / n_features."""
+def kernel_matrix(X: np.ndarray, gamma: float) -> np.ndarray:
+    """Return the matrix of the RBF kernel."""
     norms = np.square(X).sum(axis=1)
     K = X @ X.T
     K *= 2.0
     K -= norms[:, np.newaxis]
     K -= norms
     np.minimum(K, 0.0, out=K)
-    K *= 1.0 / X.shape[1]
+    K *= gamma
     return np.exp(K, out=K)
 
 
-def largest_gap(X: np.ndarray, y: np.ndarray, path: Any, n_taus: int) -> float:
-    """Return the largest P - D at random τ, for C = 1, in units of P(0) at τ = ½."""
-    n, K = X.shape[0], kernel_matrix(X)
+def largest_gap(
+    X: np.ndarray, y: np.ndarray, path: Any, n_taus: int, gamma: float, C: float
+) -> float:
+    """Return the largest P - D at random τ, in units of P(0) at τ = ½."""
+    n, K = X.shape[0], kernel_matrix(X, gamma)
     taus = np.random.default_rng(0).uniform(0.0, 1.0, n_taus)
     coef, alpha, b = np.zeros((n, n_taus)), np.empty((n, n_taus)), np.empty(n_taus)
     sign = np.where(y > 0, 1.0, -1.0)
     for k, tau in enumerate(taus):
         b[k], parts = path.parts(float(tau))
         coef[parts["support"], k] = parts["dual_coef"]
-        alpha[:, k] = n * sign * path.alpha(float(tau))
+        alpha[:, k] = C * n * sign * path.alpha(float(tau))
     values = K @ coef
-    cost = 2.0 * np.where(sign[:, np.newaxis] > 0.0, 1.0 - taus, taus)
+    cost = 2.0 * C * np.where(sign[:, np.newaxis] > 0.0, 1.0 - taus, taus)
     losses = cost * np.maximum(0.0, 1.0 - sign[:, np.newaxis] * (values + b))
     primal = 0.5 * ((coef * values).sum(axis=0) + b**2) + losses.sum(axis=0)
     quadratic = (alpha * (K @ alpha)).sum(axis=0) + alpha.sum(axis=0) ** 2
-    return float((primal - (sign @ alpha - 0.5 * quadratic)).max()) / n
+    return float((primal - (sign @ alpha - 0.5 * quadratic)).max()) / (C * n)
 
 
 def judged_at_half(
@@ -112,7 +114,8 @@ def judged_at_half(
 def measure_peers(name: str, device: str, cache_size: float) -> None:
     """Print a row for our path at τ = ½ and one for each peer, on one data set."""
     X, y = SETS[name][0]()
-    gamma, K = 1.0 / X.shape[1], kernel_matrix(X)
+    gamma = 1.0 / X.shape[1]
+    K = kernel_matrix(X, gamma)
     small = smooth(500)
     how = {"kernel": "rbf", "gamma": gamma, "intercept": "free", "method": "approximate"}
     how |= {"device": device, "cache_size": cache_size}
@@ -172,7 +175,7 @@ def measure(
     certified = time.perf_counter()
     judged = {}
     if judge and X.shape[0] <= JUDGED_ROWS:
-        judged = {f"largest_gap_at_{judge}_taus": largest_gap(X, y, path, judge)}
+        judged = {f"largest_gap_at_{judge}_taus": largest_gap(X, y, path, judge, 1.0 / X.shape[1], 1.0)}
     return {
         "data": name,
         "n": X.shape[0],
