@@ -175,7 +175,8 @@ def measure(
     certified = time.perf_counter()
     judged = {}
     if judge and X.shape[0] <= JUDGED_ROWS:
-        judged = {f"largest_gap_at_{judge}_taus": largest_gap(X, y, path, judge, 1.0 / X.shape[1], 1.0)}
+        gap = largest_gap(X, y, path, judge, 1.0 / X.shape[1], 1.0)
+        judged = {f"largest_gap_at_{judge}_taus": gap}
     return {
         "data": name,
         "n": X.shape[0],

@@ -9,12 +9,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from taupath.engine.problem import duality_gap, violation_in
 from taupath.engine.reading import BETTER, NEAR_A_KINK, Reader
 from taupath.engine.record import Events, Node, Record, moves_between
 from taupath.engine.status import AFTER
 from taupath.engine.stepping import Stepper, rounded, status_of
-from taupath.engine.tolerances import EXACT_GAP, EXACT_KKT, RIGHT
+from taupath.engine.tolerances import RIGHT
 
 # Intervals are looked at this part of their length within their ends, or beyond the rounding of t.
 WITHIN = 2.0**-20
@@ -45,7 +44,7 @@ def wrong_intervals(reader: Reader, seen: list[Node]) -> np.ndarray:
         multiplier = np.empty(len(t))
         reader.replay.sweep(np.repeat(position[some], 2), t, w, theta, multiplier)
         found = zip(t, theta, w, multiplier, strict=True)
-        each = [_error(reader, *one) for one in found]
+        each = [reader.error_beyond_bounds(*one) for one in found]
         errors[some] = np.array(each).reshape(-1, 2).max(axis=1)
     wrong = ~(errors <= RIGHT)
     if not wrong.any():
@@ -70,15 +69,6 @@ def _doubtful_intervals(record: Record, seen: list[Node]) -> tuple[np.ndarray, .
             in_doubt &= ~((begin >= one.t) & (end <= two.t))
     position = np.searchsorted(record.t, begin, side="right")
     return begin[in_doubt], end[in_doubt], position[in_doubt]
-
-
-def _error(reader: Reader, t: float, theta: np.ndarray, w: np.ndarray, multiplier: float) -> float:
-    """Return the relative gap of a solution, or a violation in the same unit, if that is larger."""
-    box = reader.given.at(t)
-    margin, squared = reader.margins(theta, w, multiplier)
-    gap = duality_gap(box, theta, margin, reader.lengths) / reader.unit(t, box, margin, squared)
-    error = max(gap, EXACT_GAP / EXACT_KKT * violation_in(box, theta, margin))
-    return error if np.isfinite(error) else np.inf
 
 
 def mend(

@@ -130,24 +130,6 @@ def _between(begin: np.ndarray, end: np.ndarray, t: float) -> np.ndarray:
     return begin * (1.0 - t) + end * t
 
 
-def duality_gap(
-    box: Box, theta: np.ndarray, margin: np.ndarray, length: np.ndarray | None = None
-) -> float:
-    """Return the duality gap of θ and w = Σ θ_i z_i, where `margin` are the <z_i, w>.
-
-    Each θ counts as within its box; if the lengths of the rows are given, what is cut off is paid
-    for.
-    """
-    lower, upper = box.lower, box.upper
-    apart = 0.0
-    if length is not None:  # ‖w - Σ θ_i z_i‖ is at most this
-        beyond = np.maximum(np.maximum(lower - theta, theta - upper), 0.0)
-        apart = float((beyond * length).sum())
-    theta, short = np.clip(theta, lower, upper), box.target - margin
-    gap = float(np.maximum((upper - theta) * short, (lower - theta) * short).sum())
-    return gap + 0.5 * apart * apart
-
-
 def objectives(box: Box, margin: np.ndarray, squared: float) -> tuple[float, float]:
     """Return the primal objective with slacks of outliers cut, and as it is.
 
@@ -185,12 +167,6 @@ def nearly_nothing(width: np.ndarray, length: np.ndarray) -> np.ndarray:
     most = length * max(float(length.max(initial=0.0)), TINY)
     with np.errstate(divide="ignore", over="ignore"):  # INVISIBLE / 0 is no limit
         return np.minimum(AT_BOUND * width, INVISIBLE / most)
-
-
-def violation_in(box: Box, theta: np.ndarray, margin: np.ndarray) -> float:
-    """Return the largest violation, each in units of its target, or of 1 if that is larger."""
-    short = (box.target - margin) / np.maximum(np.abs(box.target), 1.0)
-    return largest_violation(theta, box.lower, box.upper, short, -short)
 
 
 def without_large_constant(squared: float, constant: float, typical: float) -> float:

@@ -1,10 +1,12 @@
 """Solutions read from a record: by index sets or between nodes, verified, else solved anew."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from taupath._core._factor import keeps_basis
+from taupath._core._judging import judge
 from taupath._core._replay import Replay
 from taupath._core._rows import Rows
 from taupath.engine.box_solver import BoxSolver
@@ -18,14 +20,13 @@ from taupath.engine.node_blocks import (
 from taupath.engine.problem import (
     AT_BOUND,
     INVISIBLE,
+    OUTLYING,
     TINY,
     VANISHING,
     Box,
     Line,
-    duality_gap,
     nearly_nothing,
     objectives,
-    violation_in,
     without_large_constant,
 )
 from taupath.engine.readers import made_once
@@ -59,6 +60,18 @@ FAR_OFF, ENTRIES_IF_FAR_OFF = 1e-3, 2_000_000
 # Another solution takes the place of a wrong one if its error is at most this part: a rounding
 # error is no reason.
 BETTER = 0.5
+
+
+class _Judged(NamedTuple):
+    """What `judge` returns."""
+
+    theta: np.ndarray
+    losses: float
+    slack: float
+    gap: float
+    moved: float
+    violation: float
+    beyond: float
 
 
 class Reader:
@@ -219,25 +232,39 @@ class Reader:
 
     def _measured(self, found: Solution, t: float) -> tuple[float, float, np.ndarray]:
         """Return the error of a solution, what its gap is relative to, and θ as it is meant."""
-        box = self.given.at(t)
-        lower, upper = box.lower, box.upper
-        at_bound = np.where(found.status == UPPER, upper, lower)
-        theta = np.where(found.status == FREE, found.theta, at_bound)
-        margin, squared = self.margins(theta, found.w, found.multiplier)
-        unit = self.unit(t, box, margin, squared)
-        gap = duality_gap(box, theta, margin) / unit
-        beyond = np.maximum(lower - theta, theta - upper)
-        width = np.maximum(upper - lower, AT_BOUND * self.widest)
-        violation = np.maximum(violation_in(box, theta, margin), (beyond / width).max())
-        error = float(np.maximum(gap, EXACT_GAP / EXACT_KKT * violation))
-        return error if np.isfinite(error) else np.inf, unit, theta
+        margin = self.rows.products(found.w)
+        judged = self._judge(t, found.status, found.theta, margin)
+        unit = self._unit(t, judged, margin, self._squared(judged.theta, margin, found.multiplier))
+        violation = max(judged.violation, judged.beyond)
+        error = max(judged.gap / unit, EXACT_GAP / EXACT_KKT * violation)
+        return error if np.isfinite(error) else np.inf, unit, judged.theta
 
-    def unit(self, t: float, box: Box, margin: np.ndarray, squared: float) -> float:
+    def error_beyond_bounds(
+        self, t: float, theta: np.ndarray, w: np.ndarray, multiplier: float
+    ) -> float:
+        """Return the error of a solution whose θ may be beyond its bounds; that costs a gap."""
+        margin = self.rows.products(w)
+        judged = self._judge(t, np.full(len(theta), FREE, np.int8), theta, margin)
+        unit = self._unit(t, judged, margin, self._squared(theta, margin, multiplier))
+        gap = judged.gap + 0.5 * judged.moved**2
+        error = max(gap / unit, EXACT_GAP / EXACT_KKT * judged.violation)
+        return error if np.isfinite(error) else np.inf
+
+    def _judge(
+        self, t: float, status: np.ndarray, theta: np.ndarray, margin: np.ndarray
+    ) -> "_Judged":
+        narrowest = AT_BOUND * self.widest
+        found = judge(self.given, t, status, theta, margin, self.lengths, AT_BOUND, narrowest)
+        return _Judged(*found)
+
+    def _unit(self, t: float, judged: "_Judged", margin: np.ndarray, squared: float) -> float:
         """Return what a gap is relative to: a typical objective at t, or at least a part of one.
 
-        `box` is that of `given`, `margin` are the <z_i, w> and `squared` is ‖w‖².
+        `margin` are the <z_i, w> and `squared` is ‖w‖².
         """
-        objective, whole = objectives(box, margin, squared)
+        objective = whole = judged.losses + 0.5 * squared
+        if judged.slack > OUTLYING * self.given.typical:
+            objective = objectives(self.given.at(t), margin, squared)[0]
         # With resting targets the optimum is concave in t. So in the middle it is at most this
         # objective, which is no less, divided by the distance from the nearer end: nearly
         # everywhere there is no need to know the least.
@@ -393,11 +420,15 @@ class Reader:
     ) -> tuple[np.ndarray, float]:
         """Return all <z_i, w>, and the squared length of w without the multiplier's part."""
         margin = self.rows.products(w)
+        return margin, self._squared(theta, margin, multiplier)
+
+    def _squared(self, theta: np.ndarray, margin: np.ndarray, multiplier: float) -> float:
+        """Return the squared length of w without the multiplier's part."""
         total = float(self.rows.signs @ theta)
         squared = float(theta @ margin) - (multiplier * total if self.rows.balanced else 0.0)
         if not (self.rows.balanced or self.given.from_zero):
             squared = without_large_constant(squared, self.rows.bias * total, self.given.typical)
-        return margin, max(squared, 0.0)
+        return max(squared, 0.0)
 
 
 def _blocks_of(positions: np.ndarray) -> Iterator[tuple[int, int]]:
