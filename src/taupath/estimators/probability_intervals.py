@@ -23,15 +23,11 @@ from taupath.validation import (
 )
 
 # An interval counts NEAREST * n ** (2 / 3) of n held-out samples. More of them give narrower
-# intervals that miss P(Y = 1 | s) more often, because it varies among them. Of 0.4, 0.5, 0.65 and
-# 0.8, this value had the least error of coverage at 90 % on the worst of the truths that
-# OUT_OF_FOLD was chosen on; on average 0.65 was as good.
-NEAREST = 0.5
-# What an out-of-fold sample is worth, in samples that were held out from the model itself: it was
-# predicted by another model, whose P(Y = 1 | s) differs a little. Of 0.65, 0.75, 0.85 and 1, this
-# value gave the mean coverage that is closest to 90 and to 95 %, on the truths that
+# intervals that miss P(Y = 1 | s) more often: it varies among them, and out-of-fold samples were
+# predicted by other models. Of 0.2, 0.25, ..., 0.4, 0.5 and 0.65, this value brought coverages of
+# out-of-fold samples closest to 80, 90 and 95 % (root mean square over cells), on the truths that
 # benchmarks/questions/probability_intervals.py calls CHOSEN_ON.
-OUT_OF_FOLD = 0.85
+NEAREST = 0.3
 # The most different predictions that are kept, so that intervals of a large training set add little
 # to a model file: even of a million samples, a window then spans 20 of them.
 MOST_KEPT = 4096
@@ -44,7 +40,6 @@ class HeldOutCounts:
     score: np.ndarray  # different predictions, increasing
     total: np.ndarray  # samples up to each of them, itself included
     positive: np.ndarray  # those of them that are positive
-    worth: float = 1.0  # of a sample, see OUT_OF_FOLD
 
 
 class ProbabilityIntervals:
@@ -72,23 +67,18 @@ class ProbabilityIntervals:
            [0.75, 0.89]])
     """
 
-    def fit(
-        self, proba: Any, positive: Any, sample_weight: Any = None, *, out_of_fold: bool = False
-    ) -> Self:
+    def fit(self, proba: Any, positive: Any, sample_weight: Any = None) -> Self:
         """Count the positives among held-out samples, in the order of their predictions.
 
         Parameters
         ----------
         proba : array-like of shape (n_samples,)
             The probability of the positive class, predicted by a model that was not trained on the
-            sample.
+            sample: the one whose predictions get intervals, or those of a cross-validation.
         positive : array-like of bool of shape (n_samples,)
             Whether the sample is positive.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the samples. Unequal ones count as fewer samples: (Σ w)² / Σ w².
-        out_of_fold : bool, default=False
-            Whether the predictions come from cross-validation, each from the model of a fold, and
-            not from the model whose predictions get intervals. Intervals are then about 8 % wider.
 
         Returns
         -------
@@ -109,8 +99,7 @@ class ProbabilityIntervals:
         kept: Any = slice(None)
         if len(score) > MOST_KEPT:
             kept = np.linspace(0, len(score) - 1, MOST_KEPT).astype(int)
-        worth = OUT_OF_FOLD if out_of_fold else 1.0
-        self._counts = HeldOutCounts(score[kept], total[kept], found[kept], worth)
+        self._counts = HeldOutCounts(score[kept], total[kept], found[kept])
         return self
 
     def interval(self, proba: Any, coverage: float = 0.9) -> np.ndarray:
@@ -133,14 +122,12 @@ class ProbabilityIntervals:
         proba = _check_probabilities(proba)
         level = check_coverage(coverage)
         n_rows, n_positive = self._nearest(proba)
-        n_rows, n_positive = self._counts.worth * n_rows, self._counts.worth * n_positive
         # Jeffreys' interval: quantiles of the posterior for the prior Beta(1/2, 1/2). Where no
         # sample is positive, or every one is, it reaches to the end.
         tails = 0.5 - 0.5 * level, 0.5 + 0.5 * level
         n_negative = np.maximum(n_rows - n_positive, 0.0)
         low, high = (betaincinv(n_positive + 0.5, n_negative + 0.5, tail) for tail in tails)
-        least = 0.5 * self._counts.worth
-        low, high = np.where(n_positive < least, 0.0, low), np.where(n_negative < least, 1.0, high)
+        low, high = np.where(n_positive < 0.5, 0.0, low), np.where(n_negative < 0.5, 1.0, high)
         return np.column_stack((low, high))
 
     def _nearest(self, proba: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
