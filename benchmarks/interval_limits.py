@@ -1,14 +1,14 @@
 """How close can the coverage of intervals for probabilities come to the stated one?
 
-On the truths that the constant of `ProbabilityIntervals` was not chosen on, with so many draws that
+On the truths that no constant of `ProbabilityIntervals` was chosen on, with so many draws that
 the standard error is about a point. P(Y = 1 | s) is the mean η of the 301 nearest of 20 000 new
 samples.
 
 now         intervals of `QuantileSVCCV`
 held out    intervals from n samples that were drawn anew and predicted by the final model: what the
             method reaches if no models of folds are in between
-best size   intervals of `QuantileSVCCV` with the NEAREST, of SIZES, that comes closest to 90 % on
-            this truth and n. It can be chosen only if the truth is known
+best size   intervals of `QuantileSVCCV` with the OUT_OF_FOLD, of SIZES, that comes closest to 90 %
+            on this truth and n. It can be chosen only if the truth is known
 
 RBF kernels with 300 samples only, to save time.
 """
@@ -16,6 +16,7 @@ RBF kernels with 300 samples only, to save time.
 import argparse
 import os
 import sys
+from dataclasses import replace
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
@@ -33,7 +34,6 @@ from questions.probability_intervals import (
 from scipy.ndimage import uniform_filter1d
 
 from taupath import ProbabilityIntervals, QuantileSVCCV
-from taupath.estimators import probability_intervals
 
 SIZES = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65)
 DRAWS = {"linear": {300: 60, 1000: 40}, "rbf": {300: 40}}
@@ -63,11 +63,10 @@ def judged(truth: Simulator, n: int, seed: int) -> np.ndarray:
     X, y = truth.draw(rng, n)
     held_out = ProbabilityIntervals().fit(model.predict_proba(X)[:, 1], y == 1)
     found = [shares(model._intervals, at, true), shares(held_out, at, true)]
-    usual = probability_intervals.NEAREST
+    own = model._intervals._counts
     for size in SIZES:
-        probability_intervals.NEAREST = size
+        model._intervals._counts = replace(own, nearest=size)
         found.append(shares(model._intervals, at, true))
-    probability_intervals.NEAREST = usual
     return np.array(found)
 
 

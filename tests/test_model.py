@@ -189,7 +189,7 @@ def test_intervals_come_from_the_rows_that_were_held_out(folder):
     model = tp.load(folder / "folds.tau")
     outcomes, ill = model.held_out.outcomes, model.predict_proba(rows)[:, 0]
     own = tp.ProbabilityIntervals()
-    own.fit(outcomes.probabilities()[:, 1], outcomes.truth)
+    own.fit(outcomes.probabilities()[:, 1], outcomes.truth, out_of_fold=True)
     np.testing.assert_array_equal(model.predict_proba_interval(rows, 0.8), own.interval(ill, 0.8))
 
 

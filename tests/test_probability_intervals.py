@@ -9,7 +9,7 @@ from scipy.stats import beta
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 from taupath import ProbabilityIntervals, QuantileSVC, QuantileSVCCV, load, save
-from taupath.estimators.probability_intervals import MOST_KEPT, NEAREST
+from taupath.estimators.probability_intervals import MOST_KEPT, NEAREST, OUT_OF_FOLD
 
 
 def drawn(n, rng, power=2.0):
@@ -40,17 +40,17 @@ def search(**given):
 
 
 def test_the_interval_is_that_of_the_nearest_samples():
-    n = 1000  # so that 30 samples are counted
+    n = 1000  # so that 50 samples are counted
     score = (np.arange(n) + 0.5) / n
     truth = np.random.default_rng(1).uniform(size=n) < 0.3
     size = round(NEAREST * n ** (2 / 3))
-    assert size == 30
+    assert size == 50
     low, high = ProbabilityIntervals().fit(score, truth).interval([0.5], 0.9)[0]
-    k = truth[485:515].sum()
+    k = truth[475:525].sum()
     assert_allclose([low, high], beta.ppf([0.05, 0.95], k + 0.5, size - k + 0.5))
     # those at an end have neighbours on one side only
     low, high = ProbabilityIntervals().fit(score, truth).interval([0.0], 0.9)[0]
-    k = truth[:30].sum()
+    k = truth[:50].sum()
     assert_allclose([low, high], beta.ppf([0.05, 0.95], k + 0.5, size - k + 0.5))
 
 
@@ -65,6 +65,13 @@ def test_the_order_of_samples_does_not_matter():
     order = np.random.default_rng(2).permutation(300)
     again = ProbabilityIntervals().fit(SCORE.round(1)[order], TRUTH[order]).interval(NEW)
     assert_allclose(again, found, atol=1e-12)
+
+
+def test_out_of_fold_samples_count_less():
+    own = ProbabilityIntervals().fit(SCORE, TRUTH).interval(NEW)
+    other = ProbabilityIntervals().fit(SCORE, TRUTH, out_of_fold=True).interval(NEW)
+    wider = np.diff(other, axis=1).mean() / np.diff(own, axis=1).mean()
+    assert 1.2 < wider < (NEAREST / OUT_OF_FOLD) ** 0.5 + 0.01
 
 
 def test_without_positives_an_interval_begins_at_zero():
@@ -141,7 +148,7 @@ def test_a_search_makes_intervals_from_its_out_of_fold_samples(combine, tmp_path
     if combine == "best":
         best = int(np.argmin([each["brier"] for each in model.candidates_]))
         held_out = model.probabilities_[best]
-        own = ProbabilityIntervals().fit(held_out, model._truth == 1)
+        own = ProbabilityIntervals().fit(held_out, model._truth == 1, out_of_fold=True)
         assert_array_equal(interval, own.interval(proba, 0.8))
         scaler, alone = model.best_estimator_
         assert_array_equal(alone.predict_proba_interval(scaler.transform(X_NEW), 0.8), interval)

@@ -9,8 +9,8 @@ is the predicted probability, and P(Y = 1 | s) the mean η of the 301 new sample
 "η" is the same for P(Y = 1 | x), which is not promised. Both are in %, and means over draws. "±" is
 the standard error of "score" at 90 %, "error" how far predictions are from η.
 
-The constant of `ProbabilityIntervals` was chosen by the coverage on other draws of CHOSEN_ON. That
-on CHECKED_ON was measured after it was fixed.
+The constants of `ProbabilityIntervals` were chosen by the coverage on other draws of CHOSEN_ON. That
+on CHECKED_ON was measured after they were fixed.
 """
 
 from collections.abc import Callable
@@ -84,7 +84,7 @@ CHECKED_ON = (
 # Draws of each number of samples; paths of kernels take longer.
 DRAWS = {"linear": {300: 60, 1000: 40, 3000: 20}, "rbf": {300: 40, 1000: 16, 3000: 4}}
 N_NEW, N_NEAREST, EACH = 20_000, 301, 20
-# The first of many seeds: others were used to choose the constant.
+# The first of many seeds: others were used to choose constants.
 FIRST_SEED = 1_000_000
 
 

@@ -402,7 +402,7 @@ class QuantileSVCCV(CombinedClassifier):
         """Make intervals for probabilities from those of out-of-fold samples."""
         if self._held_out_once:
             positive = self._truth == self.pos_label_
-            self._intervals = ProbabilityIntervals().fit(proba, positive, weight)
+            self._intervals = ProbabilityIntervals().fit(proba, positive, weight, out_of_fold=True)
 
     def _fit_all(self, models: list[QuantileSVC], data: Data, progress: Any) -> None:
         """Fit the models of the candidates that are used to all samples."""

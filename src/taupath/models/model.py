@@ -241,7 +241,7 @@ class Model:
         if estimator._intervals is None and self.held_out is not None and len(self.labels) == 2:
             outcomes = self.held_out.outcomes
             intervals = ProbabilityIntervals()  # the models of folds predicted these rows
-            intervals.fit(outcomes.probabilities()[:, 1], outcomes.truth)
+            intervals.fit(outcomes.probabilities()[:, 1], outcomes.truth, out_of_fold=True)
             proba = estimator._unclipped(estimator._check_new(features))
             return intervals.interval(proba[:, 1], coverage)
         return np.asarray(estimator.predict_proba_interval(features, coverage))
