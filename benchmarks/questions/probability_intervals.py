@@ -9,8 +9,8 @@ is the predicted probability, and P(Y = 1 | s) the mean η of the 301 new sample
 "η" is the same for P(Y = 1 | x), which is not promised. Both are in %, and means over draws. "±" is
 the standard error of "score" at 90 %, "error" how far predictions are from η.
 
-The constants of `ProbabilityIntervals` were chosen by the coverage on other draws of CHOSEN_ON. That
-on CHECKED_ON was measured after they were fixed.
+The constants of `ProbabilityIntervals` were chosen by the coverage on other draws of CHOSEN_ON.
+That on CHECKED_ON was measured after they were fixed.
 """
 
 from collections.abc import Callable
