@@ -1,14 +1,14 @@
 """How close can the coverage of intervals for probabilities come to the stated one?
 
-On the truths that no constant of `ProbabilityIntervals` was chosen on, with so many draws that
-the standard error is about a point. P(Y = 1 | s) is the mean η of the 301 nearest of 20 000 new
+On the truths that no constant of `ProbabilityIntervals` was chosen on, with so many draws that the
+standard error is about a point. P(Y = 1 | s) is the mean η of the 301 nearest of 20 000 new
 samples.
 
 now         intervals of `QuantileSVCCV`
 held out    intervals from n samples that were drawn anew and predicted by the final model: what the
             method reaches if no models of folds are in between
-best size   intervals of `QuantileSVCCV` with the OUT_OF_FOLD, of SIZES, that comes closest to 90 %
-            on this truth and n. It can be chosen only if the truth is known
+best worth  intervals of `QuantileSVCCV` with the worth of a sample, of WORTHS, that comes closest
+            to 90 % on this truth and n. It can be chosen only if the truth is known
 
 RBF kernels with 300 samples only, to save time.
 """
@@ -35,7 +35,7 @@ from scipy.ndimage import uniform_filter1d
 
 from taupath import ProbabilityIntervals, QuantileSVCCV
 
-SIZES = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65)
+WORTHS = (0.35, 0.5, 0.65, 0.75, 0.85, 1.0, 1.2)
 DRAWS = {"linear": {300: 60, 1000: 40}, "rbf": {300: 40}}
 # A coverage counts as reached within this many points.
 NEAR = 2.0
@@ -51,7 +51,7 @@ def shares(intervals: ProbabilityIntervals, proba: np.ndarray, true: np.ndarray)
 
 
 def judged(truth: Simulator, n: int, seed: int) -> np.ndarray:
-    """Return the shares of one draw: of intervals now, from held-out samples, for each size."""
+    """Return the shares of one draw: of intervals now, from held-out samples, for each worth."""
     rng = np.random.default_rng(FIRST_SEED + seed)
     X, y = truth.draw(rng, n)
     model = QuantileSVCCV(kernel=truth.kernel).fit(X, y)
@@ -64,8 +64,8 @@ def judged(truth: Simulator, n: int, seed: int) -> np.ndarray:
     held_out = ProbabilityIntervals().fit(model.predict_proba(X)[:, 1], y == 1)
     found = [shares(model._intervals, at, true), shares(held_out, at, true)]
     own = model._intervals._counts
-    for size in SIZES:
-        model._intervals._counts = replace(own, nearest=size)
+    for worth in WORTHS:
+        model._intervals._counts = replace(own, worth=worth)
         found.append(shares(model._intervals, at, true))
     return np.array(found)
 
@@ -83,18 +83,18 @@ def main() -> int:
             mean = each.mean(axis=0)
             best = int(np.abs(mean[2:, 1] - 100.0 * COVERAGES[1]).argmin())
             error = each[:, 0, 1].std() / np.sqrt(len(each))
-            names.append((truth.name, str(n), str(len(each)), f"{error:.1f}", f"{SIZES[best]:g}"))
+            names.append((truth.name, str(n), str(len(each)), f"{error:.1f}", f"{WORTHS[best]:g}"))
             kinds.append(mean[[0, 1, 2 + best]])
-    heads = ("truth", "n", "draws", "±", "best size")
+    heads = ("truth", "n", "draws", "±", "best worth")
     columns = [
         (head, list(cells)) for head, cells in zip(heads, zip(*names, strict=True), strict=True)
     ]
     found, wanted = np.array(kinds), 100.0 * np.array(COVERAGES)
-    for k, kind in enumerate(("now", "held out", "best size")):
+    for k, kind in enumerate(("now", "held out", "best worth")):
         cells = [" ".join(f"{share:.1f}" for share in row) for row in found[:, k]]
         columns.append((kind, cells))
     print("\n".join(table("Coverage of intervals of 80, 90 and 95 %, in %", columns)))
-    for k, kind in enumerate(("now", "held out", "best size")):
+    for k, kind in enumerate(("now", "held out", "best worth")):
         near = (np.abs(found[:, k] - wanted) <= NEAR).sum(axis=0)
         print(
             f"{kind}: within {NEAR:g} points {near} of {len(found)}, mean "

@@ -71,7 +71,7 @@ def test_out_of_fold_samples_count_less():
     own = ProbabilityIntervals().fit(SCORE, TRUTH).interval(NEW)
     other = ProbabilityIntervals().fit(SCORE, TRUTH, out_of_fold=True).interval(NEW)
     wider = np.diff(other, axis=1).mean() / np.diff(own, axis=1).mean()
-    assert 1.2 < wider < 1.05 * (NEAREST / OUT_OF_FOLD) ** 0.5
+    assert 1.04 < wider < OUT_OF_FOLD**-0.5 + 0.01
 
 
 def test_without_positives_an_interval_begins_at_zero():

@@ -23,7 +23,7 @@ def pack_intervals(
     counts = intervals._counts
     names = ("score", "total", "positive")
     found: dict[str, Any] = {name: arrays.put(name, getattr(counts, name)) for name in names}
-    return found | {"nearest": counts.nearest}
+    return found | {"worth": counts.worth}
 
 
 def unpack_intervals(found: Any, arrays: StoredArrays, estimator: Any) -> ProbabilityIntervals:
@@ -33,13 +33,13 @@ def unpack_intervals(found: Any, arrays: StoredArrays, estimator: Any) -> Probab
     score = arrays.take(found.get("score"), np.float64)
     total = arrays.take(found.get("total"), np.float64, len(score))
     positive = arrays.take(found.get("positive"), np.float64, len(score))
-    nearest = check_within(found.get("nearest"), "nearest", UNIT_INTERVAL)
-    right = len(score) > 0 and score[0] >= 0.0 and score[-1] <= 1.0 and nearest > 0.0
+    worth = check_within(found.get("worth"), "worth", UNIT_INTERVAL)
+    right = len(score) > 0 and score[0] >= 0.0 and score[-1] <= 1.0 and worth > 0.0
     right = right and grows(score, strictly=True) and grows(total) and grows(positive)
     if not right or not (total[0] > 0.0 and total[-1] <= MAX_ROWS and positive[0] >= 0.0):
         raise ModelFileError("the predictions that intervals come from are out of order")
     if not (positive <= total * (1.0 + TOTALS_ROUNDED)).all():
         raise ModelFileError("more held-out samples are positive than there are")
     intervals = ProbabilityIntervals()
-    intervals._counts = HeldOutCounts(score, total, positive, nearest)
+    intervals._counts = HeldOutCounts(score, total, positive, worth)
     return intervals
