@@ -1,5 +1,6 @@
 cimport cython
 from taupath._core._bordered cimport FreeSystem
+from taupath._core._bound_sums cimport BoundSums
 from taupath._core._factor cimport Factor
 from taupath._core._lag cimport Lag
 from taupath._core._line cimport Line, Moment
@@ -34,10 +35,7 @@ cdef class Motion:
     cdef double since_base                   # w(t) = w + since_base ẇ
     cdef bint lagging                        # whether updates of them are deferred
     cdef Lag lag                             # the deferred updates
-    cdef long double[::1] s                  # bound points' part of ẇ: Σ l̇_i z_i + Σ ḣ_i z_i
-    cdef int[::1] waiting                    # points whose rates are still to be added to s
-    cdef long double[::1] waiting_rate       # ... and these
-    cdef Py_ssize_t n_waiting
+    cdef BoundSums bound                     # what the bound points contribute
     cdef double speed                        # ‖(ẇ, time_part)‖, rounded up
     cdef double time_part                    # slacks also move with p: one more coordinate of ẇ
     cdef double speed_exact                  # ‖ẇ‖ when it was last computed directly
@@ -46,15 +44,12 @@ cdef class Motion:
     cdef double[::1] row_norm
     cdef double longest                      # the largest of them
     cdef double[::1] length                  # |ġ_i| ≤ length_i speed: row_norm, more if p_i moves
-    cdef double terms0, terms1               # Σ |θ_i| ‖z_i‖ of the bound points at t = 0 and at 1
     cdef double unsolved                     # what the last solve for w left of the free slacks
     cdef bint broken                         # the free rows turned out to be dependent
     cdef Py_ssize_t n_refactorizations
     # workspace: one entry per free point, and a vector like w while it is summed
     cdef double[::1] column, rhs
     cdef long double[::1] share, exact
-    cdef int[::1] some                       # some of the bound points
-    cdef long double[::1] at                 # and what they are multiplied by
 
     # Make room for so many free points.
     cdef reserve(self, Py_ssize_t capacity)
@@ -81,8 +76,6 @@ cdef class Motion:
     cdef void straighten(self) noexcept nogil
     # Bring the free slacks back to zero and solve for the direction.
     cdef void polish(self) noexcept nogil
-    # Sum s from the statuses.
-    cdef void take_s(self) noexcept nogil
     # Sum w from the statuses and θ, then polish; returns by how much w had drifted.
     cdef double take_w(self) noexcept nogil
     # About the rounding of the longest row's margin.
@@ -93,9 +86,6 @@ cdef class Motion:
     cdef double _turn(self, double change, double column_multiplier, bint moving) noexcept nogil
     cdef double _turn_length(self, double change, double squared,
                              double column_multiplier) noexcept nogil
-    cdef void _count_bound(self, Py_ssize_t i, int status, int how) noexcept nogil
-    cdef void _add_to_s(self, int i, double rate) noexcept nogil
-    cdef void _complete_s(self) noexcept nogil
     cdef void _express(self, int i) noexcept nogil
     cdef bint _is_flat(self) noexcept nogil
     cdef void _rest(self) noexcept nogil
@@ -107,7 +97,6 @@ cdef class Motion:
     cdef void _catch_up(self) noexcept nogil
     cdef void _correct_w(self) noexcept nogil
     cdef void _meet_targets(self) noexcept nogil
-    cdef void _add_bound(self, bint rates, long double* v) noexcept nogil
 
 
 # To be on the safe side of rounding in ‖ẇ‖.

@@ -12,6 +12,7 @@ from libc.math cimport fabs, sqrt
 import numpy as np
 
 from taupath._core._bordered cimport make_system
+from taupath._core._bound_sums cimport BoundSums
 from taupath._core._factor import keeps_basis
 from taupath._core._line cimport (
     add_to_moment, bound_at, bound_rate, lower_at, set_moment, target_at, upper_at
@@ -26,8 +27,6 @@ cdef enum:
     REBASED_UP_TO = 1024    # columns up to which bringing w up to date costs little beside an event
     FIRST_CAPACITY = 64     # free points that the factor has room for at first, at least
     SPARE = 8               # and so many more than there are
-    TOGETHER = 1024         # bound points that are added up at a time
-    WAITING = 256           # rates that wait until they are added to s together
 
 
 @cython.final
@@ -54,7 +53,6 @@ cdef class Motion:
         set_moment(&self.now, state.t, 0.0)
         self.status = np.array(state.status, dtype=np.int8)
         self.pairs = np.zeros(2 * rows.n_cols)
-        self.s = np.zeros(rows.n_cols, dtype=np.longdouble)
         self.exact = np.zeros(rows.n_cols, dtype=np.longdouble)
         first = most if keeps_basis(rows) else FIRST_CAPACITY
         self.system = make_system(rows, max(m + SPARE, first))
@@ -73,9 +71,7 @@ cdef class Motion:
         self.theta, self.theta_rate = theta, np.zeros(most, dtype=np.longdouble)
         self.share = np.zeros(most, dtype=np.longdouble)
         self.column, self.rhs = np.zeros(most), np.zeros(most)
-        self.some, self.at = np.zeros(TOGETHER, np.int32), np.zeros(TOGETHER, np.longdouble)
-        self.waiting = np.zeros(WAITING, np.int32)
-        self.waiting_rate = np.zeros(WAITING, np.longdouble)
+        self.bound = BoundSums(self.system, line, self.status, self.row_norm)
         if not self.factor.take_all(state.free).all():
             raise ValueError("free points are linearly dependent")
         # targets move only in short corrections
@@ -122,8 +118,7 @@ cdef class Motion:
         self.status[i] = FREE
         if self.lagging:
             self.lag.enter(i)
-        self._add_to_s(i, -bound_rate(self.line, i, status))
-        self._count_bound(i, status, -1)
+        self.bound.change(i, status, -1)
         squared = self.system.newest_column(distance, &self.column[0], &multiplier)
         change = -rate / squared
         by_multiplier = self._turn(change, multiplier, not self._is_flat())
@@ -138,8 +133,7 @@ cdef class Motion:
         cdef double by_multiplier = self._turn(change, multiplier, True)
         self.drop(a)
         self.status[i] = <signed char> status
-        self._add_to_s(i, rate)
-        self._count_bound(i, status, 1)
+        self.bound.change(i, status, 1)
         self._update_speed(change * change * squared + by_multiplier)
         return self._turn_length(change, squared, multiplier)
 
@@ -188,25 +182,6 @@ cdef class Motion:
             self.theta[k] = self.theta[k + 1]
             self.theta_rate[k] = self.theta_rate[k + 1]
         self.factor.remove(a)
-
-    cdef void _count_bound(self, Py_ssize_t i, int status, int how) noexcept nogil:
-        """Point i is at a bound (how = 1) or no longer (how = -1)."""
-        cdef double at0 = self.line.lower0[i] if status == LOWER else self.line.upper0[i]
-        cdef double at1 = self.line.lower1[i] if status == LOWER else self.line.upper1[i]
-        self.system.count_bound(i, how * at0, how * at1)
-        self.terms0 = self.terms0 + how * fabs(at0) * self.row_norm[i]
-        self.terms1 = self.terms1 + how * fabs(at1) * self.row_norm[i]
-
-    cdef void _add_to_s(self, int i, double rate) noexcept nogil:
-        if self.n_waiting == WAITING:
-            self._complete_s()
-        self.waiting[self.n_waiting] = i
-        self.waiting_rate[self.n_waiting] = rate
-        self.n_waiting += 1
-
-    cdef void _complete_s(self) noexcept nogil:
-        self.rows.axpys_long(&self.waiting[0], self.n_waiting, &self.waiting_rate[0], &self.s[0])
-        self.n_waiting = 0
 
     cdef double take(self, int i, long double at) noexcept nogil:
         self.status[i] = FREE
@@ -369,9 +344,7 @@ cdef class Motion:
         cdef const double* v
         self._catch_up()
         self._rebase()          # w(t) itself must not jump
-        self._complete_s()
-        for k in range(self.rows.n_cols):
-            self.exact[k] = self.s[k]
+        self.bound.rate(&self.exact[0])
         self.rows.axpys_long(&self.factor.members[0], self.factor.size, &self.theta_rate[0],
                              &self.exact[0])
         for a in range(self.factor.size):
@@ -411,48 +384,19 @@ cdef class Motion:
             self.pairs[2 * k] = v[k]
         self.turned = True
 
-    cdef void _add_bound(self, bint rates, long double* v) noexcept nogil:
-        """Add Σ θ_i z_i over the bound points to v, or the sum of their rates."""
-        cdef Py_ssize_t i, n = self.rows.n_rows, m = 0
-        for i in range(n):
-            if self.status[i] != FREE:
-                self.some[m] = <int> i
-                self.at[m] = (bound_rate(self.line, i, self.status[i]) if rates
-                              else bound_at(self.line, &self.now, i, self.status[i]))
-                m += self.at[m] != 0.0
-            if m == TOGETHER or i == n - 1:
-                self.rows.axpys_long(&self.some[0], m, &self.at[0], v)
-                m = 0
-
-    cdef void take_s(self) noexcept nogil:
-        cdef Py_ssize_t i, k
-        for k in range(self.rows.n_cols):
-            self.s[k] = 0.0
-        self.n_waiting = 0
-        self.system.bound_total0 = 0.0
-        self.system.bound_total1 = 0.0
-        self.terms0 = 0.0
-        self.terms1 = 0.0
-        for i in range(self.rows.n_rows):
-            if self.status[i] != FREE:
-                self._count_bound(i, self.status[i], 1)
-        self._add_bound(True, &self.s[0])
-
     cdef double take_w(self) noexcept nogil:
         cdef Py_ssize_t k
         cdef double drift
         self._catch_up()
         self._rebase()
-        for k in range(self.rows.n_cols):
-            self.exact[k] = 0.0
-        self._add_bound(False, &self.exact[0])
+        self.bound.take()
+        self.bound.value(&self.now, &self.exact[0])
         self.rows.axpys_long(&self.factor.members[0], self.factor.size, &self.theta[0],
                              &self.exact[0])
         self.system.shift(self.multiplier, &self.exact[0])
         for k in range(self.rows.n_cols):
             self.pairs[2 * k] = <double> (self.pairs[2 * k] - self.exact[k])
         drift = self.rows.length(&self.pairs[0], 2)
-        self.take_s()
         self._meet_targets()
         self.straighten()
         self.rounding.usual_step = self.rounding.longest_step
@@ -465,7 +409,8 @@ cdef class Motion:
         if not self.rows.dual:
             return PRECISION * self.longest * self.rows.length(&self.pairs[0], 2)
         # entries of a Gram matrix are rounded, each in its own way
-        terms = <double> (self.now.to_one * self.terms0 + self.now.from_zero * self.terms1)
+        terms = <double> (self.now.to_one * self.bound.terms0
+                          + self.now.from_zero * self.bound.terms1)
         for a in range(self.factor.size):
             terms = terms + fabs(<double> self.theta[a]) * self.row_norm[self.factor.members[a]]
         return PRECISION * self.longest * AVERAGED * terms

@@ -57,8 +57,8 @@ cdef class Search:
         cdef Py_ssize_t n = motion.rows.n_rows
         self.motion, self.rows, self.line = motion, motion.rows, motion.line
         self.t_end = t_end
-        self.rate_scale = max(np.abs(self.line.lower_rate).max(),
-                              np.abs(self.line.upper_rate).max(), 1e-300)
+        line = self.line
+        self.rate_scale = max(np.abs(line.lower_rate).max(), np.abs(line.upper_rate).max(), 1e-300)
         self.length = motion.length
         self.measuring = metric is not None
         if self.measuring:
@@ -74,8 +74,7 @@ cdef class Search:
         self.prefetching = self.rows.n_stored > CACHED
         self.together = TOGETHER if self.prefetching and orthogonal else 1
         self.deadlines = Deadlines(n, motion.pairs, metric)
-        fixed = (np.equal(self.line.lower0, self.line.upper0)
-                 & np.equal(self.line.lower1, self.line.upper1))
+        fixed = np.equal(line.lower0, line.upper0) & np.equal(line.lower1, line.upper1)
         self.movable = np.flatnonzero(~fixed).astype(np.int32)
         self.chain = np.zeros(n, dtype=np.int32)
         self.bits = np.zeros(n // 64 + 1, dtype=np.uint64)
@@ -405,18 +404,19 @@ cdef class Search:
     cdef double restart(self) noexcept nogil:
         cdef Py_ssize_t k
         cdef double slack, stride, farthest = 0.0, worst = 0.0
-        cdef double both[2]
+        cdef double both[2 * BATCH]
         cdef int i
         self.n_due = self._bound_points()
         for k in range(self.n_due):
+            if k % BATCH == 0:
+                self.motion.margins(&self.chain[k], min(<Py_ssize_t> BATCH, self.n_due - k), both)
             i = self.chain[k]
-            self.motion.margins(&i, 1, both)
-            slack = self.points[i].sense * (both[0] - target_at(self.line, &self.motion.now, i))
+            slack = both[2 * (k % BATCH)] - target_at(self.line, &self.motion.now, i)
+            slack = self.points[i].sense * slack
             worst = max(worst, -slack)
             self.due[k].distance = slack
             farthest = max(farthest, slack * self.points[i].per_length)
-        farthest = farthest if farthest > 0.0 else 1.0
-        stride = farthest
+        stride = farthest = farthest if farthest > 0.0 else 1.0
         if self.deadlines.travelled > 0.0:
             stride = self.deadlines.travelled / self.n_strides
         self.n_strides = 0

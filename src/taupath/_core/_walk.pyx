@@ -352,7 +352,7 @@ cdef class Walk:
                                                     + upper_at(self.line, &self.motion.now, i))
                               else UPPER)
                 self.motion.broken = True
-        self.motion.take_s()
+        self.motion.bound.take()
         self.motion.straighten()
         # the turn of ẇ is at most this long
         self.search.variation = self.search.variation + upward(speed + self.motion.speed)
