@@ -8,6 +8,8 @@ from taupath._core._judging import judge
 from taupath.engine.problem import Line
 from taupath.engine.status import FREE, LOWER, UPPER
 
+pytestmark = pytest.mark.core
+
 N, T = 1500, 0.3
 AT_BOUND, NARROWEST = 1e-12, 1e-9
 
