@@ -288,22 +288,25 @@ def test_the_page_on_probabilities_says_what_the_results_say(module):
     rows = module("results").Results.read(file).rows
     assert {row["n"] for row in rows} == {300, 1000, 3000} and len(rows) == 36
     others = [row for row in rows if not row["chosen"]]
-    usual = [row for row in others if row["task"] != "checkers"]
 
     def means(rows):
         names = ("score 80%", "score 90%", "score 95%")
         return [round(float(np.mean([row[name] for row in rows]))) for name in names]
 
-    assert means(others) == [78, 88, 93] and means(usual) == [81, 90, 95]
-    at_90 = [row["score 90%"] for row in usual]
-    assert [round(min(at_90), 1), round(max(at_90), 1)] == [84.8, 96.3]
-    assert len(at_90) == 18 and sum(abs(share - 90.0) <= 2.0 for share in at_90) == 8
-    checkers = [row for row in others if row["task"] == "checkers"]
-    assert {round(row["score 90%"]) for row in checkers} == {71, 75, 78}
-    assert all(0.17 < row["error"] < 0.22 for row in checkers)
+    assert means(others) == [79, 89, 94]
+    at_90 = [row["score 90%"] for row in others]
+    assert [round(min(at_90)), round(max(at_90))] == [80, 93]
+    assert len(at_90) == 21 and sum(abs(share - 90.0) <= 2.0 for share in at_90) == 9
+    errors = [round(row["standard error"], 1) for row in others]
+    assert [min(errors), max(errors)] == [0.7, 2.2]
+    checkers = {row["n"]: row for row in others if row["task"] == "checkers"}
+    assert [round(checkers[n]["score 90%"]) for n in (300, 3000)] == [80, 89]
+    assert round(checkers[300]["error"], 2) == 0.2
+    at_300 = {row["task"]: row for row in rows if row["n"] == 300}
+    assert [round(at_300[name]["score 80%"]) for name in ("rare", "stairs")] == [84, 83]
     good = [row["eta 90%"] for row in rows if row["task"] not in ("checkers", "curved")]
-    assert min(good) > 64.0 and round(max(good)) == 94
-    assert round(min(row["eta 90%"] for row in rows)) == 36
+    assert round(min(good)) == 66 and round(max(good)) == 91
+    assert round(min(row["eta 90%"] for row in rows)) == 39
 
 
 # -- coverage --------------------------------------------------------------------------------------
