@@ -85,7 +85,8 @@ def test_the_page_on_promises_says_what_the_results_say(module):
         assert lost == ({"rings"} if promise == "min_precision" else set())
     fixed, own = gain("mapie, fixed", "max_fpr"), gain("operate", "max_fpr")
     assert {task for task in tasks if fixed[task] > own[task]} == {"australian", "heart_scale"}
-    assert 0.06 < gain("monotone", "max_fpr")["heart_scale"] - own["heart_scale"] < 0.07
+    more = gain("monotone", "max_fpr")["heart_scale"] - own["heart_scale"]
+    assert round(100.0 * more) == 6  # points of recall
     assert 0.3 < 1.0 - mean_gain("mapie", "max_fpr") / mean_gain("operate", "max_fpr") < 0.34
     for promise in ("max_fpr", "min_recall"):
         assert 0.0 < mean_gain("operate", promise) - mean_gain("mapie, fixed", promise) < 0.02
