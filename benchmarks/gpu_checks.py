@@ -87,7 +87,7 @@ def main() -> int:
             bound = path.certify().worst_gap
             gap = largest_gap(X, y, path, options.judge, gamma, C)
             differ = apart(path, on_host, X)
-            # half a digit of the last place that is printed: the judge rounds, too
+            # the judge rounds, too: its sums are differences of two objectives
             fine = bool(gap <= bound * (1.0 + 1e-9) and bound <= TOL and differ <= 1.0)
             wrong += not fine
             row |= {"stored": stored, "nodes": path.n_kinks, "bound": bound, "gap": gap}

@@ -243,6 +243,25 @@ def test_the_report_on_approximate_paths_says_what_was_measured(module, monkeypa
     assert approximate.ratio(alone) is None
 
 
+def test_exact_kernel_paths_are_measured_beside_svc(module):
+    lines = module("kernels").exact([80, 120], 1)
+    assert (
+        "Exact paths" in lines[0] and len([x for x in lines if x.startswith(("80 ", "120 "))]) == 2
+    )
+
+
+@pytest.mark.parametrize("beyond", [1.0, 1e-3])
+def test_a_gap_beyond_the_bound_is_found_in_hard_cases(module, monkeypatch, capsys, beyond):
+    checks = module("gpu_checks")
+    monkeypatch.setattr(checks, "HARD", {"usual": checks.HARD["usual"]})
+    judged = checks.largest_gap
+    monkeypatch.setattr(checks, "largest_gap", lambda *given: judged(*given) / beyond)
+    monkeypatch.setattr("sys.argv", ["x", "--device", "cpu", "--rows", "600", "--judge", "10"])
+    assert checks.main() == (beyond < 1.0)
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(rows) == 3 and {row["fine"] for row in rows} == {beyond == 1.0}
+
+
 def test_the_report_on_kernels_says_what_was_measured(module, monkeypatch):
     kernels = module("kernels")
     X, y, gamma = kernels.banana(300)

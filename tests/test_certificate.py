@@ -81,8 +81,7 @@ def test_a_shift_of_y_changes_neither_gap_nor_violation(by):
     assert after.kkt > 0.1 * by  # which the old units, of |y|, would hide
 
 
-# the gap is that of rounding such an intercept
-@pytest.mark.filterwarnings("ignore::taupath.InexactPathWarning")
+@pytest.mark.filterwarnings("ignore::taupath.InexactPathWarning")  # of rounding the intercept
 def test_a_large_intercept_that_costs_something_does_not_hide_errors():
     """If all targets are shifted, its square is most of the objective."""
     X, y = regression(4)
@@ -366,7 +365,6 @@ def test_nothing_is_promised_by_a_solution_that_is_far_off():
     assert wrong.condition > 1e6
 
 
-@pytest.mark.filterwarnings("ignore::taupath.InexactPathWarning")
 def test_large_rounding_of_margins_is_in_the_condition():
     """The gap does not show it where little is lost; violations do."""
     rng = np.random.default_rng(0)
@@ -378,7 +376,7 @@ def test_large_rounding_of_margins_is_in_the_condition():
     assert certificate.condition > 1e4
 
 
-@pytest.mark.filterwarnings("ignore::taupath.InexactPathWarning")
+@pytest.mark.filterwarnings("ignore::taupath.InexactPathWarning")  # its condition is judged below
 @pytest.mark.parametrize(
     ("X", "degree", "intercept"),
     [

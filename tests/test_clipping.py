@@ -59,7 +59,7 @@ def test_decisions_are_those_of_the_svms():
     assert_array_equal(model.crossing_interval(NEW), exact.crossing_interval(NEW))
 
 
-@pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")
+@pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")  # every τ is tried
 @pytest.mark.parametrize("clip", ["laplace", 0, 0.1])
 def test_monotone_decisions_agree_with_the_probabilities_at_every_tau(clip):
     model = tp.QuantileSVC(50.0, kernel="rbf", monotone=True, clip=clip).fit(X, Y)

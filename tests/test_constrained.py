@@ -143,7 +143,7 @@ def test_multipliers_beyond_the_first_bound_are_found():
 
 
 def test_features_by_name_and_pickles_and_threads():
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     X, y, taus = problem(2)
     table = pandas.DataFrame(X, columns=list("abcdef"))
     by_name = tp.quantile_path(table, y, C=0.7, l1=0.2, constraints=[tp.NonNegative(["c", "a"])])
@@ -323,7 +323,7 @@ def test_copies_of_samples_on_other_paths_with_extra_rows():
 
 
 @pytest.mark.parametrize("by", [1e170, np.inf])
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # such numbers overflow
 def test_what_is_far_off_is_solved_anew(monkeypatch, by):
     """As in a damaged file."""
     rng = np.random.default_rng(0)

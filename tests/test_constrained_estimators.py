@@ -54,7 +54,7 @@ def test_they_are_parameters_like_others():
 
 
 def test_features_by_name():
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     X, y, _ = problem(2)
     table = pandas.DataFrame(X, columns=list("abcdef"))
     rules, same = [tp.Monotone(["a", "d"], -1)], [tp.Monotone([0, 3], -1)]

@@ -75,7 +75,7 @@ def test_arrays_on_the_host_are_taken_from_any_library(method):
 
 
 def test_a_tensor_on_the_host_is_taken():
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     X, y = moons(80)
     path = tp.quantile_path(torch.asarray(X), torch.asarray(y), **APPROXIMATE)
     assert path.certify().holds()

@@ -31,9 +31,8 @@ from taupath.storage.container import read_container, write_container
 
 NAMED = pd.DataFrame(X, columns=["a", "b", "c"])
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::taupath.ConstantDecisionWarning"  # every τ is tried
-)
+# every τ is tried
+pytestmark = pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")
 
 
 def made(kind):

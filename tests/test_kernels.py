@@ -371,8 +371,7 @@ def test_short_rows_of_low_rank_keep_their_digits_beside_long_ones():
 
 
 @needs_extended_sums
-# rounding alone takes the gap above 1e-9
-@pytest.mark.filterwarnings("ignore::taupath.InexactPathWarning")
+@pytest.mark.filterwarnings("ignore::taupath.InexactPathWarning")  # rounding alone exceeds 1e-9
 def test_large_kernels_are_exact_up_to_rounding():
     rng = np.random.default_rng(9)
     y = np.arange(20) % 2 * 2 - 1

@@ -30,9 +30,8 @@ from taupath.report import write_report
 
 matplotlib.use("Agg")
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::taupath.ConstantDecisionWarning"  # every τ is tried
-)
+# every τ is tried
+pytestmark = pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")
 
 STORED = Path(__file__).parent / "stored"
 TAUS = (0.0, 0.1, 0.35, 0.5, 0.8, 1.0)

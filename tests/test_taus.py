@@ -15,9 +15,8 @@ from taupath import QuantileSVC, QuantileSVCCV
 
 TAUS = [0.7, 0.0, 0.35, 1.0]
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::taupath.ConstantDecisionWarning"  # every τ is tried
-)
+# every τ is tried
+pytestmark = pytest.mark.filterwarnings("ignore::taupath.ConstantDecisionWarning")
 
 
 @pytest.mark.parametrize("given", [{}, {"kernel": "rbf"}, {"monotone": True}, {"pos_label": "no"}])

@@ -50,7 +50,7 @@ def unpack_extra_rows(found: Any, arrays: StoredArrays, X: Any, width: int) -> E
         raise ModelFileError("the extra rows of a path do not fit its features")
     alone = np.diff(matrix.indptr) == 1
     entries = matrix.data[matrix.indptr[:-1][alone]]
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # what is not finite is refused below
         asked = [ends[name][alone] / entries for name in TARGETS]  # of single weights
     if not all(np.isfinite(numbers).all() for numbers in (matrix.data, *ends.values(), *asked)):
         raise ModelFileError("the extra rows of a path, or what they ask for, are not finite")
