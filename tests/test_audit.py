@@ -370,3 +370,17 @@ def test_what_is_read_leaves_room_for_the_rounding_that_a_certificate_adds(monke
     monkeypatch.setattr(Reader, "_solved_anew", lambda *given: solved.append(given))
     path.alpha(0.4)
     assert solved
+
+
+def test_an_outlier_does_not_hide_errors_of_what_is_read():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    y = X[:, 0] + rng.standard_normal(60)
+    units = []
+    for outlier in (10.0, 1e7):
+        y[0] = outlier
+        path = tp.quantile_regression_path(X, y, C=1.0)
+        piece = path.solutions.pieces[0]
+        reader = piece._reader
+        units.append(reader._measured(reader.solution(0.5), 0.5)[1])
+    assert units[1] < 100.0 * units[0]  # its own loss grows 1e6 times
